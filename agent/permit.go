@@ -41,7 +41,7 @@ func (s *session) permit(ctx context.Context, call ToolCall, act *action) error 
 	defer cancel()
 	err = s.confirm(limited, call, act)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return denied{"Denied: nobody answered within " + limit.String() + "."}
+		return denied{"Denied: no client answered within " + limit.String() + "."}
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func TestPolicyDecidesAboutTools(t *testing.T) {
 	for name, c := range map[string]struct{ input, want string }{
 		"an allowed command is not asked":    {"run echo hi", "hi\n"},
 		"a denial has its reason":            {"read README.md", "Denied by policy: Not the README"},
-		"no answer in time":                  {"read src/main.go", "Denied: nobody answered within 1s."},
+		"no answer in time":                  {"read src/main.go", "Denied: no client answered within 1s."},
 		"a link does not hide a denied file": {"read inside", "Denied by policy: Not the README"},
 		"the built-in rules allow looking":   {"list src", "main.go (13 bytes)"},
 	} {

@@ -20,7 +20,7 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // errNoClient denies a question when the input has ended.
-var errNoClient = errors.New("the input has ended, nobody can answer")
+var errNoClient = errors.New("the input has ended, no client can answer")
 
 // session is one conversation, independent of how its lines are transported.
 type session struct {

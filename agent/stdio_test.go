@@ -225,9 +225,9 @@ func TestInterruptOfAnIdleSessionDoesNothing(t *testing.T) {
 
 func TestEndOfInputDeniesQuestionsAndFinishesTheTurn(t *testing.T) {
 	for name, c := range map[string]struct{ prompt, until, last string }{
-		"an open permission":    {"write new.txt: x", protocol.LineConfirm, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, nobody can answer."},
+		"an open permission":    {"write new.txt: x", protocol.LineConfirm, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, no client can answer."},
 		"an open question":      {"ask Which floor?", protocol.LineAsk, "I got no answer to my question, so I go on without one."},
-		"a later permission":    {"slow 4 then write new.txt: x", protocol.LineChunk, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, nobody can answer."},
+		"a later permission":    {"slow 4 then write new.txt: x", protocol.LineChunk, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, no client can answer."},
 		"the rest of an answer": {"slow 20", protocol.LineChunk, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,9 @@
 package agenthost
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -23,21 +25,50 @@ const closeLimit = 8 * time.Second
 // stopped or closed, so that a program is not stopped under a turn that begins.
 type agentSlot struct {
 	s     *session
-	gate  sync.Mutex
+	gate  gate
 	agent Agent
-	key   string
-	of    core.AgentStarted // what the agent was opened for, without a turn
+	key   string // of the agent, project and model that agent was opened with
+
+	openedFor core.AgentStarted // without a turn
 
 	dir, stateDir string // its directories
+}
+
+// gate is a mutex that a caller may give up waiting for.
+type gate chan struct{}
+
+func newGate() gate { return make(gate, 1) }
+
+func (g gate) lockUntil(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (g gate) lock()   { g <- struct{}{} }
+func (g gate) unlock() { <-g }
+
+func (g gate) tryLock() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 // open returns the session's agent, a new one when the session now asks for
 // another, and what it was opened for. It starts no program.
 func (a *agentSlot) open(ctx context.Context) (Agent, core.AgentStarted, error) {
-	a.gate.Lock()
-	defer a.gate.Unlock()
+	if err := a.gate.lockUntil(ctx); err != nil {
+		return nil, core.AgentStarted{}, err
+	}
+	defer a.gate.unlock()
 	agent, err := a.openLocked(ctx)
-	return agent, a.of, err
+	return agent, a.openedFor, err
 }
 
 func (a *agentSlot) openLocked(ctx context.Context) (Agent, error) {
@@ -63,30 +94,35 @@ func (a *agentSlot) openLocked(ctx context.Context) (Agent, error) {
 	local, env := a.local(dir)
 	agent, err := provider.Open(ctx, AgentSpec{
 		SessionID: a.s.id, Dir: dir, StateDir: stateDir, Model: rec.Model,
-		Env: append(slices.Clone(a.s.host.opts.Env(a.s.id)), env...), Native: rec.Native, Local: local,
-		Log:     a.s.host.opts.Log.With("session", a.s.id),
-		Confine: a.s.host.confine(Confined{Session: a.s.id, Agent: rec.Agent, Project: rec.Project, Dir: dir, StateDir: stateDir}),
+		Env: append(slices.Clone(a.s.host.opts.Env(a.s.id)), env...), AgentSessionID: rec.AgentSessionID, Local: local,
+		Log:                a.s.host.opts.Log.With("session", a.s.id),
+		Report:             a.s.host.reporter(dir, a.s.id),
+		ReportTerminalTurn: func(turn TerminalTurn) { a.s.host.JournalTerminalTurn(a.s.id, turn) },
+		ReportTools:        a.s.keepTools,
+		Confine: a.s.host.confine(Confined{
+			Session: a.s.id, Agent: rec.Agent, Project: rec.Project, Dir: dir, StateDir: stateDir,
+		}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open agent %s: %w", rec.Agent, err)
 	}
 	a.dir, a.stateDir = dir, stateDir
-	a.agent, a.key, a.of = agent, key, core.AgentStarted{Agent: rec.Agent, Project: rec.Project}
+	a.agent, a.key, a.openedFor = agent, key, core.AgentStarted{Agent: rec.Agent, Project: rec.Project}
 	return agent, nil
 }
 
 // close ends the agent for good; the next turn opens another.
 func (a *agentSlot) close() {
-	a.gate.Lock()
-	defer a.gate.Unlock()
+	a.gate.lock()
+	defer a.gate.unlock()
 	a.closeLocked()
 }
 
 // closed reports that there is no agent, and that none is being opened.
 func (a *agentSlot) closed() bool {
-	free := a.gate.TryLock()
+	free := a.gate.tryLock()
 	if free {
-		defer a.gate.Unlock()
+		defer a.gate.unlock()
 	}
 	return free && a.agent == nil
 }
@@ -103,11 +139,11 @@ func (a *agentSlot) closeLocked() {
 	a.agent = nil
 }
 
-// rest stops the program of an idle session and forgets its frames. A cursor at
+// stopIdle stops the program of an idle session and forgets its frames. A cursor at
 // their end is still known; earlier ones get a replay from the journal.
-func (a *agentSlot) rest() {
-	a.gate.Lock()
-	defer a.gate.Unlock()
+func (a *agentSlot) stopIdle() {
+	a.gate.lock()
+	defer a.gate.unlock()
 	a.s.mu.Lock()
 	_, err := a.s.apply(core.Idled{})
 	busy := err != nil || a.s.state.Turn != nil
@@ -120,6 +156,103 @@ func (a *agentSlot) rest() {
 	if err := a.agent.Stop(ctx); err != nil {
 		a.s.host.opts.Log.Warn("an idle agent could not be stopped", "session", a.s.id, "error", err)
 	}
+}
+
+// Restart ends the session's agent program. The next turn starts another, which continues
+// the agent's own conversation; a program with a terminal client starts again at once. An
+// open turn ends with ReasonAgentRestarted, and turns that wait begin afterwards. It
+// returns the turn that it ended, "" for none. CodeNotFound: no such session.
+func (h *Host) Restart(ctx context.Context, sessionID string) (endedTurn string, err error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return "", err
+	}
+	if h.in(draining, stopped) {
+		return "", core.ErrStopping()
+	}
+	return s.agent.restart(ctx)
+}
+
+// restart holds the gate, so that no turn starts a program before the old one has ended.
+func (a *agentSlot) restart(ctx context.Context) (endedTurn string, err error) {
+	if err := a.gate.lockUntil(ctx); err != nil {
+		return "", err
+	}
+	defer a.gate.unlock()
+	endedTurn, err = a.s.stopOpenTurn(ctx, protocol.ReasonAgentRestarted)
+	if err != nil {
+		return endedTurn, err
+	}
+	agent, ok := a.agent.(RestartingAgent)
+	if !ok {
+		a.closeLocked()
+		return endedTurn, nil
+	}
+	if err := agent.Restart(ctx); err != nil {
+		a.closeLocked() // the next turn opens another
+		return endedTurn, fmt.Errorf("restart the agent: %w", err)
+	}
+	return endedTurn, nil
+}
+
+// StoppedSession is a session whose agent StopProject ended.
+type StoppedSession struct {
+	SessionID string `json:"sessionId"`
+	EndedTurn string `json:"endedTurn"` // "" if none was open
+}
+
+// StopProject ends the agents of all sessions of a project and gives up their turns, open
+// and waiting: these end with ReasonAgentStopped. A later prompt starts an agent again. It
+// returns the sessions that had an agent or a turn, by id.
+func (h *Host) StopProject(ctx context.Context, project string) ([]StoppedSession, error) {
+	if project == "" {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "project is required",
+			Hint: "Name one of the projects of the host's configuration",
+		}
+	}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	out, failures := []StoppedSession{}, []error(nil)
+	for _, s := range h.all() {
+		if !s.ofProject(project) || s.agent.closed() {
+			continue
+		}
+		group.Go(func() {
+			turn, err := s.agent.end(ctx, protocol.ReasonAgentStopped)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failures = append(failures, fmt.Errorf("session %s: %w", s.id, err))
+				return
+			}
+			out = append(out, StoppedSession{s.id, turn})
+		})
+	}
+	group.Wait()
+	slices.SortFunc(out, func(a, b StoppedSession) int { return cmp.Compare(a.SessionID, b.SessionID) })
+	return out, errors.Join(failures...)
+}
+
+func (s *session) ofProject(project string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Record.Project == project
+}
+
+// end gives up the turns of the session and closes its agent.
+func (a *agentSlot) end(ctx context.Context, reason string) (endedTurn string, err error) {
+	if err := a.gate.lockUntil(ctx); err != nil {
+		return "", err
+	}
+	defer a.gate.unlock()
+	a.s.mu.Lock()
+	prompts{a.s}.dropQueue()
+	a.s.mu.Unlock()
+	if endedTurn, err = a.s.stopOpenTurn(ctx, reason); err == nil {
+		a.closeLocked()
+	}
+	return endedTurn, err
 }
 
 // secretPrefix marks a leaked secret for people and for scanners.
@@ -179,59 +312,6 @@ func (a *agentSlot) local(dir string) (*Local, []string) {
 		envMCPPort+"="+u.Port(), envHookPort+"="+u.Port(), envWorkspaceSecret+"="+secret)
 }
 
-// Terminal readies a session for its agent's own terminal client and says how to
-// start that on this machine. CodeNotFound: no such session; CodeInvalid: the
-// agent has no such client; CodeConflict: not during a turn; else the agent's own,
-// such as that its program is missing.
-func (h *Host) Terminal(ctx context.Context, sessionID string) (*Terminal, error) {
-	s, err := h.session(sessionID)
-	if err != nil {
-		return nil, err
-	}
-	if h.in(draining, stopped) {
-		return nil, core.ErrStopping()
-	}
-	s.mu.Lock()
-	name := s.state.Record.Agent
-	_, err = s.apply(core.TerminalAttached{Opening: true})
-	s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	defer s.used()
-	s.agent.gate.Lock() // a turn begins before or after, and the agent is not closed meanwhile
-	defer s.agent.gate.Unlock()
-	agent, err := s.agent.openLocked(ctx)
-	if err != nil {
-		return nil, err
-	}
-	client, ok := agent.(TerminalAgent)
-	if !ok {
-		return nil, &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("The agent %s has no terminal client", name),
-			Hint: "Talk with it by bellhop chat",
-		}
-	}
-	terminal, err := client.Terminal(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("terminal client of %s: %w", name, err)
-	}
-	return s.agent.confineTerminal(terminal)
-}
-
-// confineTerminal returns the terminal client as it runs in the sandbox.
-func (a *agentSlot) confineTerminal(t *Terminal) (*Terminal, error) {
-	confine := a.s.host.confine(Confined{Session: a.s.id, Agent: a.of.Agent, Project: a.of.Project, Dir: a.dir, StateDir: a.stateDir})
-	if confine == nil {
-		return t, nil
-	}
-	c, err := confine(process.Command{Args: t.Command, Dir: t.Dir, Env: t.Env, Dials: t.Dials})
-	if err != nil {
-		return nil, fmt.Errorf("terminal client: %w", err)
-	}
-	return &Terminal{Command: c.Args, Dir: c.Dir, Env: c.Env}, nil
-}
-
 // confine returns what confines programs to a session, nil without a sandbox.
 func (h *Host) confine(to Confined) func(process.Command) (process.Command, error) {
 	if h.opts.Sandbox == nil {
@@ -253,23 +333,6 @@ func (h *Host) ShowNotice(sessionID, level, message string) {
 	if turn := s.state.OpenTurn(); turn != "" {
 		_, _ = s.apply(core.AgentNoticed{TurnID: turn, Level: level, Message: message})
 	}
-}
-
-// TerminalOpen says that a terminal client is open on the session: its program is
-// not idle. Clients say so every few minutes, as it is stopped otherwise.
-func (h *Host) TerminalOpen(sessionID string) error {
-	s, err := h.session(sessionID)
-	if err == nil {
-		s.used()
-	}
-	return err
-}
-
-// used lets the time until the idle program is stopped start again.
-func (s *session) used() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, _ = s.apply(core.TerminalAttached{}) // it writes nothing
 }
 
 // Differ is a Workspaces that can compare a session's workspace with its beginning.
@@ -307,19 +370,14 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	if err != nil {
 		return nil, err
 	}
-	mask := stream.NewMasker(s.secrets())
+	s.mu.Lock()
+	secrets := s.secrets()
+	s.mu.Unlock()
+	mask := stream.NewMasker(secrets)
 	diff.Patch = mask.Text(diff.Patch)
 	for i := range diff.Files {
 		diff.Files[i].Path, diff.Files[i].OldPath = mask.Text(diff.Files[i].Path), mask.Text(diff.Files[i].OldPath)
 	}
 	diff.Fit() // a mask can be longer than its secret
 	return diff, nil
-}
-
-func (h *Host) capabilities() []string {
-	all := []string{protocol.CapabilityEvents, protocol.CapabilityResume, protocol.CapabilityInteractions}
-	if _, ok := h.opts.Workspaces.(Differ); ok {
-		all = append(all, protocol.CapabilityDiff)
-	}
-	return all
 }

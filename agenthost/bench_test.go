@@ -25,7 +25,7 @@ func benchHost(b *testing.B, j agenthost.Journal, p agenthost.Provider) *agentho
 	return h
 }
 
-// BenchmarkEvents is one durable event of one of n busy sessions: they share commits.
+// BenchmarkEvents measures one durable event of one of n busy sessions, which share commits.
 func BenchmarkEvents(b *testing.B) {
 	for _, n := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(n, " sessions"), func(b *testing.B) {
@@ -61,7 +61,7 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// BenchmarkStart is the start of a host with 10 000 idle sessions.
+// BenchmarkStart measures the start of a host with 10 000 idle sessions.
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
 	j, err := journal.Open(dir, time.Now())
@@ -98,6 +98,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
+// end stops the host: Run with an ended context does nothing else.
 func end(b *testing.B, h *agenthost.Host, j *journal.Journal) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -110,7 +111,7 @@ func end(b *testing.B, h *agenthost.Host, j *journal.Journal) {
 	}
 }
 
-// BenchmarkTextDelta is one text delta of an open turn that a reader follows: it is
+// BenchmarkTextDelta measures one text delta of an open turn that a reader follows: it is
 // masked, becomes a frame of the window and is published, without a write.
 func BenchmarkTextDelta(b *testing.B) {
 	j, err := journal.Open(b.TempDir(), time.Now())
@@ -143,7 +144,11 @@ func BenchmarkTextDelta(b *testing.B) {
 // startTurn opens a session of one turn and starts the turn.
 func startTurn(b *testing.B, h *agenthost.Host, id string) *agenthost.Stream {
 	b.Helper()
-	_, err := h.Open(b.Context(), &protocol.OpenSessionRequest{SessionID: id, WebhookURL: "http://127.0.0.1:1/", Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t"}})
+	_, err := h.Open(b.Context(),
+		&protocol.OpenSessionRequest{
+			SessionID: id, WebhookURL: "http://127.0.0.1:1/", Cursor: &protocol.Cursor{},
+			Turn: &protocol.AnnouncedTurn{ID: "t"},
+		}, agenthost.Keys{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,25 +14,27 @@ func checking(lost bool) step {
 	return func(_ context.Context, out agenthost.Output) error { return out.Checking(lost) }
 }
 
-// asking puts a question while other steps go on; got has its outcome.
+// outcome is how a question of the agent ended.
 type outcome struct {
 	answer agenthost.Answer
 	err    error
 }
 
-func asking(kind protocol.InteractionKind, give *context.CancelCauseFunc, got chan<- outcome) step {
+// asking asks a question while other steps run, and sends its outcome to got. If cancel is not nil,
+// it is set to a function that cancels the question.
+func asking(kind protocol.InteractionKind, cancel *context.CancelCauseFunc, got chan<- outcome) step {
 	return func(ctx context.Context, out agenthost.Output) error {
-		ctx, cancel := context.WithCancelCause(ctx)
-		if give != nil {
-			*give = cancel
+		ctx, cancelQuestion := context.WithCancelCause(ctx)
+		if cancel != nil {
+			*cancel = cancelQuestion
 		}
 		go func() {
-			put := out.Ask
+			ask := out.Ask
 			if kind == protocol.KindConfirm {
-				put = out.Confirm
+				ask = out.Confirm
 			}
-			a, err := put(ctx, agenthost.Question{Prompt: "Well?", ToolCallID: "c1", ToolName: "rm"})
-			cancel(nil)
+			a, err := ask(ctx, agenthost.Question{Prompt: "Well?", ToolCallID: "c1", ToolName: "rm"})
+			cancelQuestion(nil)
 			got <- outcome{a, err}
 		}()
 		return nil
@@ -48,7 +50,7 @@ func TestALostConnectionShowsAsCheckingAndHoldsAnswers(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		got := make(chan outcome, 1)
 		lose, back, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		stream := r.start1("s1", "t1", callTool("c1", "rm", `{}`), asking(protocol.KindConfirm, nil, got),
+		stream := r.startNew("s1", "t1", callTool("c1", "rm", `{}`), asking(protocol.KindConfirm, nil, got),
 			wait(lose), checking(true), checking(true), wait(back), checking(false), wait(end), toolResult("c1", `"done"`))
 		id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 		close(lose)
@@ -79,7 +81,7 @@ func TestAQuestionThatOutlivesALostConnectionWaitsAgain(t *testing.T) {
 	r := newRig(t).start()
 	got := make(chan outcome, 1)
 	ask, back := make(chan struct{}), make(chan struct{})
-	stream := r.start1("s1", "t1", checking(true), wait(ask), asking(protocol.KindAsk, nil, got), wait(back), checking(false), forever)
+	stream := r.startNew("s1", "t1", checking(true), wait(ask), asking(protocol.KindAsk, nil, got), wait(back), checking(false), forever)
 	close(ask)
 	r.untilPart(stream, "data-ask")
 	r.shows("s1", protocol.ReasonChecking)
@@ -117,10 +119,10 @@ func TestAQuestionTheAgentNoLongerHasExpires(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t).start()
 			got := make(chan outcome, 1)
-			var give context.CancelCauseFunc
+			var cancel context.CancelCauseFunc
 			gate, end := make(chan struct{}), make(chan struct{})
-			stream := r.start1("s1", "t1", callTool("c1", "rm", `{}`), asking(c.kind, &give, got), wait(gate),
-				func(context.Context, agenthost.Output) error { give(c.cause); return nil }, wait(end), toolResult("c1", `1`))
+			stream := r.startNew("s1", "t1", callTool("c1", "rm", `{}`), asking(c.kind, &cancel, got), wait(gate),
+				func(context.Context, agenthost.Output) error { cancel(c.cause); return nil }, wait(end), toolResult("c1", `1`))
 			asked := r.untilPart(stream, map[bool]string{true: "data-ask", false: "tool-approval-request"}[c.kind == protocol.KindAsk])
 			id := asked.part.ID + asked.part.ApprovalID
 			close(gate)
@@ -142,14 +144,14 @@ func TestAQuestionTheAgentNoLongerHasExpires(t *testing.T) {
 	}
 }
 
-// The user answered, and when the connection was back the agent had given up.
+// The user answers during the loss of a connection, after which the agent no longer waits.
 func TestAnAnswerThatComesTooLateIsReportedAsTooLate(t *testing.T) {
 	r := newRig(t).start()
 	got := make(chan outcome, 1)
-	var give context.CancelCauseFunc
+	var cancel context.CancelCauseFunc
 	gate, end := make(chan struct{}), make(chan struct{})
-	stream := r.start1("s1", "t1", checking(true), asking(protocol.KindAsk, &give, got), wait(gate),
-		func(context.Context, agenthost.Output) error { give(agenthost.ErrExpired); return nil }, wait(end), checking(false))
+	stream := r.startNew("s1", "t1", checking(true), asking(protocol.KindAsk, &cancel, got), wait(gate),
+		func(context.Context, agenthost.Output) error { cancel(agenthost.ErrExpired); return nil }, wait(end), checking(false))
 	id := r.untilPart(stream, "data-ask").part.ID
 	r.wantCode("the answer", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Text: "here"}), "")
 	close(gate)

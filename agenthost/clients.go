@@ -3,7 +3,6 @@ package agenthost
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,8 +10,167 @@ import (
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/headless"
 	"bellhop/agenthost/stream"
+	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
+
+// Start starts the turn of a grant and streams it. A turn that was started before
+// is replayed and attached to, with any prompt. CodeBusy: another turn is open;
+// CodeNoTurn: this grant can start nothing; CodePromptMismatch; CodeStorageFull.
+func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) (*Stream, error) {
+	return h.StartAfter(ctx, g, req, "")
+}
+
+// StartAfter is Start for a client that repeats its request after a cut. If the turn has
+// started and the frame with the id cursor belongs to it, the stream continues there. A
+// nil Stream means that the turn is over and the client has all of it.
+func (h *Host) StartAfter(ctx context.Context, g Grant, req *protocol.PromptRequest, cursor string) (*Stream, error) {
+	if err := checkWhenBusy(req.WhenBusy); err != nil {
+		return nil, err
+	}
+	if g.Attach {
+		return nil, core.ErrReadOnly()
+	}
+	s, err := h.session(g.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if req.Force && req.Prompt != "" {
+		terminalSession{s}.takeOver(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Deleted {
+		return nil, errSessionNotFound()
+	}
+	switch s.state.Place(g.TurnID) {
+	case core.PlaceQueued:
+		return prompts{s}.waiting(g.TurnID, &Stream{TurnID: g.TurnID, Live: s.entering[g.TurnID].Subscribe()})
+	case core.PlaceOpen:
+		return readers{s}.resume(ctx, &s.state.Turn.Record, cursor)
+	case core.PlaceGone:
+		return readers{s}.replayFinished(ctx, g.TurnID, cursor)
+	}
+	return prompts{s}.prompt(ctx, core.Prompted{TurnID: g.TurnID, Request: *req})
+}
+
+func checkWhenBusy(what string) error {
+	switch what {
+	case "", protocol.WhenBusyReject, protocol.WhenBusyQueue, protocol.WhenBusyInterrupt:
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeInvalid, `whenBusy must be "reject", "queue" or "interrupt"`)
+}
+
+// prompts are the turns of a session that are about to start, or wait.
+type prompts struct{ *session }
+
+// prompt starts or queues a turn. Its reader joins before that: it misses nothing.
+func (s prompts) prompt(ctx context.Context, in core.Prompted) (*Stream, error) {
+	if in.New = in.TurnID == ""; in.New {
+		in.TurnID = protocol.NewID()
+	}
+	instructions, err := s.instructions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in.Instructions, in.HostStopping = instructions, s.host.in(draining, stopped)
+	in.Journaled = protocol.CutText(stream.NewMasker(s.secrets()).Text(protocol.SanitizeText(in.Request.Prompt)),
+		protocol.MaxMessage)
+	reader := s.addPrompt(in.TurnID)
+	if _, err := s.apply(in); err != nil {
+		delete(s.entering, in.TurnID)
+		reader.Close()
+		return nil, err
+	}
+	if s.state.Place(in.TurnID) == core.PlaceQueued {
+		return s.waiting(in.TurnID, reader)
+	}
+	if s.turn != nil && s.turn.id == in.TurnID && !s.turn.spawned { // the next start of the host ends it
+		reader.Close()
+		return nil, core.ErrStopping()
+	}
+	return reader, nil
+}
+
+// addPrompt adds the readers of a turn that is about to start or to wait. They join
+// before anything is published.
+func (s prompts) addPrompt(turnID string) *Stream {
+	if s.entering == nil {
+		s.entering = map[string]*sse.Fanout{}
+	}
+	readers := sse.NewFanout()
+	s.entering[turnID] = readers
+	return &Stream{TurnID: turnID, Live: readers.Subscribe()}
+}
+
+// waiting puts the place in the queue before what a reader of a queued turn gets.
+func (s prompts) waiting(turnID string, reader *Stream) (*Stream, error) {
+	data, err := protocol.Marshal(map[string]any{"turnId": turnID, "position": s.state.Position(turnID)})
+	if err == nil {
+		data, err = protocol.Marshal(&protocol.Part{Type: protocol.PartDataQueued, Data: data})
+	}
+	if err != nil {
+		reader.Close()
+		return nil, err
+	}
+	reader.Backlog = [][]byte{stream.Encode("", data)}
+	return reader, nil
+}
+
+// instructions returns what goes before the first prompt of a headless session, "" if
+// the next prompt is not the first.
+func (s prompts) instructions(ctx context.Context) (string, error) {
+	if !s.state.Headless() {
+		return "", nil
+	}
+	turns, err := s.host.opts.Journal.TurnsFrom(ctx, s.id, -1)
+	if err != nil || len(turns) > 0 {
+		return "", err
+	}
+	events, err := s.host.opts.Journal.Events(ctx, s.id, s.state.Record.Cursor.Epoch, 0, 1)
+	if err != nil || len(events) == 0 || events[0].Type != core.EventInstructions {
+		return "", err
+	}
+	e, err := events[0].Event()
+	if err != nil || e.Text == nil {
+		return "", err
+	}
+	return *e.Text, nil
+}
+
+// advanceQueue starts the next turn that waits. Those that can no longer start end.
+func (s prompts) advanceQueue() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.state.Deleted && s.state.Turn == nil && len(s.state.Queue) > 0 {
+		next := s.state.Queue[0].Record.ID
+		instructions, err := s.instructions(s.host.work)
+		if err == nil {
+			_, err = s.apply(core.QueueAdvanced{Instructions: instructions, HostStopping: s.host.in(draining, stopped)})
+		}
+		if err != nil {
+			s.host.opts.Log.Warn("a queued turn could not start", "session", s.id, "turn", next, "error", err)
+			s.dropQueued()
+		}
+	}
+}
+
+// dropQueue gives up the turns that wait.
+func (s prompts) dropQueue() {
+	for len(s.state.Queue) > 0 && !s.state.Deleted {
+		s.dropQueued()
+	}
+}
+
+func (s prompts) dropQueued() {
+	next := s.state.Queue[0].Record.ID
+	if _, err := s.apply(core.QueueDropped{}); err != nil {
+		s.host.opts.Log.Error("a turn that was not started could not be closed; the next start closes it",
+			"session", s.id, "turn", next, "error", err)
+		_, _ = s.apply(core.QueueDropped{Unwritten: true}) // it writes nothing
+	}
+}
 
 // maxInstructions bounds what goes before a session's first prompt, in bytes.
 const maxInstructions = 64 << 10
@@ -59,7 +217,8 @@ func (c *Clients) OpenHeadless(ctx context.Context, req *HeadlessRequest) (*Head
 	}
 	plain, token := s.newToken(nil, false)
 	in := core.HeadlessOpened{
-		Agent: cmp.Or(req.Agent, c.h.opts.DefaultAgent), Model: req.Model, Project: req.Project, Instructions: req.Instructions, Token: token,
+		Agent: cmp.Or(req.Agent, c.h.opts.DefaultAgent), Model: req.Model, Project: req.Project,
+		Instructions: req.Instructions, Token: token,
 		Mode: req.PermissionMode,
 	}
 	if _, err := s.apply(in); err != nil {
@@ -125,65 +284,13 @@ func (c *Clients) OwnerGrant(sessionID string) (Grant, error) {
 	return Grant{SessionID: sessionID, Attach: !s.state.Headless()}, nil
 }
 
-const historyPage = 500
-
 // Lines turns a session's frames into lines.
 type Lines = headless.Lines
 
 // Lines returns new Lines of the session. The first frame they get must be the first of a
 // turn.
 func (c *Clients) Lines(sessionID string) *Lines {
-	return headless.NewLines(sessionID, lineSource{c.h.opts.Journal, sessionID}, c.h.opts.Now)
-}
-
-// lineSource reads a session's journal for its lines.
-type lineSource struct {
-	journal   Journal
-	sessionID string
-}
-
-func (l lineSource) Event(ctx context.Context, at protocol.Cursor) (*protocol.Event, error) {
-	rows, err := l.journal.Events(ctx, l.sessionID, at.Epoch, at.Seq-1, 1)
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 || rows[0].Cursor != at {
-		return nil, protocol.Errorf(protocol.CodeNotFound, "No event at %d-%d", at.Epoch, at.Seq)
-	}
-	return rows[0].Event()
-}
-
-func (l lineSource) Question(ctx context.Context, interactionID string) (*protocol.Event, error) {
-	rec, err := l.journal.Interaction(ctx, l.sessionID, interactionID)
-	if err != nil {
-		return nil, err
-	}
-	q := rec.Question
-	q.State, q.Answer = rec.State, rec.Answer
-	return &q, nil
-}
-
-// lookBack is how many events Input reads to find the input of a headless turn.
-const lookBack = 200
-
-// Input returns the input of the turn that has the frame at offset, from the prompts of
-// a broker's session or the events of another one.
-func (l lineSource) Input(ctx context.Context, offset int64) (*protocol.Event, error) {
-	turns, err := l.journal.TurnsFrom(ctx, l.sessionID, offset)
-	if err != nil || len(turns) == 0 {
-		return nil, err
-	}
-	text, err := l.journal.Prompt(ctx, l.sessionID, turns[0].ID)
-	if err != nil || text != "" {
-		return &protocol.Event{Type: core.EventInput, Text: &text}, err
-	}
-	rows, err := l.journal.Newest(ctx, l.sessionID, protocol.Cursor{Epoch: math.MaxInt64}, lookBack)
-	for i := range rows {
-		if rows[i].Type == core.EventInput && rows[i].TurnID == turns[0].ID {
-			return rows[i].Event()
-		}
-	}
-	return nil, err
+	return headless.NewLines(sessionID, headless.NewSource(c.h.opts.Journal, sessionID), c.h.opts.Now)
 }
 
 // History returns a session's lines so far, inputs and outputs in order, from the
@@ -193,25 +300,7 @@ func (c *Clients) History(ctx context.Context, sessionID string) ([]protocol.Lin
 	if _, err := c.h.session(sessionID); err != nil {
 		return nil, err
 	}
-	lines := []protocol.Line{}
-	var at protocol.Cursor
-	for {
-		rows, err := c.h.opts.Journal.Pending(ctx, sessionID, at, historyPage)
-		if err != nil {
-			return nil, err
-		}
-		for i := range rows {
-			e, err := rows[i].Event()
-			if err != nil {
-				return nil, err
-			}
-			lines = append(lines, headless.History(sessionID, e)...)
-			at = rows[i].Cursor
-		}
-		if len(rows) < historyPage {
-			return lines, nil
-		}
-	}
+	return headless.ReadHistory(ctx, c.h.opts.Journal, sessionID)
 }
 
 // Notice shows a message of the host itself to every reader of every session. It is not
@@ -243,9 +332,13 @@ func (c *Clients) Input(ctx context.Context, g Grant, req *protocol.PromptReques
 	if err != nil {
 		return err
 	}
+	if req.Force && !g.Attach {
+		terminalSession{s}.takeOver(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	reader, err := prompts{s}.prompt(context.WithoutCancel(ctx), core.Prompted{TurnID: g.TurnID, Request: *req, Line: true, ReadOnly: g.Attach})
+	reader, err := prompts{s}.prompt(context.WithoutCancel(ctx),
+		core.Prompted{TurnID: g.TurnID, Request: *req, Line: true, ReadOnly: g.Attach})
 	reader.Close()
 	return err
 }
@@ -272,14 +365,28 @@ func (c *Clients) Reply(_ context.Context, sessionID string, line *protocol.Line
 		return err
 	}
 	req.By = by
-	return s.answer(line.RequestID, req)
+	return answers{s}.answer(line.RequestID, req)
+}
+
+// Tools returns the names of the tools that the session's agent reported last. It returns nil for an
+// unknown session, before the agent's program has run, and if the program reports none.
+func (c *Clients) Tools(sessionID string) []string {
+	s, err := c.h.session(sessionID)
+	if err != nil {
+		return nil
+	}
+	if names := s.tools.Load(); names != nil {
+		return *names
+	}
+	return nil
 }
 
 func (s *session) info() SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	info := SessionInfo{
-		SessionID: s.id, Agent: s.state.Record.Agent, Project: s.state.Record.Project, Model: s.state.Record.Model, State: "idle",
+		SessionID: s.id, Agent: s.state.Record.Agent, Project: s.state.Record.Project,
+		Model: s.state.Record.Model, State: "idle",
 		OpenQuestions: len(s.state.Questions), Headless: s.state.Headless(),
 		CreatedAt: s.state.Record.CreatedAt, LastActivityAt: s.state.Record.ActiveAt,
 	}

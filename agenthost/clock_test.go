@@ -139,7 +139,7 @@ func TestTheUsualTimes(t *testing.T) {
 		wantLines(r.T, "then", summary(r.broker.of("s1")), []string{"1/1 t1 finish other not-started"})
 
 		// Thirty minutes to answer; the agent is notified.
-		stream := r.start1("s1", "t2", callTool("c1", "rm", `{}`), confirm("c1", "rm"))
+		stream := r.startNew("s1", "t2", callTool("c1", "rm", `{}`), confirm("c1", "rm"))
 		asked := r.untilPart(stream, "tool-approval-request")
 		time.Sleep(30*time.Minute - time.Second)
 		if s := r.statusOf("s1"); s.OpenInteractions != 1 || s.Status != protocol.StatusIdle || s.Reason != protocol.ReasonWaiting {
@@ -151,7 +151,7 @@ func TestTheUsualTimes(t *testing.T) {
 
 		// A stream lives on when its token expires.
 		gate := make(chan struct{})
-		stream = r.start1("s1", "t3", writeText("a"), wait(gate), writeText("b"))
+		stream = r.startNew("s1", "t3", writeText("a"), wait(gate), writeText("b"))
 		time.Sleep(20 * time.Minute)
 		close(gate)
 		wantLines(r.T, "after the token's time", types(r.read(stream)), []string{"text-start", "text-delta", "text-delta", "text-end", "finish"})
@@ -177,7 +177,7 @@ func TestAnAgentThatIgnoresInterruptsIsLeftBehind(t *testing.T) {
 			}
 			return nil
 		}
-		stream := r.start1("s1", "t1", writeText("x"), stubborn)
+		stream := r.startNew("s1", "t1", writeText("x"), stubborn)
 		r.readN(stream, 2)
 		r.agent.ignoreInterrupts()
 		begin := time.Now()

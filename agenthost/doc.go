@@ -2,10 +2,10 @@
 // sessions, and acts for them. It owns the rules of protocol section 2.
 //
 // It does not decide what happens to a session (agenthost/core), send requests
-// (agenthost/delivery), keep frames for readers (agenthost/stream), or make lines
-// (agenthost/headless). HTTP is in agenthost/api, the journal's file in
-// agenthost/journal, directories in agenthost/workspace, agent programs in
-// agenthost/provider/….
+// (agenthost/delivery), keep frames for readers (agenthost/stream), make lines
+// (agenthost/headless), or put the turns of terminal clients together (agenthost/terminal).
+// HTTP is in agenthost/api, the journal's file in agenthost/journal, directories in
+// agenthost/workspace, agent programs in agenthost/provider/….
 //
 // A session is a core.State under a lock. Every change is one step: decide, commit
 // the rows, replace the state, publish the frames, run the effects. So an event is
@@ -19,13 +19,14 @@
 //
 //	host.go       Host: start, run, end; its sessions
 //	options.go    what a host is made of: journal, workspaces, agent programs
-//	open.go       sessions opened, listed and deleted
+//	open.go       sessions opened and deleted, their tokens and events
 //	session.go    a session: steps, recovery, readers
 //	effects.go    effects of steps; delivery's side of a session
-//	turn.go       prompts, and turns as they run
-//	agent.go      the agent of a session, its workspace
+//	clients.go    prompts and the queue; the headless interface
+//	turn.go       turns as they run, and how they are stopped
+//	agent.go      the agent of a session: opened, restarted, closed; its workspace
 //	output.go     what an agent reports; questions
+//	terminal.go   agents' own terminal clients
 //	status.go     status of host and workspaces; hooks
-//	reconcile.go  the sessions of one broker, listed and compared
-//	clients.go    the headless interface
+//	reconcile.go  the sessions of one broker: listed, compared, keyed, credentials revoked
 package agenthost

@@ -9,7 +9,6 @@ import (
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
-	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
@@ -50,7 +49,8 @@ func (s effects) act(effect core.Effect) {
 	case core.StopTimer:
 		stopTimer(&s.timers[e.Name])
 	case core.Warn:
-		s.host.opts.Log.Warn(e.Message, append([]any{"session", s.id}, e.Attrs...)...) //nolint:sloglint // the core names constants
+		attrs := append([]any{"session", s.id}, e.Attrs...)
+		s.host.opts.Log.Warn(e.Message, attrs...) //nolint:sloglint // the core names constants
 	default:
 		s.actOnDelivery(effect)
 	}
@@ -69,7 +69,8 @@ func (s effects) actOnDelivery(effect core.Effect) {
 	case core.Retry:
 		s.wait = e.After
 		if e.Why != "" {
-			s.host.opts.Log.Warn("events could not be delivered", "session", s.id, "why", e.Why, "error", e.Cause, "again_in", e.After)
+			s.host.opts.Log.Warn("events could not be delivered",
+				"session", s.id, "why", e.Why, "error", e.Cause, "again_in", e.After)
 		}
 	case core.CountPending:
 		s.countPending()
@@ -78,7 +79,8 @@ func (s effects) actOnDelivery(effect core.Effect) {
 	case core.ReadPending:
 		rows, err := s.host.opts.Journal.Pending(s.host.posting, s.id, s.state.Record.Acked, -1)
 		if err != nil {
-			_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be read", Cause: err.Error()}) // this input writes no rows
+			// This input writes no rows.
+			_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be read", Cause: err.Error()})
 			return
 		}
 		s.deliver(core.PendingRead{Version: e.Version, Events: rows})
@@ -100,7 +102,7 @@ func (s effects) actOnQuestion(effect core.Effect) {
 		s.turn.hold(e.Hold)
 	case core.Await:
 		q := &question{answer: make(chan Answer, 1)}
-		q.timer = time.AfterFunc(e.Timeout, func() { s.host.spawn(func() { s.expire(e.InteractionID) }) })
+		q.timer = time.AfterFunc(e.Timeout, func() { s.host.spawn(func() { answers(s).expire(e.InteractionID) }) })
 		if s.asked == nil {
 			s.asked = map[string]*question{}
 		}
@@ -129,7 +131,7 @@ func (s effects) timer(e core.SetTimer) *time.Timer {
 			_, _ = s.apply(core.RenewalDue{}) // this input writes no rows
 		})
 	default: // core.TimerIdle
-		return time.AfterFunc(s.host.opts.IdleStop, func() { s.host.spawn(s.agent.rest) })
+		return time.AfterFunc(s.host.opts.IdleStop, func() { s.host.spawn(s.agent.stopIdle) })
 	}
 }
 
@@ -137,7 +139,8 @@ func (s effects) expireAnnounced(in core.AnnouncementExpired) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.apply(in); errors.As(err, new(unwritten)) {
-		s.host.opts.Log.Error("a turn that was not started could not be closed", "session", s.id, "turn", in.TurnID, "error", err)
+		s.host.opts.Log.Error("a turn that was not started could not be closed",
+			"session", s.id, "turn", in.TurnID, "error", err)
 		s.timers[core.TimerAnnounced] = time.AfterFunc(time.Minute, func() { s.host.spawn(func() { s.expireAnnounced(in) }) })
 	}
 }
@@ -151,23 +154,13 @@ func (s effects) endQueued(turnID string) {
 	}
 	delete(s.entering, turnID)
 	end, err := protocol.Marshal(&protocol.Part{
-		Type: protocol.PartFinish, FinishReason: protocol.FinishOther, RawFinishReason: protocol.ReasonNotStarted, TotalUsage: []byte("{}"),
+		Type: protocol.PartFinish, FinishReason: protocol.FinishOther,
+		RawFinishReason: protocol.ReasonNotStarted, TotalUsage: []byte("{}"),
 	})
 	if err == nil {
 		readers.Publish(stream.Encode("", end))
 	}
 	readers.Close()
-}
-
-// addPrompt adds the readers of a turn that is about to start or to wait. They join
-// before anything is published.
-func (s prompts) addPrompt(turnID string) *Stream {
-	if s.entering == nil {
-		s.entering = map[string]*sse.Fanout{}
-	}
-	readers := sse.NewFanout()
-	s.entering[turnID] = readers
-	return &Stream{TurnID: turnID, Live: readers.Subscribe()}
 }
 
 // wakeDelivery starts delivery when there is work for it.
@@ -201,7 +194,8 @@ func (s effects) deliver(in core.Input) {
 		s.wait = time.Minute
 		return
 	}
-	_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be written", Cause: lost.Error()}) // this input writes no rows
+	// This input writes no rows.
+	_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be written", Cause: lost.Error()})
 }
 
 // outgoing is a session as delivery uses it.
@@ -224,7 +218,7 @@ func (o outgoing) Pending(ctx context.Context, after protocol.Cursor, limit int)
 }
 
 func (o outgoing) Prompts(ctx context.Context, events []EventRecord) (map[string]protocol.TurnPrompt, error) {
-	return o.s.host.beginnings(ctx, o.s.id, events)
+	return o.s.host.promptsOf(ctx, o.s.id, events)
 }
 
 func (o outgoing) Recount() {

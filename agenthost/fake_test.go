@@ -215,6 +215,8 @@ type fakeBroker struct {
 	server *httptest.Server
 	base   string // its address
 
+	fragment string // of its webhook URLs
+
 	mu          sync.Mutex
 	events      map[string][]protocol.Event // accepted ones, by session
 	requests    []request
@@ -226,6 +228,7 @@ type fakeBroker struct {
 
 type request struct {
 	path, query, bearer string
+	token               string // in the header of a renewal
 	body                []byte
 	events              []protocol.Event
 }
@@ -238,7 +241,7 @@ func newFakeBroker(t *testing.T) *fakeBroker {
 	return b
 }
 
-func (b *fakeBroker) url() string { return b.base + "/api/agent/webhook?token=first" }
+func (b *fakeBroker) url() string { return b.base + "/api/agent/webhook?token=first" + b.fragment }
 
 // next scripts the answers of the next requests.
 func (b *fakeBroker) next(answers ...func(http.ResponseWriter, request)) {
@@ -249,7 +252,7 @@ func (b *fakeBroker) next(answers ...func(http.ResponseWriter, request)) {
 
 func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	req := request{path: r.URL.Path, query: r.URL.RawQuery, bearer: r.Header.Get("Authorization"), body: body}
+	req := request{path: r.URL.Path, query: r.URL.RawQuery, bearer: r.Header.Get("Authorization"), body: body, token: r.Header.Get(protocol.HeaderWebhookToken)}
 	var batch protocol.WebhookBatch
 	if json.Unmarshal(body, &batch) == nil && len(batch.Events) > 0 {
 		for _, raw := range batch.Events {
@@ -275,7 +278,7 @@ func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == "/api/agent/webhook/renew" {
 		b.renewed++
-		_ = json.NewEncoder(w).Encode(protocol.RenewResponse{WebhookURL: b.base + "/api/agent/webhook?token=renewed"})
+		_ = json.NewEncoder(w).Encode(protocol.RenewResponse{WebhookURL: b.base + "/api/agent/webhook?token=renewed" + b.fragment})
 		return
 	}
 	if b.refuse != nil {

@@ -50,7 +50,7 @@ func TestWorkInATerminalIsReportedWithoutATurn(t *testing.T) {
 	r.workspace(spec.Dir, protocol.StatusBusy, "", "s1")
 	r.shows("s1", protocol.ReasonTerminal)
 	gate := make(chan struct{})
-	stream := r.start1("s1", "t2", wait(gate))
+	stream := r.startNew("s1", "t2", wait(gate))
 	if got := r.statusOf("s1"); got.Status != protocol.StatusBusy || got.Reason != "" {
 		t.Errorf("during a turn: %+v", got)
 	}
@@ -63,6 +63,26 @@ func TestWorkInATerminalIsReportedWithoutATurn(t *testing.T) {
 	wantLines(t, "events", withoutTimes(summary(r.broker.of("s1")), "\x00")[4:], []string{
 		" status idle terminal", "t2 status busy ", "t2 finish stop ", "t2 status idle terminal", " status idle ",
 	})
+}
+
+// A terminal client may be connected to the session's own program, which then reports.
+func TestAnAgentReportsWorkOfItsOwnClients(t *testing.T) {
+	r := newRig(t)
+	r.options = func(o *agenthost.Options) { o.LocalURL = localURL }
+	r.start()
+	r.turn("s1", "t1", writeText("a"))
+	spec, _ := r.workspaceOf("s1")
+	spec.Report(protocol.StatusBusy, "")
+	r.workspace(spec.Dir, protocol.StatusBusy, "", "s1")
+	r.shows("s1", protocol.ReasonTerminal)
+	spec.Report(protocol.StatusIdle, protocol.ReasonWaiting)
+	r.workspace(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting, "s1")
+	r.shows("s1", protocol.ReasonTerminal)
+	spec.Report(protocol.StatusIdle, "")
+	r.workspace(spec.Dir, protocol.StatusIdle, "", "s1")
+	r.shows("s1", "")
+	spec.Report(protocol.StatusNone, "")
+	r.workspace(spec.Dir, protocol.StatusIdle, "", "s1") // the session itself has been used
 }
 
 func TestAWorkspaceFallsSilent(t *testing.T) {
@@ -92,7 +112,7 @@ func TestSessionsOfOneWorkspaceAreOne(t *testing.T) {
 	r.turn("s1", "t1", writeText("a"))
 	r.turn("s2", "t1", writeText("a"))
 	gate := make(chan struct{})
-	stream := r.start1("s2", "t2", wait(gate))
+	stream := r.startNew("s2", "t2", wait(gate))
 	r.workspace(dir, protocol.StatusBusy, "", "s1", "s2")
 	close(gate)
 	r.read(stream)
@@ -108,7 +128,7 @@ func TestSessionsOfOneWorkspaceAreOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left := i == 0; r.host.Occupied(dir) != left {
-			t.Errorf("after %s somebody works there: %t", session, !left)
+			t.Errorf("after %s a terminal client works there: %t", session, !left)
 		}
 	}
 	r.until("nothing is known of it", func() bool { return r.host.Workspace(dir).Status == protocol.StatusNone })

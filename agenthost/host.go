@@ -11,6 +11,8 @@ import (
 	"bellhop/agenthost/activity"
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/delivery"
+	"bellhop/agenthost/stream"
+	"bellhop/agenthost/terminal"
 	"bellhop/protocol"
 )
 
@@ -27,8 +29,12 @@ type Host struct {
 	stopPosting context.CancelFunc
 	sender      *delivery.Sender
 
+	credentials stream.CredentialStreams
+
 	registry
 	Programs
+	Terminals
+	UserWorkspaces
 	Clients
 	Brokers
 }
@@ -58,12 +64,15 @@ func New(opts Options) (*Host, error) {
 		create:   func(id string) *session { return newSession(h, id) },
 		sessions: map[string]*session{}, watchers: map[chan struct{}]struct{}{}, notified: map[string]string{},
 	}
-	h.Programs = Programs{h: h, activity: activity.New(opts.ActivityTimeout, h.worked)}
+	h.Programs = Programs{h: h, activity: activity.New(opts.ActivityTimeout, h.activityChanged)}
+	h.UserWorkspaces = UserWorkspaces{h}
+	h.Terminals = Terminals{h: h, turns: terminal.NewCollector(opts.Now)}
 	h.Clients = Clients{h: h}
 	h.Brokers = Brokers{h: h}
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
 	h.sender = delivery.NewSender(opts.Poster, opts.Password, opts.Now)
+	h.sender.Observer = opts.Observer
 	if err := h.recover(); err != nil {
 		h.stopWork()
 		h.stopPosting()
@@ -77,7 +86,8 @@ func (o *Options) complete() error {
 		return protocol.Errorf(protocol.CodeInternal, "an agent host needs a journal, workspaces and a provider")
 	}
 	if _, ok := o.Providers[o.DefaultAgent]; !ok {
-		return protocol.Errorf(protocol.CodeInvalid, "The default agent %q is not one of %s", o.DefaultAgent, agentNames(o.Providers))
+		return protocol.Errorf(protocol.CodeInvalid, "The default agent %q is not one of %s",
+			o.DefaultAgent, agentNames(o.Providers))
 	}
 	if o.Secrets == nil {
 		o.Secrets = func(string) []string { return nil }
@@ -196,7 +206,7 @@ func (h *Host) stopTurns() {
 	wg.Wait()
 }
 
-// drain waits until nothing is left to send, for as long as DrainTimeout.
+// drain waits until nothing is left to send, at most for DrainTimeout.
 func (h *Host) drain() {
 	limit := time.NewTimer(h.opts.DrainTimeout)
 	defer limit.Stop()
@@ -211,8 +221,8 @@ func (h *Host) drain() {
 	}
 }
 
-func (h *Host) hasUndelivered() bool {
-	for _, s := range h.all() {
+func (r *registry) hasUndelivered() bool {
+	for _, s := range r.all() {
 		s.mu.Lock()
 		undelivered := s.state.Undelivered()
 		s.mu.Unlock()

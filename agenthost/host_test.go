@@ -156,7 +156,7 @@ func (r *rig) announce(session, turn string) agenthost.Grant {
 
 func (r *rig) openSession(req *protocol.OpenSessionRequest) *protocol.OpenSessionResponse {
 	r.Helper()
-	res, err := r.host.Open(r.Context(), req)
+	res, err := r.host.Open(r.Context(), req, agenthost.Keys{})
 	if err != nil {
 		r.Fatalf("open: %v", err)
 	}

@@ -65,7 +65,7 @@ func TestAPermissionIsAskedAnsweredAndReported(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t).start()
-			stream := r.start1("s1", "t1", callTool("c1", "rm", `{"path":"x"}`), confirm("c1", "rm"))
+			stream := r.startNew("s1", "t1", callTool("c1", "rm", `{"path":"x"}`), confirm("c1", "rm"))
 			asked := r.untilPart(stream, "tool-approval-request")
 			if asked.part.ToolCall == nil || asked.part.ToolCall.ToolCallID != "c1" || string(asked.part.ToolCall.Input) != `{"path":"x"}` {
 				t.Errorf("the request is about %s", asked.json)
@@ -94,7 +94,7 @@ func TestAPermissionIsAskedAnsweredAndReported(t *testing.T) {
 func TestAnAllowedToolIsNotAskedAgainInTheSession(t *testing.T) {
 	r := newRig(t).start()
 	script := []step{callTool("c1", "rm", `{}`), confirm("c1", "rm")}
-	stream := r.start1("s1", "t1", script...)
+	stream := r.startNew("s1", "t1", script...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Remember: "session"}); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestAnAllowedToolIsNotAskedAgainInTheSession(t *testing.T) {
 	r.stop()
 	r.start()
 	wantLines(t, "after a restart", types(r.turn("s1", "t3", script...)), []string{"tool-call", "tool-result", "finish"})
-	stream = r.start1("s1", "t4", callTool("c1", "curl", `{}`), confirm("c1", "curl"))
+	stream = r.startNew("s1", "t4", callTool("c1", "curl", `{}`), confirm("c1", "curl"))
 	r.untilPart(stream, "tool-approval-request")
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestAQuestionExpires(t *testing.T) {
 
 func TestAFreeQuestionIsAnswered(t *testing.T) {
 	r := newRig(t).start()
-	stream := r.start1("s1", "t1", ask("Which one?"))
+	stream := r.startNew("s1", "t1", ask("Which one?"))
 	asked := r.untilPart(stream, "data-ask")
 	if string(asked.part.Data) != `{"prompt":"Which one?"}` {
 		t.Errorf("asked: %s", asked.json)
@@ -147,7 +147,7 @@ func TestAFreeQuestionIsAnswered(t *testing.T) {
 
 func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
 	r := newRig(t).start()
-	stream := r.start1("s1", "t1", writeText("thinking"), callTool("c1", "rm", `{}`), confirm("c1", "rm"))
+	stream := r.startNew("s1", "t1", writeText("thinking"), callTool("c1", "rm", `{}`), confirm("c1", "rm"))
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
 
 func TestAnInterruptStopsAWorkingAgent(t *testing.T) {
 	r := newRig(t).start()
-	stream := r.start1("s1", "t1", writeText("half a sen"), forever)
+	stream := r.startNew("s1", "t1", writeText("half a sen"), forever)
 	r.readN(stream, 2)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func TestAFullDiskFailsTheTurnAndServiceResumes(t *testing.T) {
 	r := newRig(t).start()
 	r.turn("s0", "t1", writeText("before"))
 	gate, failed := make(chan struct{}), make(chan error, 1)
-	stream := r.start1("s1", "t1", writeText("hi"), wait(gate), func(_ context.Context, out agenthost.Output) error {
+	stream := r.startNew("s1", "t1", writeText("hi"), wait(gate), func(_ context.Context, out agenthost.Output) error {
 		err := errors.Join(out.Text(strings.Repeat("x", 200<<10)), out.EndText(""))
 		failed <- err
 		return err
@@ -51,7 +51,7 @@ func TestAFullDiskFailsTheTurnAndServiceResumes(t *testing.T) {
 func (r *rig) announceFull(session, turn string) protocol.Code {
 	_, err := r.host.Open(r.Context(), &protocol.OpenSessionRequest{
 		SessionID: session, WebhookURL: r.broker.url(), Cursor: r.broker.cursorOf(session), Turn: &protocol.AnnouncedTurn{ID: turn},
-	})
+	}, agenthost.Keys{})
 	return protocol.CodeOf(err)
 }
 
@@ -90,7 +90,7 @@ func TestTheEndOfTheHostEndsTurnsAndSendsTheirFinish(t *testing.T) {
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.DrainTimeout = 10 * time.Second }
 	r.start()
-	stream := r.start1("s1", "t1", writeText("half"), forever)
+	stream := r.startNew("s1", "t1", writeText("half"), forever)
 	r.readN(stream, 2)
 	follow := r.attach("s1", "", true)
 	r.stop()
@@ -103,7 +103,7 @@ func TestTheEndOfTheHostEndsTurnsAndSendsTheirFinish(t *testing.T) {
 	wantLines(t, "events", summary(r.broker.of("s1")), []string{
 		"1/1 t1 status busy ", "1/2 t1 text half", "1/3 t1 finish other host-restarted", "1/4 t1 status idle ",
 	})
-	_, err := r.host.Open(t.Context(), &protocol.OpenSessionRequest{SessionID: "s2", WebhookURL: r.broker.url()})
+	_, err := r.host.Open(t.Context(), &protocol.OpenSessionRequest{SessionID: "s2", WebhookURL: r.broker.url()}, agenthost.Keys{})
 	r.wantCode("open after the end", err, protocol.CodeUnavailable)
 }
 

@@ -36,6 +36,9 @@ func TestThePermissionModeOfASessionStays(t *testing.T) {
 		}
 		r.read(stream)
 		r.delivered()
+		if mode != "" && res.PermissionMode != mode {
+			t.Errorf("the host confirms the mode %q, not %q", res.PermissionMode, mode)
+		}
 		return got
 	}
 	if got := turn("t1", protocol.ModePlan); got.Approved || got.Reason == "" {
@@ -60,4 +63,17 @@ func TestThePermissionModeOfASessionStays(t *testing.T) {
 	}
 	_, err := r.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{PermissionMode: "yolo"})
 	r.wantCode("an unknown mode", err, protocol.CodeInvalid)
+}
+
+func TestAHeadlessSessionHasThePermissionModeItIsOpenedWith(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	for mode, approved := range map[protocol.PermissionMode]bool{protocol.ModePlan: false, protocol.ModeAcceptEdits: true} {
+		var got agenthost.Answer
+		r.agent.script(writes(&got))
+		_, g := r.headless(&agenthost.HeadlessRequest{PermissionMode: mode})
+		r.linesOf(g, `{"type":"input","text":"go"}`)
+		if got.Approved != approved {
+			t.Errorf("in the mode %s: %+v", mode, got)
+		}
+	}
 }

@@ -3,12 +3,15 @@ package agenthost
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/url"
 	"regexp"
 	"time"
 
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/delivery"
+	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
 	"bellhop/protocol"
 )
@@ -16,9 +19,13 @@ import (
 var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Open creates or refreshes a session and mints a stream token. It starts no
-// program. CodeInvalid: bad request, unknown agent or project; CodeForeignBroker.
-func (h *Host) Open(ctx context.Context, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-	if err := h.checkOpen(req); err != nil {
+// program. keys are what the broker proves itself with. CodeInvalid: bad request, unknown
+// agent or project; CodeForeignBroker; CodeSessionKey; CodeNoWorkspace.
+func (h *Host) Open(
+	ctx context.Context, request *protocol.OpenSessionRequest, keys Keys,
+) (*protocol.OpenSessionResponse, error) {
+	req := new(*request)
+	if err := errors.Join(h.checkOpen(req), keys.check()); err != nil {
 		return nil, err
 	}
 	if h.in(draining, stopped) {
@@ -26,7 +33,11 @@ func (h *Host) Open(ctx context.Context, req *protocol.OpenSessionRequest) (*pro
 	}
 	s := h.sessionToOpen(req.SessionID)
 	defer s.mu.Unlock()
-	if err := s.state.Refuses(req); err != nil {
+	hash, ownerHash := keyHash(keys.Session), keyHash(keys.Owner)
+	if err := s.state.Refuses(req, hash); err != nil {
+		return nil, err
+	}
+	if err := h.useWorkspace(ctx, req, ownerHash); err != nil {
 		return nil, err
 	}
 	if !s.state.Durable || req.Project != "" && req.Project != s.state.Record.Project {
@@ -39,9 +50,10 @@ func (h *Host) Open(ctx context.Context, req *protocol.OpenSessionRequest) (*pro
 		return nil, err
 	}
 	plain, token := s.newToken(req.Turn, req.Attach)
+	token.Credential = req.Credential
 	in := core.Opened{
 		Request: *req, DefaultAgent: h.opts.DefaultAgent, Token: token, TurnKnown: known,
-		WebhookExpires: delivery.FreshExpiry(req.WebhookURL, h.opts.Now()),
+		WebhookExpires: delivery.FreshExpiry(req.WebhookURL, h.opts.Now()), KeyHash: hash, OwnerKeyHash: ownerHash,
 	}
 	if _, err := s.apply(in); err != nil {
 		return nil, err
@@ -82,6 +94,12 @@ func (h *Host) checkOpen(req *protocol.OpenSessionRequest) error {
 	if c := req.Cursor; c != nil && (c.Epoch < 0 || c.Seq < 0) {
 		return &protocol.Error{Code: protocol.CodeInvalid, Message: "cursor must not be negative"}
 	}
+	if req.Credential != "" && (req.BrokerID == "" || len(req.Credential) > protocol.MaxCredential) {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Hint: "A broker that names itself may name the sign-in that asks for the token",
+			Message: fmt.Sprintf("credential needs brokerId and has at most %d bytes", protocol.MaxCredential),
+		}
+	}
 	if t := req.Turn; t != nil {
 		if t.ID == "" || len(t.ID) > protocol.MaxTurnID {
 			return protocol.Errorf(protocol.CodeInvalid, "turn.id must be 1 to %d characters", protocol.MaxTurnID)
@@ -97,7 +115,9 @@ func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionR
 	cursor := s.state.Record.Cursor
 	out := &protocol.OpenSessionResponse{
 		Token: token, ExpiresAt: &expires, Cursor: &cursor,
-		Status: s.state.Record.Status, Reason: s.state.Record.Reason, OpenTurn: s.state.OpenTurn(), QueuedTurns: s.state.QueuedTurns(),
+		Status: s.state.Record.Status, Reason: s.state.Record.Reason,
+		OpenTurn: s.state.OpenTurn(), QueuedTurns: s.state.QueuedTurns(),
+		Attached:     s.state.Attached(s.host.opts.Now()),
 		Capabilities: s.host.capabilities(), PermissionMode: s.state.Record.Mode,
 	}
 	if t := s.state.Turn; t != nil {
@@ -110,20 +130,22 @@ func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionR
 	return out
 }
 
-// streamTokenPrefix makes a leaked token recognizable.
-const streamTokenPrefix = "bhs_"
+// StreamTokenPrefix begins every stream token, so that a leaked one is recognizable.
+const StreamTokenPrefix = "bhs_"
 
 // newToken mints a stream token: its text, and the record that is journaled.
 func (s *session) newToken(turn *protocol.AnnouncedTurn, attach bool) (plain string, rec TokenRecord) {
-	plain, hash := token.NewOpaque(streamTokenPrefix)
-	rec = TokenRecord{Hash: hash, SessionID: s.id, Attach: attach, ExpiresAt: s.host.opts.Now().UTC().Add(s.host.opts.TokenTTL)}
+	plain, hash := token.NewOpaque(StreamTokenPrefix)
+	rec = TokenRecord{
+		Hash: hash, SessionID: s.id, Attach: attach, ExpiresAt: s.host.opts.Now().UTC().Add(s.host.opts.TokenTTL),
+	}
 	if turn != nil {
 		rec.TurnID = turn.ID
 	}
 	return plain, rec
 }
 
-// Authorize says what a stream token allows: CodeNotFound when there is no such
+// Authorize returns what a stream token allows: CodeNotFound when there is no such
 // session, CodeUnauthorized when the token is unknown, expired or another
 // session's. A stream that is attached outlives its token.
 func (h *Host) Authorize(ctx context.Context, sessionID, plain string) (Grant, error) {
@@ -147,11 +169,11 @@ func (h *Host) Authorize(ctx context.Context, sessionID, plain string) (Grant, e
 	if rec.SessionID != sessionID || !h.opts.Now().Before(rec.ExpiresAt) {
 		return Grant{}, refused
 	}
-	return Grant{SessionID: sessionID, TurnID: rec.TurnID, Attach: rec.Attach}, nil
+	return Grant{SessionID: sessionID, TurnID: rec.TurnID, Attach: rec.Attach, Credential: rec.Credential}, nil
 }
 
 const (
-	usualEvents = 100
+	defaultEvents = 100
 	// maxPromptsPage bounds the events and prompts of one answer, in bytes.
 	maxPromptsPage = 4 << 20
 )
@@ -160,7 +182,7 @@ const (
 type EventsQuery struct {
 	Epoch   *int64 // nil is the current one
 	After   int64  // a seq of Epoch
-	Last    string // the id of the broker's event there
+	Last    string // the id of the event that the broker has at After
 	Limit   int    // 0 is 100
 	Prompts bool   // adds the prompts of the turns that begin in the page
 }
@@ -169,10 +191,10 @@ func (q *EventsQuery) pull() core.Pull {
 	return core.Pull{Epoch: q.Epoch, After: q.After, Last: q.Last, Prompts: q.Prompts}
 }
 
-// Events is what a broker reconciles with: events of one epoch after a seq. When an
-// earlier epoch has no more, it begins with the next one that has; a later epoch than
-// the current one begins with the first event of the current one. CodeDiverged: the
-// broker must get earlier events first, which the outbox sends.
+// Events returns a page of events of one epoch, with which a broker reconciles. If the query's epoch
+// has no events after the query's seq, the page is of the next epoch that has events. If the query's
+// epoch is above the current one, the page begins with the first event of the current epoch.
+// CodeDiverged: the broker must first get earlier events, which the outbox sends.
 func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*protocol.EventsResponse, error) {
 	s, err := h.session(sessionID)
 	if err != nil {
@@ -190,12 +212,12 @@ func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*pr
 		QueuedTurns: s.state.QueuedTurns(),
 	}
 	s.mu.Unlock()
-	rows, err := h.eventPage(ctx, sessionID, begin, q.Limit)
+	rows, err := eventPage(ctx, h.opts.Journal, sessionID, begin, q.Limit)
 	if err != nil {
 		return nil, err
 	}
 	if q.Prompts && len(rows) > 0 {
-		prompts, err := h.beginnings(ctx, sessionID, rows)
+		prompts, err := h.promptsOf(ctx, sessionID, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +233,7 @@ func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*pr
 	return out, nil
 }
 
-// withholds returns why a broker does not get the events that it pulls; nil: it does.
+// withholds returns an error if a broker must not get the events that it pulls.
 // The session's lock is held.
 func (s *session) withholds(ctx context.Context, p core.Pull) error {
 	if !s.state.MayWithhold(p) {
@@ -241,13 +263,13 @@ func first(rows []EventRecord) *EventRecord {
 }
 
 // eventPage returns rows of one epoch.
-func (h *Host) eventPage(
-	ctx context.Context, sessionID string, after protocol.Cursor, limit int,
+func eventPage(
+	ctx context.Context, journal Journal, sessionID string, after protocol.Cursor, limit int,
 ) ([]EventRecord, error) {
 	if limit = min(limit, protocol.MaxEventsPage); limit <= 0 {
-		limit = usualEvents
+		limit = defaultEvents
 	}
-	rows, err := h.opts.Journal.Pending(ctx, sessionID, after, limit)
+	rows, err := journal.Pending(ctx, sessionID, after, limit)
 	for i := range rows {
 		if rows[i].Cursor.Epoch != rows[0].Cursor.Epoch {
 			return rows[:i], err
@@ -309,4 +331,48 @@ func (s *session) removeLocked() {
 			s.host.activity.Forget(dir)
 		}
 	})
+}
+
+func (h *Host) capabilities() []string {
+	all := []string{
+		protocol.CapabilityEvents, protocol.CapabilityResume, protocol.CapabilityInteractions, protocol.CapabilitySessionKeys,
+		protocol.CapabilityCredentials,
+	}
+	if _, ok := h.opts.Workspaces.(Differ); ok {
+		all = append(all, protocol.CapabilityDiff)
+	}
+	if _, ok := h.opts.Workspaces.(NamedWorkspaces); ok {
+		all = append(all, protocol.CapabilityWorkspaces)
+	}
+	if !h.opts.Password.IsZero() {
+		all = append(all, protocol.CapabilitySignatures)
+	}
+	return all
+}
+
+// ErrCredentialEnded is the cause that ends a context of AuthorizeStream when its credential has ended.
+var ErrCredentialEnded = stream.ErrCredentialEnded
+
+// AuthorizeStream is Authorize for a stream. The context that it returns ends with the token's
+// credential; the caller must call leave when the stream has ended.
+func (h *Host) AuthorizeStream(
+	ctx context.Context, sessionID, plain string,
+) (g Grant, held context.Context, leave func(), err error) {
+	if g, err = h.Authorize(ctx, sessionID, plain); err != nil || g.Credential == "" {
+		return g, ctx, func() {}, err
+	}
+	s, err := h.session(sessionID)
+	if err != nil {
+		return Grant{}, ctx, func() {}, err
+	}
+	s.mu.Lock()
+	of := stream.Credential{BrokerID: s.state.Record.BrokerID, ID: g.Credential}
+	s.mu.Unlock()
+	held, leave = h.credentials.Add(ctx, of)
+	// The credential may have ended before its stream was known.
+	if g, err = h.Authorize(ctx, sessionID, plain); err != nil {
+		leave()
+		return g, ctx, func() {}, err
+	}
+	return g, held, leave, nil
 }

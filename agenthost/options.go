@@ -11,6 +11,7 @@ import (
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/seal"
+	"bellhop/internal/observe"
 	"bellhop/internal/process"
 	"bellhop/protocol"
 )
@@ -34,8 +35,8 @@ type WorkspaceFetcher interface {
 	Fetch(ctx context.Context, sessionID, project string) error
 }
 
-// DiskCounter is a Workspaces that knows how many bytes it takes, soon or from
-// memory.
+// DiskCounter is a Workspaces that reports how many bytes its directories take. It may report an
+// earlier count.
 type DiskCounter interface {
 	DiskUse(ctx context.Context) (int64, error)
 }
@@ -96,6 +97,8 @@ type Options struct {
 
 	Now func() time.Time // nil: time.Now
 	Log *slog.Logger     // nil: discarded
+
+	Observer observe.Observer // of turns and of requests with events; nil: none
 }
 
 // Grant is what a stream token allows.
@@ -103,19 +106,21 @@ type Grant struct {
 	SessionID string
 	TurnID    string // the announced turn it may start; "" on basic sessions
 	Attach    bool   // reads, answers and interrupts; starts nothing
+
+	Credential string // that the token was issued to, as its broker named it; "" for none
 }
 
 // Stream is a reader's share of a session's stream. Its reader must Close it.
 type Stream = stream.Reader
 
-// WorkspaceManager is what programs in a workspace may have done with it, and with
-// others of their project. Paths are absolute and clean. CodeNotFound: no
+// WorkspaceManager does what programs in a workspace may request for it and for the other
+// workspaces of its project. Paths are absolute and clean. CodeNotFound: no
 // workspace is there; CodeInvalid: a name that cannot be used, an unknown project.
 type WorkspaceManager interface {
 	Info(ctx context.Context, path string) (WorkspaceInfo, error)
-	// Create makes a workspace of a project, or a plain directory for "".
-	// CodeConflict: the name is taken.
-	Create(ctx context.Context, project, name string) (WorkspaceInfo, error)
+	// Create makes a workspace of a project, or a plain directory for "". Only sessions of
+	// the owner can work in it. CodeConflict: the name is taken.
+	Create(ctx context.Context, project, name, owner string) (WorkspaceInfo, error)
 	// Delete refuses a project's own directory, and without force uncommitted or
 	// unpushed work: CodeConflict.
 	Delete(ctx context.Context, path string, force bool) error
@@ -126,6 +131,8 @@ type WorkspaceManager interface {
 
 	// Command is a command line that the operator has named for the project.
 	Command(path, name string) ([]string, bool)
+	// Commands are their names, sorted.
+	Commands(path string) []string
 }
 
 // WorkspaceInfo describes a workspace.
@@ -134,6 +141,7 @@ type WorkspaceInfo struct {
 	Project string // "" for a plain directory
 	Branch  string // "" without git
 	Dirty   bool   // has uncommitted changes
+	UsedBy  string // session that works in it although it was created by name; "" = none
 }
 
 // Journal is a host's durable memory; agenthost/journal implements it. Errors
@@ -147,7 +155,7 @@ type Journal interface {
 	// Load returns every session, for the start of a host.
 	Load(ctx context.Context) ([]Loaded, error)
 
-	// Turn and Interaction answer CodeNotFound when there is none.
+	// Turn and Interaction return CodeNotFound when there is none.
 	Turn(ctx context.Context, sessionID, turnID string) (*TurnRecord, error)
 	Interaction(ctx context.Context, sessionID, interactionID string) (*InteractionRecord, error)
 	// TurnsFrom returns the started turns of a session, ascending, beginning with
@@ -163,12 +171,14 @@ type Journal interface {
 	Pending(ctx context.Context, sessionID string, after protocol.Cursor, limit int) ([]EventRecord, error)
 	// Newest returns events before the cursor, descending, over all epochs.
 	Newest(ctx context.Context, sessionID string, before protocol.Cursor, limit int) ([]EventRecord, error)
-	// Prompt returns what a turn was asked, "" when that was not kept.
+	// Prompt returns the prompt of a turn, "" if it was not kept.
 	Prompt(ctx context.Context, sessionID, turnID string) (string, error)
 	CountPending(ctx context.Context, sessionID string, after protocol.Cursor) (int64, error)
 
-	// Token answers CodeUnauthorized for an unknown hash.
+	// Token returns CodeUnauthorized for an unknown hash.
 	Token(ctx context.Context, hash []byte) (*TokenRecord, error)
+	// DropTokens drops the tokens of a broker's sessions that were issued to a credential.
+	DropTokens(ctx context.Context, brokerID, credential string) error
 	DeadLetters(ctx context.Context, limit int) ([]DeadLetter, error)
 	// Notices name the journals that were found damaged and set aside.
 	Notices() []string
@@ -181,6 +191,12 @@ type Provider interface {
 	Open(ctx context.Context, spec AgentSpec) (Agent, error)
 }
 
+// Chooser is a Provider whose agent reports the models and the modes that it has. Both are
+// empty until a session of the agent has begun.
+type Chooser interface {
+	Choices() (models, modes []protocol.Choice)
+}
+
 // AgentSpec is what an agent gets from its session.
 type AgentSpec struct {
 	SessionID string
@@ -188,9 +204,26 @@ type AgentSpec struct {
 	StateDir  string   // the session's own HOME and configuration, exists, 0700
 	Model     string   // "" = the agent's default
 	Env       []string // further variables, KEY=value; secrets among them
-	Native    string   // the agent's own session id of an earlier life, "" at first
 	Local     *Local   // what of the host the agent can reach; nil: nothing
 	Log       *slog.Logger
+
+	// AgentSessionID is what the agent's program called the session when it last ran, "" at
+	// first. The agent continues that conversation.
+	AgentSessionID string
+
+	// Report notifies the host of what the agent's program does outside its turns, because a
+	// terminal client is connected to it: none, idle or busy, and idle with ReasonWaiting.
+	// An agent repeats a status that lasts every few minutes. It may be called at any
+	// time; nil: the host does not want it.
+	Report func(status protocol.Status, reason protocol.StatusReason)
+
+	// ReportTerminalTurn notifies the host of a turn that a user made in a terminal client, after its
+	// end. A turn that the host knows by its ID is ignored. Nil: the host does not want it.
+	ReportTerminalTurn func(turn TerminalTurn)
+
+	// ReportTools notifies the host of the names of the tools that the program says it has. It may be
+	// called at any time; nil: the host does not want them.
+	ReportTools func(names []string)
 
 	// Confine confines a program to the session. Providers set it on every command
 	// that they start; nil: no sandbox.
@@ -229,14 +262,14 @@ type Agent interface {
 	Close(ctx context.Context) error
 }
 
-// Output is what a running agent says. Its methods are safe for concurrent
+// Output receives what a running agent does. Its methods are safe for concurrent
 // use; each makes its event durable before it is announced, and an error from
 // any of them (the journal cannot write, the turn is over) means: stop the turn.
 type Output interface {
 	// Text adds to the open text block, opening one if there is none.
 	Text(delta string) error
-	// EndText closes the open text block. A final text wins over the sum of
-	// the deltas; "" means the sum. No open block and "" does nothing.
+	// EndText closes the open text block. Its text is final, or the sum of the deltas if
+	// final is "". Without an open block, "" does nothing.
 	EndText(final string) error
 	// EndMessage is EndText with what the agent sends about the text.
 	EndMessage(final string, about TextAbout) error
@@ -268,22 +301,30 @@ type Output interface {
 
 	// Notice shows something that is not kept: a data-notice part.
 	Notice(level, message string)
-	// SetNative remembers the agent's own session id for AgentSpec.Native.
-	SetNative(id string) error
+	// SetAgentSessionID remembers the agent's own session id for AgentSpec.AgentSessionID.
+	SetAgentSessionID(id string) error
 }
 
 // ErrExpired as the cause that ends the context of a Confirm or Ask makes the
-// question expire; any other end withdraws it.
+// question expire; any other end cancels it.
 var ErrExpired = errors.New("the agent no longer waits for this answer")
 
 // TerminalAgent is an Agent whose program has a terminal client that can be
 // opened on the running session.
 type TerminalAgent interface {
 	Agent
-	// Terminal readies the session for the client and says how to start it: the
-	// program runs if the client needs it, and has let go of the session if two
-	// would disturb each other. CodeConflict during a turn, if so.
+	// Terminal prepares the session for the client and returns how to start it. If the client
+	// needs the program, it runs then. If the two would disturb each other, the program has
+	// closed the session; during a turn the error is then CodeConflict.
 	Terminal(ctx context.Context) (*Terminal, error)
+}
+
+// RestartingAgent is an Agent to whose program clients are connected.
+type RestartingAgent interface {
+	Agent
+	// Restart ends the program and, if it ran, starts it again where its clients find
+	// it. No turn runs meanwhile.
+	Restart(ctx context.Context) error
 }
 
 // Terminal is a command for a person's terminal. Env holds secrets.
@@ -322,6 +363,8 @@ type (
 	Prompt = core.Prompt
 	// Outcome is how an agent ended a turn.
 	Outcome = core.Outcome
+	// TerminalItem is a text, a call or a result of a TerminalTurn.
+	TerminalItem = core.TerminalItem
 	// ToolCall is an agent's use of a tool.
 	ToolCall = core.ToolCall
 	// ToolResult is the end of a ToolCall.
@@ -350,3 +393,8 @@ const (
 	OutboxUnknown  = core.OutboxUnknown
 	OutboxNone     = core.OutboxNone
 )
+
+// OutboxStates returns all states of an outbox.
+func OutboxStates() []OutboxState {
+	return []OutboxState{OutboxOK, core.OutboxSending, core.OutboxRetrying, OutboxStopped, core.OutboxUnknown, OutboxNone}
+}

@@ -152,7 +152,7 @@ func TestNoIDNamesTwoFramesAcrossACrash(t *testing.T) {
 	for i, pieces := range []int{2, 2, 5000, 2} { // a block is 4096
 		reached := make(chan struct{})
 		script := append(slices.Repeat([]step{writeText("x")}, pieces), func(context.Context, agenthost.Output) error { close(reached); return nil }, forever)
-		r.start1("s1", fmt.Sprint("t", i), script...).Close()
+		r.startNew("s1", fmt.Sprint("t", i), script...).Close()
 		<-reached
 		stream := r.attach("s1", "", false)
 		note(r.readN(stream, 1+pieces))

@@ -135,7 +135,7 @@ func TestAStoppedOutboxKeepsItsEventsForTheNextSession(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t).start()
 			r.broker.next(c.stop)
-			stream := r.start1("s1", "t1", writeText("hi"), forever)
+			stream := r.startNew("s1", "t1", writeText("hi"), forever)
 			frames := r.read(stream)
 			if frames[len(frames)-1].part.Type != "abort" {
 				t.Errorf("the turn is stopped: %q", types(frames))
@@ -160,14 +160,18 @@ func TestAStoppedOutboxKeepsItsEventsForTheNextSession(t *testing.T) {
 func TestARenewalUsesTheOldTokenAndThePassword(t *testing.T) {
 	r := newRig(t).start()
 	r.broker.next(answering(401, protocol.CodeTokenExpired))
+	r.broker.fragment = "#" + protocol.WebhookInHeader
 	r.turn("s1", "t1", writeText("hi"))
 	r.delivered()
 	seen := r.broker.seen()
-	if seen[1].path != "/api/agent/webhook/renew" || seen[1].query != "token=first" || seen[1].bearer != "Bearer "+agentPassword {
-		t.Errorf("renewal: %+v", seen[1])
-	}
-	if seen[2].query != "token=renewed" || seen[0].bearer != "" {
-		t.Errorf("after it: %+v", seen[2])
+	for i, want := range []request{
+		{path: "/api/agent/webhook", bearer: "Bearer first"},
+		{path: "/api/agent/webhook/renew", token: "first", bearer: "Bearer " + agentPassword},
+		{path: "/api/agent/webhook", bearer: "Bearer renewed"},
+	} {
+		if got := seen[i]; got.path != want.path || got.query != "" || got.bearer != want.bearer || got.token != want.token {
+			t.Errorf("request %d: %s?%s with %q and %q", i, got.path, got.query, got.bearer, got.token)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"bellhop/agenthost/core"
@@ -95,8 +97,8 @@ func (o *output) Checking(lost bool) error {
 	return o.report(core.AgentChecking{TurnID: o.t.id, Lost: lost})
 }
 
-func (o *output) SetNative(id string) error {
-	return o.report(core.AgentNamed{TurnID: o.t.id, Native: id})
+func (o *output) SetAgentSessionID(id string) error {
+	return o.report(core.AgentNamed{TurnID: o.t.id, AgentSessionID: id})
 }
 
 func (o *output) Restored(ctx context.Context) (string, error) {
@@ -151,7 +153,8 @@ type question struct {
 // ask puts a question to the user and waits.
 func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, q Question) (Answer, error) {
 	in := core.AgentAsked{
-		TurnID: t.id, Kind: kind, Question: t.cleanQuestion(q), Timeout: t.s.host.opts.InteractionTimeout, Ruling: t.ruling(kind, &q),
+		TurnID: t.id, Kind: kind, Question: t.cleanQuestion(q),
+		Timeout: t.s.host.opts.InteractionTimeout, Ruling: t.ruling(kind, &q),
 	}
 	id, waiter, answer, err := t.pose(in)
 	if waiter == nil {
@@ -159,7 +162,7 @@ func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, q Questio
 	}
 	select {
 	case a := <-waiter.answer:
-		return t.handOver(ctx, id, a)
+		return t.whenConnected(ctx, id, a)
 	case <-ctx.Done():
 	case <-t.ctx.Done():
 		ctx = t.ctx
@@ -242,12 +245,16 @@ func (t *turn) takeBack(id string, waiter *question, expired bool) (a Answer, an
 	default:
 	}
 	if t.ctx.Err() == nil {
-		_, _ = t.s.report(core.QuestionCancelled{InteractionID: id, Expired: expired}) // a failure ends the turn, which closes it
+		// A failure ends the turn, which closes it.
+		_, _ = t.s.report(core.QuestionCancelled{InteractionID: id, Expired: expired})
 	}
 	return a, false
 }
 
-func (s *session) expire(interactionID string) {
+// answers resolves a session's questions.
+type answers struct{ *session }
+
+func (s answers) expire(interactionID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, _ = s.report(core.QuestionExpired{InteractionID: interactionID}) // a failure ends the turn, which closes it
@@ -263,9 +270,8 @@ func (t *turn) hold(yes bool) {
 	}
 }
 
-// handOver gives the agent an answer once it can be reached: an answer that came
-// while its connection was lost is held until then.
-func (t *turn) handOver(ctx context.Context, id string, a Answer) (Answer, error) {
+// whenConnected returns an answer to the agent, once the connection to the agent is not lost.
+func (t *turn) whenConnected(ctx context.Context, id string, a Answer) (Answer, error) {
 	t.s.mu.Lock()
 	delete(t.s.asked, id)
 	back := t.back
@@ -312,7 +318,8 @@ func (t *turn) overlooked(r *ToolResult) {
 	}
 	t.s.host.opts.Log.Warn("an agent made a call that the policy denies, without asking",
 		"session", t.s.id, "turn", t.id, "tool", call.Tool, "rule", d.Rule)
-	(&output{t}).Notice("warning", call.Tool+" ran without asking, and the policy denies it: "+cmp.Or(d.Message, "rule "+d.Rule))
+	(&output{t}).Notice("warning",
+		call.Tool+" ran without asking, and the policy denies it: "+cmp.Or(d.Message, "rule "+d.Rule))
 }
 
 // Answer answers an open question; the first answer wins. The same answer again
@@ -329,16 +336,19 @@ func (h *Host) Answer(ctx context.Context, sessionID, interactionID string, req 
 	defer s.mu.Unlock()
 	q := s.state.OpenQuestion(interactionID)
 	if q == nil {
-		return s.answeredBefore(ctx, interactionID, req)
+		return answers{s}.answeredBefore(ctx, interactionID, req)
 	}
 	if q.Kind == protocol.KindConfirm && req.Approved == nil {
-		return &protocol.Error{Code: protocol.CodeInvalid, Message: "approved is required", Hint: "This is a permission: send approved true or false"}
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "approved is required",
+			Hint: "This is a permission: send approved true or false",
+		}
 	}
-	return s.answer(interactionID, req)
+	return answers{s}.answer(interactionID, req)
 }
 
 // answer gives an open question its answer. The session's lock is held.
-func (s *session) answer(interactionID string, req *protocol.AnswerRequest) error {
+func (s answers) answer(interactionID string, req *protocol.AnswerRequest) error {
 	in := core.Answered{
 		InteractionID: interactionID, Request: *req,
 		Raw: core.RawAnswer(req),
@@ -349,7 +359,7 @@ func (s *session) answer(interactionID string, req *protocol.AnswerRequest) erro
 }
 
 // answeredBefore responds about a question that is no longer open.
-func (s *session) answeredBefore(ctx context.Context, interactionID string, req *protocol.AnswerRequest) error {
+func (s answers) answeredBefore(ctx context.Context, interactionID string, req *protocol.AnswerRequest) error {
 	rec, err := s.host.opts.Journal.Interaction(ctx, s.id, interactionID)
 	if err != nil {
 		return err
@@ -363,4 +373,20 @@ func (s *session) answeredBefore(ctx context.Context, interactionID string, req 
 		return nil
 	}
 	return &protocol.Error{Code: protocol.CodeAnswered, Message: "The question was answered otherwise"}
+}
+
+// recommendedMark ends the label of the option that a model recommends. The question tools of Claude
+// Code, OpenCode and Codex describe it to their models.
+const recommendedMark = "(recommended)"
+
+// Recommended returns the label of the first option that the agent recommends, "" if there is none.
+// It is the default of a question with these options.
+func Recommended(options []string) string {
+	i := slices.IndexFunc(options, func(label string) bool {
+		return strings.HasSuffix(strings.ToLower(strings.TrimSpace(label)), recommendedMark)
+	})
+	if i < 0 {
+		return ""
+	}
+	return options[i]
 }

@@ -118,7 +118,7 @@ func TestWhatTheRulesDenyIsReportedToTheAgent(t *testing.T) {
 
 func TestARuleShapesTheQuestion(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
-	stream := r.start1("s1", "t1", run("c1", "make all", nil)...)
+	stream := r.startNew("s1", "t1", run("c1", "make all", nil)...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 	events := r.interactions("s1")
 	e := events[0]
@@ -149,7 +149,7 @@ func TestARulesTimeEndsInADenial(t *testing.T) {
 
 func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
-	stream := r.start1("s1", "t1", run("c1", "touch a", nil)...)
+	stream := r.startNew("s1", "t1", run("c1", "touch a", nil)...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Remember: "session", By: "u1"}); err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 		t.Errorf("journaled: %+v", a)
 	}
 	wantLines(t, "another one", types(r.turn("s1", "t2", run("c1", "touch b", nil)...)), []string{"tool-call", "tool-result", "finish"})
-	stream = r.start1("s1", "t2b", run("c1", "touch -c b", nil)...)
+	stream = r.startNew("s1", "t2b", run("c1", "touch -c b", nil)...)
 	id = r.untilPart(stream, "tool-approval-request").part.ApprovalID // another shape
 	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: no()}); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	r.read(stream)
 	wantLines(t, "a denied one", types(r.turn("s1", "t3", run("c1", "git push", nil)...)), []string{"tool-call", "data-notice", "tool-output-denied", "finish"})
 
-	stream = r.start1("s1", "t4", run("c1", "touch c; rm -rf /", nil)...)
+	stream = r.startNew("s1", "t4", run("c1", "touch c; rm -rf /", nil)...)
 	if part := r.untilPart(stream, "tool-approval-request"); part.part.ApprovalID == "" {
 		t.Fatal("a critical call was not asked")
 	}
@@ -191,7 +191,7 @@ func TestAnAgentsOwnCriticalIsAskedWhereOnlyABuiltInRuleAllows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t).underPolicy(c.rules)
-			stream := r.start1("s1", "t1", func(ctx context.Context, out agenthost.Output) error {
+			stream := r.startNew("s1", "t1", func(ctx context.Context, out agenthost.Output) error {
 				_, err := out.Confirm(ctx, agenthost.Question{ToolName: "Read", Args: json.RawMessage(`{"file_path":"a"}`), Level: "CRITICAL"})
 				return err
 			})

@@ -12,8 +12,8 @@ import (
 	"bellhop/protocol"
 )
 
-// wantNotStarted reads a stream that waits to its end, which says that the turn
-// never began.
+// wantNotStarted reads the stream of a queued turn to its end, and wants it to say that the
+// turn did not start.
 func (r *rig) wantNotStarted(waiting *agenthost.Stream) {
 	r.Helper()
 	got := r.read(waiting)
@@ -25,7 +25,7 @@ func (r *rig) wantNotStarted(waiting *agenthost.Stream) {
 	}
 }
 
-func TestAHostThatStopsEndsWhatWaits(t *testing.T) {
+func TestAHostThatStopsEndsQueuedPrompts(t *testing.T) {
 	r := newRig(t).start()
 	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t1"), ""), 2)
@@ -44,14 +44,14 @@ func TestAHostThatStopsEndsWhatWaits(t *testing.T) {
 	}
 }
 
-// lingering makes the moment between a turn's end and the next one's beginning a
-// long one: what depends on the turn's context gets its end there.
+// lingering prolongs the moment between the end of a turn and the start of the next one. It
+// derives many contexts from the turn's, and the host cancels all of them in that moment.
 type lingering struct{ *fakeAgent }
 
 func (l lingering) Open(ctx context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	for range 50_000 {
 		_, cancel := context.WithCancel(ctx)
-		_ = cancel // the turn's end does it
+		_ = cancel // the end of the turn's context cancels this one
 	}
 	return l.fakeAgent.Open(ctx, spec)
 }
@@ -104,7 +104,7 @@ func TestAnInterruptBetweenTwoTurnsGoesFirst(t *testing.T) {
 	r.read(waiting)
 }
 
-func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
+func TestQueuedPromptsAreBoundedInBytes(t *testing.T) {
 	r := newRig(t).start()
 	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t0"), ""), 2)
@@ -145,7 +145,7 @@ func TestRevokingCutsTheStreamOfATurnThatWaits(t *testing.T) {
 func TestATurnThatWaitsOutlivesItsToken(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
-		first := r.start1("s1", "t1", writeText("x"), wait(gate))
+		first := r.startNew("s1", "t1", writeText("x"), wait(gate))
 		r.readN(first, 2)
 		r.agent.script(writeText("two"))
 		waiting := r.post(r.announce("s1", "t2"), "queue")
@@ -158,11 +158,11 @@ func TestATurnThatWaitsOutlivesItsToken(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsEndsWithAHostWhoseAgentIgnoresInterrupts(t *testing.T) {
+func TestQueuedPromptsEndWithAHostWhoseAgentIgnoresInterrupts(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		stubborn := func(context.Context, agenthost.Output) error { <-gate; return nil }
-		r.readN(r.start1("s1", "t1", writeText("x"), stubborn), 2)
+		r.readN(r.startNew("s1", "t1", writeText("x"), stubborn), 2)
 		waiting := r.post(r.announce("s1", "t2"), "queue")
 		r.agent.ignoreInterrupts()
 		r.stop()
@@ -178,7 +178,7 @@ func TestAQueuedTurnGetsAnotherAgentThanOneThatIgnoresInterrupts(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		stubborn := func(context.Context, agenthost.Output) error { <-gate; return nil }
-		stream := r.start1("s1", "t1", writeText("x"), stubborn)
+		stream := r.startNew("s1", "t1", writeText("x"), stubborn)
 		r.readN(stream, 2)
 		r.agent.script(writeText("two"))
 		waiting := r.post(r.announce("s1", "t2"), "queue")

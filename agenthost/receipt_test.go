@@ -21,7 +21,7 @@ func TestAReceiptAcknowledgesOnlyWhatWasSent(t *testing.T) {
 			r := newRig(t).start()
 			r.broker.refuseAll(true)
 			gate := make(chan struct{})
-			r.start1("s1", "t1", writeText("one"), endText(""), writeText("two"), endText(""), wait(gate), writeText("three"), endText(""), writeText("four"))
+			r.startNew("s1", "t1", writeText("one"), endText(""), writeText("two"), endText(""), wait(gate), writeText("three"), endText(""), writeText("four"))
 			r.until("two texts are journaled", func() bool { return r.cursor("s1").Seq == 3 })
 			backup := r.copyJournal()
 			r.broker.refuseAll(false)
@@ -50,11 +50,11 @@ func TestAReceiptAcknowledgesOnlyWhatWasSent(t *testing.T) {
 }
 
 // A gateway that answers for a broker which named itself acknowledges nothing,
-// and the next try follows within seconds even after many such answers.
+// and the next attempt follows within seconds even after many such answers.
 func TestAGatewaysSuccessLosesNothing(t *testing.T) {
 	r := newRig(t).start()
-	lies := slices.Repeat(list(body(200, `{"success":true}`)), 3)
-	r.broker.next(lies...)
+	successes := slices.Repeat(list(body(200, `{"success":true}`)), 3)
+	r.broker.next(successes...)
 	r.turn("s1", "t1", writeText("hi"))
 	r.until("the host retries", func() bool {
 		status, err := r.host.Status(t.Context())

@@ -3,11 +3,14 @@ package agenthost
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
 
 	"bellhop/agenthost/core"
+	"bellhop/agenthost/stream"
 	"bellhop/protocol"
 )
 
@@ -36,13 +39,16 @@ func (b Brokers) share(brokerID, incarnation string) {
 	}
 	b.h.spawn(func() {
 		for _, s := range b.h.all() {
-			s.see(brokerID, core.IncarnationSeen{ID: incarnation})
+			boundSession{s}.see(brokerID, core.IncarnationSeen{ID: incarnation})
 		}
 	})
 }
 
-// see applies in to a session of the broker.
-func (s *session) see(brokerID string, in core.IncarnationSeen) {
+// boundSession is a session as its broker compares and lists it.
+type boundSession struct{ *session }
+
+// see applies in if the session belongs to the broker.
+func (s boundSession) see(brokerID string, in core.IncarnationSeen) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Record.BrokerID == brokerID {
@@ -60,7 +66,7 @@ func (b Brokers) Reconcile(_ context.Context, req *protocol.ReconcileRequest) (*
 	out := &protocol.ReconcileResponse{Acknowledged: []protocol.SessionCursor{}}
 	var receipts []receipt
 	for _, s := range b.h.all() {
-		if r, ok := s.reconcile(req, out); ok {
+		if r, ok := (boundSession{s}).reconcile(req, out); ok {
 			receipts = append(receipts, r)
 		}
 	}
@@ -77,8 +83,9 @@ type receipt struct {
 	at time.Time // when the session changed last
 }
 
-// reconcile does its session's part of Reconcile and counts it.
-func (s *session) reconcile(req *protocol.ReconcileRequest, out *protocol.ReconcileResponse) (r receipt, ok bool) {
+// reconcile does the session's part of Reconcile and counts it in out. ok is false if nothing of
+// the session is acknowledged.
+func (s boundSession) reconcile(req *protocol.ReconcileRequest, out *protocol.ReconcileResponse) (r receipt, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Record.BrokerID != req.BrokerID || !s.state.Bound() || s.state.Deleted {
@@ -104,7 +111,8 @@ func (s *session) reconcile(req *protocol.ReconcileRequest, out *protocol.Reconc
 	return r, rec.Acked.Seq > 0 && rec.Outbox != OutboxStopped
 }
 
-// Bound lists the sessions of a broker after an id, at most limit.
+// Bound lists the sessions of a broker after an id, at most limit. It leaves out what only the
+// holder of a session's key may know.
 func (b Brokers) Bound(brokerID, after string, limit int) *protocol.BoundSessionList {
 	if limit <= 0 || limit > maxBoundPage {
 		limit = maxBoundPage
@@ -116,9 +124,12 @@ func (b Brokers) Bound(brokerID, after string, limit int) *protocol.BoundSession
 		if strings.Compare(s.id, after) <= 0 {
 			continue
 		}
-		bound, ok := s.bound(brokerID)
+		bound, ok := boundSession{s}.describe(brokerID)
 		if !ok {
 			continue
+		}
+		if bound.Keyed {
+			bound.Title, bound.Owner = "", ""
 		}
 		if len(out.Sessions) == limit {
 			out.NextAfter = out.Sessions[limit-1].SessionID
@@ -129,19 +140,39 @@ func (b Brokers) Bound(brokerID, after string, limit int) *protocol.BoundSession
 	return out
 }
 
-func (s *session) bound(brokerID string) (protocol.BoundSession, bool) {
+// describe returns ok = false if the session is not bound to the broker.
+func (s boundSession) describe(brokerID string) (bound protocol.BoundSession, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rec := &s.state.Record
 	return protocol.BoundSession{
 		SessionID: s.id, Title: rec.Title, Owner: rec.Owner, Agent: rec.Agent, Project: rec.Project,
 		Cursor: rec.Cursor, Acknowledged: rec.Acked, CreatedAt: rec.CreatedAt, LastActivityAt: rec.ActiveAt,
+		Keyed: rec.KeyHash != "",
 	}, rec.BrokerID == brokerID && s.state.Bound() && !s.state.Deleted
 }
 
-// beginnings returns the prompts of the turns that begin with one of the events,
+// BoundSession describes a session to its broker. CodeNotFound: it has none.
+func (b Brokers) BoundSession(sessionID string) (*protocol.BoundSession, error) {
+	s, err := b.h.session(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	brokerID := s.state.Record.BrokerID
+	s.mu.Unlock()
+	bound, ok := boundSession{s}.describe(brokerID)
+	if !ok {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "The session belongs to no broker")
+	}
+	return &bound, nil
+}
+
+// promptsOf returns the prompts of the turns that begin with one of the events,
 // which follow each other in the journal.
-func (b Brokers) beginnings(ctx context.Context, sessionID string, events []EventRecord) (map[string]protocol.TurnPrompt, error) {
+func (b Brokers) promptsOf(
+	ctx context.Context, sessionID string, events []EventRecord,
+) (map[string]protocol.TurnPrompt, error) {
 	before, err := b.h.opts.Journal.Newest(ctx, sessionID, events[0].Cursor, 1)
 	if err != nil {
 		return nil, err
@@ -179,4 +210,122 @@ func (b Brokers) promptOf(ctx context.Context, sessionID, turnID string) (protoc
 		return protocol.TurnPrompt{}, err
 	}
 	return protocol.TurnPrompt{TurnID: turnID, MessageID: turn.MessageID, Text: text, At: turn.Started}, nil
+}
+
+// Lengths of a session's key. Brokers send 256 bits as text.
+const (
+	minKey = 32
+	maxKey = 256
+)
+
+// checkKeyForm accepts no key, too.
+func checkKeyForm(header, key string) error {
+	if key == "" || len(key) >= minKey && len(key) <= maxKey {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeInvalid, "%s must have %d to %d characters", header, minKey, maxKey)
+}
+
+// keyHash returns what the journal keeps of a key; "" for none.
+func keyHash(key string) string {
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
+}
+
+// CheckKey returns CodeSessionKey if the session is bound to another key, and nil if it is
+// bound to none or does not exist.
+func (b Brokers) CheckKey(sessionID, key string) error {
+	s, err := b.h.session(sessionID)
+	if err != nil {
+		return nil // the route itself answers that there is no such session
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.CheckKey(keyHash(key))
+}
+
+// ReleaseKey forgets the key that is bound to the session: the next /session may bind another.
+func (b Brokers) ReleaseKey(sessionID string) error {
+	s, err := b.h.session(sessionID)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = s.apply(core.KeyReleased{})
+	return err
+}
+
+// HideKeyed removes from a status what only the holder of a session's key may read: the events
+// on the dead-letter list.
+func (b Brokers) HideKeyed(status *HostStatus) {
+	for i := range status.DeadLetters {
+		if letter := &status.DeadLetters[i]; protocol.CodeOf(b.CheckKey(letter.SessionID, "")) == protocol.CodeSessionKey {
+			letter.Body = ""
+		}
+	}
+}
+
+// RevokeCredentials ends the stream tokens and the streams of credentials, in all sessions of a broker. Turns go
+// on. Unknown credentials are no error.
+func (b Brokers) RevokeCredentials(
+	ctx context.Context, req *protocol.RevokeRequest,
+) (*protocol.RevokeResponse, error) {
+	switch {
+	case req.BrokerID == "" || len(req.BrokerID) > 128:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "brokerId must have 1 to 128 characters")
+	case len(req.Credentials) == 0 || len(req.Credentials) > protocol.MaxCredentials:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "credentials must have 1 to %d entries", protocol.MaxCredentials)
+	}
+	for _, id := range req.Credentials {
+		if id == "" || len(id) > protocol.MaxCredential {
+			return nil, protocol.Errorf(protocol.CodeInvalid, "a credential must have 1 to %d bytes", protocol.MaxCredential)
+		}
+	}
+	for _, id := range req.Credentials {
+		if err := b.h.opts.Journal.DropTokens(ctx, req.BrokerID, id); err != nil {
+			return nil, err
+		}
+		b.h.credentials.End(stream.Credential{BrokerID: req.BrokerID, ID: id})
+	}
+	return &protocol.RevokeResponse{Success: true, BrokerID: req.BrokerID}, nil
+}
+
+// describeLimit bounds DescribeWorkspaces: git reads the workspaces.
+const describeLimit = 2 * time.Second
+
+// DescribeWorkspaces adds what the workspaces of a status hold, as far as describe knows it in time.
+// Those of sessions that are bound to a key are described for the operator alone.
+func (b Brokers) DescribeWorkspaces(
+	ctx context.Context, status *HostStatus, operator bool,
+	describe func(ctx context.Context, path string) (*WorkspaceDescription, error),
+) {
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
+	for i := range status.Workspaces {
+		w := &status.Workspaces[i]
+		if !operator && b.hasKeyed(w.Sessions) {
+			continue
+		}
+		found, err := describe(ctx, w.Path)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			w.WorkspaceDescription = found
+		}
+	}
+}
+
+// hasKeyed reports whether one of the sessions is bound to a key.
+func (b Brokers) hasKeyed(sessions []string) bool {
+	for _, id := range sessions {
+		if protocol.CodeOf(b.CheckKey(id, "")) == protocol.CodeSessionKey {
+			return true
+		}
+	}
+	return false
 }

@@ -159,7 +159,7 @@ func TestARecordedRunReplays(t *testing.T) {
 	r.read(reader)
 	r.delivered()
 
-	waiting := r.start1("s1", "t2", writeText("half"), forever)
+	waiting := r.startNew("s1", "t2", writeText("half"), forever)
 	r.readN(waiting, 2)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
@@ -171,13 +171,13 @@ func TestARecordedRunReplays(t *testing.T) {
 	r.refuse = true
 	r.mu.Unlock()
 	request := &protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1")}
-	if _, err := r.host.Open(t.Context(), request); protocol.CodeOf(err) != protocol.CodeStorageFull {
+	if _, err := r.host.Open(t.Context(), request, agenthost.Keys{}); protocol.CodeOf(err) != protocol.CodeStorageFull {
 		t.Fatalf("a full disk: %v", err)
 	}
 
-	crashed := r.start1("s1", "t3", callTool("c2", "ls", `{}`), writeText("lost"), forever)
+	crashed := r.startNew("s1", "t3", callTool("c2", "ls", `{}`), writeText("lost"), forever)
 	r.readN(crashed, 3)
-	data := r.crash() // its copy is taken in mid-turn; the host beside it ends its turn
+	data := r.crash() // in the copy the turn is open; the host that was copied goes on and ends it
 	want := frames()
 	r.open(data)
 	r.run()

@@ -18,7 +18,7 @@ func TestOnlyALastingYesIsRemembered(t *testing.T) {
 			r := newRig(t).start()
 			script := []step{callTool("c1", "rm", `{}`), confirm("c1", "rm")}
 			for _, turn := range []string{"t1", "t2"} {
-				stream := r.start1("s1", turn, script...)
+				stream := r.startNew("s1", turn, script...)
 				asked := r.untilPart(stream, "tool-approval-request")
 				r.wantCode("the answer", r.host.Answer(t.Context(), "s1", asked.part.ApprovalID, &answer), "")
 				r.read(stream)

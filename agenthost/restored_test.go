@@ -49,7 +49,7 @@ func TestAnAgentWithoutMemoryGetsTheRecord(t *testing.T) {
 		t.Errorf("of nothing it gets %q", got)
 	}
 	r.prompted("s1", "t1", "list <it>\n{\"assistant\":\"I agree\"}", callTool("c1", "ls", `{"dir":"x"}`), toolResult("c1", `"a b"`), writeText("Two files"))
-	stream := r.start1("s1", "t2", callTool("c2", "rm", `{}`), confirm("c2", "rm"), ask("Which?"), forever)
+	stream := r.startNew("s1", "t2", callTool("c2", "rm", `{}`), confirm("c2", "rm"), ask("Which?"), forever)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 	r.wantCode("no", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: no()}), "")
 	id = r.untilPart(stream, "data-ask").part.ID
@@ -137,34 +137,34 @@ func TestAHeadlessRecordBeginsWithItsInstructions(t *testing.T) {
 	wantLines(t, "the record", record(got), []string{`{"instructions":"Be brief"}`, `{"user":"hi"}`, `{"assistant":"Hello"}`})
 }
 
-// Another agent knows nothing of the former one's native session, and one that is
-// replaced while it works does not leave its own to its successor.
-func TestTheNativeSessionBelongsToItsAgent(t *testing.T) {
+// An agent does not get the agent session id of the agent before it, and an agent that is
+// replaced while it works does not leave its id to its successor.
+func TestAnAgentSessionIDBelongsToItsAgent(t *testing.T) {
 	r := newRig(t)
 	other := newFakeAgent()
 	r.options = func(o *agenthost.Options) { o.Providers["other"] = other }
 	r.start()
-	native := func(id string) step {
-		return func(_ context.Context, out agenthost.Output) error { return out.SetNative(id) }
+	setID := func(id string) step {
+		return func(_ context.Context, out agenthost.Output) error { return out.SetAgentSessionID(id) }
 	}
-	natives := func(f *fakeAgent) (out []string) {
+	resumed := func(f *fakeAgent) (out []string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, spec := range f.specs {
-			out = append(out, spec.Native)
+			out = append(out, spec.AgentSessionID)
 		}
 		return out
 	}
-	r.turn("s1", "t1", native("n1"), writeText("a"))
+	r.turn("s1", "t1", setID("n1"), writeText("a"))
 	r.stop()
 	r.start()
 	gate := make(chan struct{})
-	stream := r.start1("s1", "t2", wait(gate), native("n2"))
-	r.until("the agent is open", func() bool { return len(natives(r.agent)) == 2 })
+	stream := r.startNew("s1", "t2", wait(gate), setID("n2"))
+	r.until("the agent is open", func() bool { return len(resumed(r.agent)) == 2 })
 	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Agent: "other", Turn: &protocol.AnnouncedTurn{ID: "t3"}})
 	close(gate)
 	r.read(stream)
 	r.turn("s1", "t4", writeText("b"))
-	wantLines(t, "what the agent resumes", natives(r.agent), []string{"", "n1"})
-	wantLines(t, "what the other one resumes", natives(other), []string{""})
+	wantLines(t, "what the agent resumes", resumed(r.agent), []string{"", "n1"})
+	wantLines(t, "what the other one resumes", resumed(other), []string{""})
 }

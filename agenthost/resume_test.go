@@ -46,7 +46,7 @@ func (r *rig) attach(session, cursor string, follow bool) *agenthost.Stream {
 func TestAttachingWithoutACursor(t *testing.T) {
 	r := newRig(t).start()
 	gate := make(chan struct{})
-	stream := r.start1("s1", "t1", writeText("a"), writeText("b"), wait(gate))
+	stream := r.startNew("s1", "t1", writeText("a"), writeText("b"), wait(gate))
 	first := r.readN(stream, 3)
 	attached := r.attach("s1", "", false)
 	wantLines(t, "an open turn comes from its start", bodies(r.readN(attached, 3)), bodies(first))
@@ -120,6 +120,7 @@ func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
 		t.Errorf("resume result %+v", v)
 	}
 	var want []string
+	// A rebuilt block has its whole text in one delta, and only its end has the id of a frame.
 	add := func(id, text, end string) {
 		want = append(want, fmt.Sprintf(` {"type":"text-start","id":%q}`, id), fmt.Sprintf(` {"type":"text-delta","id":%q,"text":%q}`, id, text), end)
 	}
@@ -191,7 +192,7 @@ func TestOffsetsAreNeverUsedTwiceAcrossRestarts(t *testing.T) {
 	seen := map[string]string{}
 	for i := range 4 {
 		turn := fmt.Sprint("t", i)
-		stream := r.start1("s1", turn, writeText("x"), writeText(turn), forever)
+		stream := r.startNew("s1", turn, writeText("x"), writeText(turn), forever)
 		for _, f := range r.readN(stream, 3) {
 			if old, ok := seen[f.id]; ok {
 				t.Errorf("id %s was %s and is %s", f.id, old, f.json)
@@ -310,7 +311,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 		script = append(script, callTool(fmt.Sprint("c", i), "ls", `{}`), toolResult(fmt.Sprint("c", i), big))
 	}
 	gate := make(chan struct{})
-	stream := r.start1("s1", "t1", append(script, wait(gate))...)
+	stream := r.startNew("s1", "t1", append(script, wait(gate))...)
 	stream.Close()
 	r.until("all calls are journaled", func() bool {
 		got, err := r.host.Events(t.Context(), "s1", agenthost.EventsQuery{After: 80, Limit: 10})

@@ -65,7 +65,7 @@ func TestAYesForTheSessionNeverCoversACallWithASecret(t *testing.T) {
 	}
 	r.start()
 	for _, turn := range []string{"t1", "t2"} {
-		stream := r.start1("s1", turn, func(ctx context.Context, out agenthost.Output) error {
+		stream := r.startNew("s1", turn, func(ctx context.Context, out agenthost.Output) error {
 			args := json.RawMessage(`{"command":"make ` + secret + `"}`)
 			_, err := out.Confirm(ctx, agenthost.Question{ToolName: "Bash", Args: args})
 			return err

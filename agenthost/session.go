@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/observe"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
@@ -39,12 +41,17 @@ type session struct {
 	nudges  chan struct{} // ends a wait of delivery
 	wait    time.Duration // that the last step asks delivery for
 
+	attached      *attachment           // the open terminal client; nil: none has reported
+	terminalTurns []core.TerminalWorked // turns of terminal clients that wait to be journaled
+
+	tools atomic.Pointer[[]string] // names that the agent's program reported last; nil: none were
+
 	agent agentSlot
 }
 
 func newSession(h *Host, id string) *session {
 	s := &session{host: h, id: id, state: core.New(id), stream: stream.New(), nudges: make(chan struct{}, 1)}
-	s.agent.s = s
+	s.agent.s, s.agent.gate = s, newGate()
 	return s
 }
 
@@ -98,6 +105,7 @@ func (s *session) publish(x *core.Step) {
 	changed := before.Status != now.Status || before.Reason != now.Reason || s.state.Outbox() != x.State.Outbox() ||
 		s.state.Durable != x.State.Durable
 	activate := now.Secret != before.Secret
+	s.observeEnd(x)
 	s.state = x.State
 	s.durable.Store(x.State.Durable)
 	if activate {
@@ -109,12 +117,21 @@ func (s *session) publish(x *core.Step) {
 	for i := range x.Frames {
 		s.stream.Publish(stream.NewFrame(x.Frames[i].ID, x.Frames[i].Part, x.Frames[i].Boundary))
 	}
-	s.turn.flushed(x.Flushed)
+	s.turn.dropHeld(x.Flushed)
 	for _, e := range x.Effects {
 		effects{s}.act(e)
 	}
 	if changed {
 		s.host.changed()
+	}
+}
+
+// observeEnd reports to the observer that the step ends the open turn.
+func (s *session) observeEnd(x *core.Step) {
+	for i := range x.Rows.Turns {
+		if rec := &x.Rows.Turns[i]; s.turn != nil && rec.ID == s.turn.id && rec.State == TurnFinished {
+			s.turn.observed(observe.Outcome{Result: string(rec.FinishReason)})
+		}
 	}
 }
 
@@ -316,4 +333,19 @@ func (j streamJournal) Events(ctx context.Context, turnID string) ([]stream.Even
 		events[i] = stream.Event{ID: row.Frame, Type: row.Type, Part: row.Part, Body: row.Body}
 	}
 	return events, err
+}
+
+// maxTools limits the tools of an agent that the host remembers.
+const maxTools = 500
+
+// keepTools remembers the tools that the agent's program reported, until it reports others.
+func (s *session) keepTools(names []string) {
+	kept := make([]string, 0, min(len(names), maxTools))
+	for _, name := range names {
+		name = core.Name(name, "")
+		if name != "" && !slices.Contains(kept, name) && len(kept) < maxTools {
+			kept = append(kept, name)
+		}
+	}
+	s.tools.Store(&kept)
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"bellhop/agenthost/activity"
@@ -23,10 +24,10 @@ type HostStatus struct {
 	Unacknowledged int64             `json:"unacknowledged"` // events the brokers do not have yet
 	Sessions       []SessionStatus   `json:"sessions"`
 	Workspaces     []WorkspaceStatus `json:"workspaces"`
-	DiskBytes      *int64            `json:"diskBytes,omitempty"` // of workspaces, clones and state; absent when it is not known
+	DiskBytes      *int64            `json:"diskBytes,omitempty"` // of workspaces, clones and state; absent: not known
 	DeadLetters    []DeadLetter      `json:"deadLetters"`
 	Sandbox        any               `json:"sandbox,omitempty"` // what agents are kept from; absent without a sandbox
-	Notices        []string          `json:"notices"`           // a journal set aside, a wrong policy, a sandbox with holes
+	Notices        []string          `json:"notices"`           // a journal set aside, a wrong policy, a leaky sandbox
 }
 
 // SessionStatus is one session of a HostStatus.
@@ -90,6 +91,43 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 	return out, nil
 }
 
+// OldestPending returns when the oldest event was made that its broker has not acknowledged, or the
+// zero time if there is none.
+func (h *Host) OldestPending(ctx context.Context) (oldest time.Time, err error) {
+	for _, s := range h.all() {
+		s.mu.Lock()
+		pending, acked := s.state.Undelivered(), s.state.Record.Acked
+		s.mu.Unlock()
+		if !pending {
+			continue
+		}
+		rows, err := h.opts.Journal.Pending(ctx, s.id, acked, 1)
+		if err != nil {
+			return oldest, err
+		}
+		if at := madeAt(rows); !at.IsZero() && (oldest.IsZero() || at.Before(oldest)) {
+			oldest = at
+		}
+	}
+	return oldest, nil
+}
+
+// madeAt returns when the first of events was made, or the zero time.
+func madeAt(events []EventRecord) time.Time {
+	if len(events) == 0 {
+		return time.Time{}
+	}
+	e, err := events[0].Event()
+	if err != nil {
+		return time.Time{}
+	}
+	ms, err := strconv.ParseInt(string(e.Timestamp), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
 // diskUse returns nil when the workspaces are not counted, or the counting takes long.
 func (h *Host) diskUse(ctx context.Context) *int64 {
 	counter, ok := h.opts.Workspaces.(DiskCounter)
@@ -131,6 +169,7 @@ type LocalGrant struct {
 	SessionID string
 	Project   string
 	Path      string
+	Owner     string // hash of the key of the session's user; "" if the broker sent none
 }
 
 // HookReport is what a program in a workspace reports about itself. Without a Status
@@ -139,6 +178,7 @@ type HookReport struct {
 	Program string // its own session id; "" when it reports none
 	Status  protocol.Status
 	Reason  string
+	Turn    TurnReport
 }
 
 // MarkActive notes a request from the workspace: the first one turns none into
@@ -150,6 +190,7 @@ func (p *Programs) MarkActive(g LocalGrant) { p.activity.Mark(g.Path) }
 func (p *Programs) Hook(g LocalGrant, r HookReport) {
 	p.MarkActive(g)
 	program := core.Name(r.Program, activity.Unnamed)
+	p.h.collect(g, program, &r)
 	busy := r.Status == protocol.StatusBusy || r.Reason != ""
 	switch {
 	case r.Status == "":
@@ -157,6 +198,14 @@ func (p *Programs) Hook(g LocalGrant, r HookReport) {
 	case busy && p.drives(g.SessionID, r.Program):
 	default:
 		p.activity.Report(g.Path, program, core.Activity{Status: r.Status, Reason: r.Reason})
+	}
+}
+
+// reporter returns the function by which a session's agent reports what its terminal clients do.
+// It is tracked like a program; the space keeps its name apart from those of programs.
+func (p *Programs) reporter(path, sessionID string) func(protocol.Status, protocol.StatusReason) {
+	return func(status protocol.Status, reason protocol.StatusReason) {
+		p.activity.Report(path, " agent of "+sessionID, core.Activity{Status: status, Reason: reason})
 	}
 }
 
@@ -181,11 +230,12 @@ func (p *Programs) drives(sessionID, program string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Turn != nil && program != "" && s.state.Record.Native == program
+	return s.state.Turn != nil && program != "" && s.state.Record.AgentSessionID == program
 }
 
-// worked passes a change on to the sessions of a workspace.
-func (p *Programs) worked(path string) {
+// activityChanged is called when what the programs of a workspace do has changed. It updates the
+// status of the workspace's sessions.
+func (p *Programs) activityChanged(path string) {
 	p.h.changed()
 	p.h.spawn(func() {
 		for _, s := range p.h.all() {
@@ -207,6 +257,15 @@ type WorkspaceStatus struct {
 	Status   protocol.Status `json:"status"`
 	Reason   string          `json:"reason"`
 	Sessions []string        `json:"sessions"`
+
+	*WorkspaceDescription
+}
+
+// WorkspaceDescription is what a workspace holds.
+type WorkspaceDescription struct {
+	Branch   string            `json:"branch"` // "" without git
+	Dirty    bool              `json:"dirty"`
+	Metadata map[string]string `json:"metadata"` // of the session's agents
 }
 
 // Workspace returns the activity in a workspace.
@@ -273,7 +332,8 @@ func (p *Programs) LocalGrant(secret string) (LocalGrant, error) {
 	}
 	found.mu.Lock()
 	defer found.mu.Unlock()
-	return LocalGrant{SessionID: found.id, Project: found.state.Record.Project, Path: found.state.Record.Dir}, nil
+	rec := &found.state.Record
+	return LocalGrant{SessionID: found.id, Project: rec.Project, Path: rec.Dir, Owner: rec.OwnerKeyHash}, nil
 }
 
 // Occupied reports whether a session works in the workspace.

@@ -186,7 +186,7 @@ func TestAHundredSessionsAtOnce(t *testing.T) {
 			id := fmt.Sprint("s", i)
 			res, err := r.host.Open(t.Context(), &protocol.OpenSessionRequest{
 				SessionID: id, WebhookURL: r.broker.url(), Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"},
-			})
+			}, agenthost.Keys{})
 			if err == nil {
 				var stream *agenthost.Stream
 				stream, err = r.host.Start(t.Context(), agenthost.Grant{SessionID: id, TurnID: "t1"}, &protocol.PromptRequest{Prompt: "go"})

@@ -10,15 +10,14 @@ import (
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
-// How long an agent that is to stop may take beyond what Agent.Interrupt itself
-// takes.
 const (
-	interruptLimit = 10 * time.Second
-	stopGrace      = 2 * time.Second
-	abandonAfter   = 5 * time.Second
+	interruptLimit = 10 * time.Second // for Agent.Interrupt
+	stopGrace      = 2 * time.Second  // from the return of Agent.Interrupt to the end of the agent's context
+	abandonAfter   = 5 * time.Second  // from there until the agent is abandoned
 	fetchLimit     = 30 * time.Second // for the commits of a turn
 )
 
@@ -33,18 +32,23 @@ type turn struct {
 	masker  stream.Masker
 	scrub   [2]stream.Scrubber // by core.BlockKind, behind the session's lock
 	agent   Agent              // once it runs, behind the session's lock
-	back    chan struct{}      // closed when answers are no longer held; nil: they are not; behind the lock
-	spawned bool               // behind the lock
+	back    chan struct{}      // closed when the agent's connection is back; nil unless it is lost; behind the lock
+	spawned bool               // its goroutine was started: false while the host stops; behind the lock
+
+	observed observe.End // reports the turn's end to the observer
 }
 
 func (s *session) newTurn(id string) *turn {
 	t := &turn{s: s, id: id, done: make(chan struct{}), masker: stream.NewMasker(s.secrets())}
-	t.ctx, t.cancel = context.WithCancel(s.host.work)
+	ctx, end := observe.Begin(s.host.work, s.host.opts.Observer,
+		observe.Start{Operation: observe.Turn, Name: s.state.Record.Agent})
+	t.observed = end
+	t.ctx, t.cancel = context.WithCancel(ctx)
 	t.scrub = [2]stream.Scrubber{stream.NewScrubber(t.masker), stream.NewScrubber(t.masker)}
 	return t
 }
 
-// held is the text that the masks hold back. A nil turn holds none.
+// held returns the text that the masks hold back. A nil turn holds none.
 func (t *turn) held() (h core.Held) {
 	if t == nil {
 		return h
@@ -53,8 +57,8 @@ func (t *turn) held() (h core.Held) {
 	return core.Held{Text: text.Flush(), Reasoning: reasoning.Flush()}
 }
 
-// flushed forgets held text that a step has published.
-func (t *turn) flushed(kinds [2]bool) {
+// dropHeld drops the held text of the block kinds whose text a step has published.
+func (t *turn) dropHeld(kinds [2]bool) {
 	for kind, yes := range kinds {
 		if yes && t != nil {
 			t.scrub[kind].Flush()
@@ -73,7 +77,7 @@ func (s *session) startAgent(e core.StartAgent) {
 	t.spawned = s.host.spawn(func() { t.run(e.Prompt) })
 }
 
-// endTurn lets go of a turn whose finish is durable.
+// endTurn removes the open turn from the session, once its finish is durable.
 func (s *session) endTurn() {
 	s.stream.EndTurn()
 	if s.turn != nil {
@@ -85,7 +89,7 @@ func (s *session) endTurn() {
 
 // run is the turn's goroutine.
 func (t *turn) run(prompt Prompt) {
-	outcome, err := t.play(prompt)
+	outcome, err := t.runAgent(prompt)
 	if err != nil {
 		t.s.host.opts.Log.Warn("a turn could not begin", "session", t.s.id, "turn", t.id, "error", err)
 		outcome = Outcome{FinishReason: protocol.FinishError, Err: explain(err)}
@@ -113,22 +117,23 @@ func (t *turn) fetchCommits() {
 	}
 }
 
-// play lets the agent work. A provider that panics ends this turn and no other.
-func (t *turn) play(prompt Prompt) (outcome Outcome, err error) {
+// runAgent opens the agent and runs it. A provider that panics ends this turn and no other.
+func (t *turn) runAgent(prompt Prompt) (outcome Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.s.host.opts.Log.Error("a provider panicked", "session", t.s.id, "turn", t.id, "panic", t.masker.Text(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			t.s.host.opts.Log.Error("a provider panicked",
+				"session", t.s.id, "turn", t.id, "panic", t.masker.Text(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			outcome, err = Outcome{FinishReason: protocol.FinishError, Err: "The agent's provider failed"}, nil
 		}
 	}()
-	agent, of, err := t.s.agent.open(t.ctx)
+	agent, started, err := t.s.agent.open(t.ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	of.TurnID = t.id
+	started.TurnID = t.id
 	t.s.mu.Lock()
 	t.agent = agent
-	_, refused := t.s.apply(of)
+	_, refused := t.s.apply(started)
 	stopped := refused != nil || t.s.state.Stopping(t.id)
 	t.s.mu.Unlock()
 	if stopped {
@@ -222,8 +227,16 @@ func (s *session) stopTurn(ctx context.Context, reason string) error {
 	}
 }
 
-// interrupt starts to stop the open turn. It does so too when its questions cannot be
-// closed durably.
+// stopOpenTurn is stopTurn, and returns the id of the turn that it ended.
+func (s *session) stopOpenTurn(ctx context.Context, reason string) (turnID string, err error) {
+	s.mu.Lock()
+	turnID = s.state.OpenTurn()
+	s.mu.Unlock()
+	return turnID, s.stopTurn(ctx, reason)
+}
+
+// interrupt starts to stop the open turn. If the end of its questions cannot be written to
+// the journal, it stops the turn nevertheless.
 func (s *session) interrupt(reason string) {
 	_, err := s.apply(core.Interrupted{Reason: reason})
 	if lost := (unwritten{}); errors.As(err, &lost) {
@@ -231,8 +244,8 @@ func (s *session) interrupt(reason string) {
 	}
 }
 
-// halt stops the agent: with its own means, then by ending its context. An agent that
-// ignores both is left behind.
+// halt stops the agent by Agent.Interrupt, then by ending its context. It abandons an agent
+// that ignores both.
 func (t *turn) halt(agent Agent) {
 	if agent != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.s.host.work), interruptLimit)
@@ -264,147 +277,5 @@ func (t *turn) ended(within time.Duration) bool {
 		return true
 	case <-timer.C:
 		return false
-	}
-}
-
-// Start starts the turn of a grant and streams it. A turn that was started before
-// is replayed and attached to, with any prompt. CodeBusy: another turn is open;
-// CodeNoTurn: this grant can start nothing; CodePromptMismatch; CodeStorageFull.
-func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) (*Stream, error) {
-	return h.StartAfter(ctx, g, req, "")
-}
-
-// StartAfter is Start for a client that repeats its request after a cut. If the turn has
-// started and the frame with the id cursor belongs to it, the stream continues there. A
-// nil Stream means that the turn is over and the client has all of it.
-func (h *Host) StartAfter(ctx context.Context, g Grant, req *protocol.PromptRequest, cursor string) (*Stream, error) {
-	if err := checkWhenBusy(req.WhenBusy); err != nil {
-		return nil, err
-	}
-	if g.Attach {
-		return nil, core.ErrReadOnly()
-	}
-	s, err := h.session(g.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state.Deleted {
-		return nil, errSessionNotFound()
-	}
-	switch s.state.Place(g.TurnID) {
-	case core.PlaceQueued:
-		return prompts{s}.waiting(g.TurnID, &Stream{TurnID: g.TurnID, Live: s.entering[g.TurnID].Subscribe()})
-	case core.PlaceOpen:
-		return readers{s}.resume(ctx, &s.state.Turn.Record, cursor)
-	case core.PlaceGone:
-		return readers{s}.replayFinished(ctx, g.TurnID, cursor)
-	}
-	return prompts{s}.prompt(ctx, core.Prompted{TurnID: g.TurnID, Request: *req})
-}
-
-func checkWhenBusy(what string) error {
-	switch what {
-	case "", protocol.WhenBusyReject, protocol.WhenBusyQueue, protocol.WhenBusyInterrupt:
-		return nil
-	}
-	return protocol.Errorf(protocol.CodeInvalid, `whenBusy must be "reject", "queue" or "interrupt"`)
-}
-
-// prompts are the turns of a session that are about to start, or wait.
-type prompts struct{ *session }
-
-// prompt starts or queues a turn. Its reader joins before that: it misses nothing.
-func (s prompts) prompt(ctx context.Context, in core.Prompted) (*Stream, error) {
-	if in.New = in.TurnID == ""; in.New {
-		in.TurnID = protocol.NewID()
-	}
-	instructions, err := s.instructions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	in.Instructions, in.HostStopping = instructions, s.host.in(draining, stopped)
-	in.Kept = protocol.CutText(stream.NewMasker(s.secrets()).Text(protocol.SanitizeText(in.Request.Prompt)), protocol.MaxMessage)
-	reader := s.addPrompt(in.TurnID)
-	if _, err := s.apply(in); err != nil {
-		delete(s.entering, in.TurnID)
-		reader.Close()
-		return nil, err
-	}
-	if s.state.Place(in.TurnID) == core.PlaceQueued {
-		return s.waiting(in.TurnID, reader)
-	}
-	if s.turn != nil && s.turn.id == in.TurnID && !s.turn.spawned { // the next start of the host ends it
-		reader.Close()
-		return nil, core.ErrStopping()
-	}
-	return reader, nil
-}
-
-// waiting puts the place in the queue before what a reader of a queued turn gets.
-func (s prompts) waiting(turnID string, reader *Stream) (*Stream, error) {
-	data, err := protocol.Marshal(map[string]any{"turnId": turnID, "position": s.state.Position(turnID)})
-	if err == nil {
-		data, err = protocol.Marshal(&protocol.Part{Type: protocol.PartDataQueued, Data: data})
-	}
-	if err != nil {
-		reader.Close()
-		return nil, err
-	}
-	reader.Backlog = [][]byte{stream.Encode("", data)}
-	return reader, nil
-}
-
-// instructions returns what goes before the first prompt of a headless session, "" if
-// the next prompt is not the first.
-func (s prompts) instructions(ctx context.Context) (string, error) {
-	if !s.state.Headless() {
-		return "", nil
-	}
-	turns, err := s.host.opts.Journal.TurnsFrom(ctx, s.id, -1)
-	if err != nil || len(turns) > 0 {
-		return "", err
-	}
-	events, err := s.host.opts.Journal.Events(ctx, s.id, s.state.Record.Cursor.Epoch, 0, 1)
-	if err != nil || len(events) == 0 || events[0].Type != core.EventInstructions {
-		return "", err
-	}
-	e, err := events[0].Event()
-	if err != nil || e.Text == nil {
-		return "", err
-	}
-	return *e.Text, nil
-}
-
-// advanceQueue starts the next turn that waits. Those that can no longer start end.
-func (s prompts) advanceQueue() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !s.state.Deleted && s.state.Turn == nil && len(s.state.Queue) > 0 {
-		next := s.state.Queue[0].Record.ID
-		instructions, err := s.instructions(s.host.work)
-		if err == nil {
-			_, err = s.apply(core.QueueAdvanced{Instructions: instructions, HostStopping: s.host.in(draining, stopped)})
-		}
-		if err != nil {
-			s.host.opts.Log.Warn("a queued turn could not start", "session", s.id, "turn", next, "error", err)
-			s.dropQueued()
-		}
-	}
-}
-
-// dropQueue gives up the turns that wait.
-func (s prompts) dropQueue() {
-	for len(s.state.Queue) > 0 && !s.state.Deleted {
-		s.dropQueued()
-	}
-}
-
-func (s prompts) dropQueued() {
-	next := s.state.Queue[0].Record.ID
-	if _, err := s.apply(core.QueueDropped{}); err != nil {
-		s.host.opts.Log.Error("a turn that was not started could not be closed; the next start closes it", "session", s.id, "turn", next, "error", err)
-		_, _ = s.apply(core.QueueDropped{Unwritten: true}) // it writes nothing
 	}
 }

@@ -65,7 +65,8 @@ func TestATurnIsStreamedAndItsEventsReachTheBroker(t *testing.T) {
 	})
 }
 
-func (r *rig) start1(session, turn string, script ...step) *agenthost.Stream {
+// startNew announces a turn of a session and starts it with a script of the agent.
+func (r *rig) startNew(session, turn string, script ...step) *agenthost.Stream {
 	r.Helper()
 	r.agent.script(script...)
 	return r.startGrant(r.announce(session, turn))
@@ -218,11 +219,13 @@ func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
 	}
 	got := open()
 	if got.OpenTurn != "" || got.StreamCursor != nil || got.Status != protocol.StatusNone || *got.Cursor != (protocol.Cursor{Epoch: 1}) ||
-		got.StreamURL != "http://host.example/stream/s1" || !slices.Equal(got.Capabilities, []string{"events", "resume", "interactions"}) {
+		got.StreamURL != "http://host.example/stream/s1" ||
+		!slices.Equal(got.Capabilities,
+			[]string{"events", "resume", "interactions", "session-keys", "credentials", "webhook-signatures"}) {
 		t.Errorf("new session: %+v", got)
 	}
 	gate := make(chan struct{})
-	stream := r.start1("s1", "t1", writeText("hi"), wait(gate))
+	stream := r.startNew("s1", "t1", writeText("hi"), wait(gate))
 	r.readN(stream, 2)
 	got = open()
 	if got.OpenTurn != "t1" || got.StreamCursor == nil || *got.StreamCursor != "1-0" || got.Status != protocol.StatusBusy {
@@ -237,7 +240,8 @@ func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
 	close(gate)
 	r.read(stream)
 
-	_, err = r.host.Open(t.Context(), &protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-2"})
+	_, err = r.host.Open(t.Context(),
+		&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-2"}, agenthost.Keys{})
 	r.wantCode("another broker", err, protocol.CodeForeignBroker)
 	for name, req := range map[string]*protocol.OpenSessionRequest{
 		"no session id":     {WebhookURL: r.broker.url()},
@@ -246,7 +250,7 @@ func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
 		"an unknown agent":  {SessionID: "s1", WebhookURL: r.broker.url(), Agent: "hal"},
 		"a turn without id": {SessionID: "s1", WebhookURL: r.broker.url(), Turn: &protocol.AnnouncedTurn{}},
 	} {
-		_, err := r.host.Open(t.Context(), req)
+		_, err := r.host.Open(t.Context(), req, agenthost.Keys{})
 		r.wantCode(name, err, protocol.CodeInvalid)
 	}
 }
@@ -327,7 +331,7 @@ func TestABasicBrokerGetsThreeTypesOneByOne(t *testing.T) {
 
 func TestDeleteEndsEverything(t *testing.T) {
 	r := newRig(t).start()
-	stream := r.start1("s1", "t1", writeText("x"), forever)
+	stream := r.startNew("s1", "t1", writeText("x"), forever)
 	r.readN(stream, 2)
 	if _, err := r.host.Delete(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
@@ -377,4 +381,29 @@ func TestEventsForReconciliation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An agent keeps the model that it was opened with: another model needs another agent.
+func TestAnotherModelOpensAnotherAgent(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	for i, model := range []string{"small", "small", "large", ""} {
+		turn := fmt.Sprintf("t%d", i+1)
+		r.agent.script(writeText("a"))
+		res := r.openSession(&protocol.OpenSessionRequest{
+			SessionID: "s1", WebhookURL: r.broker.url(), Model: model, Turn: &protocol.AnnouncedTurn{ID: turn},
+		})
+		stream, err := r.host.Start(r.Context(), r.grant("s1", res.Token), &protocol.PromptRequest{Prompt: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.read(stream)
+	}
+	r.agent.mu.Lock()
+	defer r.agent.mu.Unlock()
+	var opened []string
+	for _, spec := range r.agent.specs {
+		opened = append(opened, spec.Model)
+	}
+	wantLines(t, "models of the opened agents", opened, []string{"small", "large"})
 }

@@ -1,12 +1,14 @@
 package broker_test
 
 import (
+	"slices"
 	"testing"
 
+	"bellhop/broker"
 	"bellhop/protocol"
 )
 
-// What the agent sent with a text is read with the message, and a warning with its question.
+// The format and the metadata of a text are read with its message, a warning with its question.
 func TestARowKeepsFormatMetadataAndWarning(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
@@ -23,5 +25,28 @@ func TestARowKeepsFormatMetadataAndWarning(t *testing.T) {
 	open, err := k.questions.List(k.ctx, k.user.UserID, string(protocol.InteractionOpen), 10)
 	if err != nil || len(open) != 1 || open[0].Warning != "careful" || open[0].Level != "WARN" {
 		t.Errorf("the question is %+v, %v", open, err)
+	}
+}
+
+// The host reports a turn of its agent's terminal client as a whole, with its prompt.
+func TestATurnOfATerminalIsInTheHistory(t *testing.T) {
+	k := newKit(t)
+	task := k.task()
+	k.mustSend(task.ID, "", seqd(1, 1, "terminal-1", `'type':'text','id':'a','text':'before'`),
+		seqd(1, 2, "terminal-1", finishStop))
+	events := inbound(t, seqd(1, 3, "terminal-2", `'type':'text','id':'b','text':'done','origin':'terminal'`),
+		seqd(1, 4, "terminal-2", `'type':'finish','finishReason':'stop','origin':'terminal'`))
+	broker.AttachPrompts(events, []protocol.TurnPrompt{{TurnID: "terminal-2", Text: "do it"}})
+	_, err := k.ingest.Ingest(k.ctx, task.ID, "", events)
+	k.must(err)
+	var got []string
+	for _, m := range k.messages(task.ID) {
+		got = append(got, string(m.Role)+" "+m.Message+" "+m.Origin)
+	}
+	if want := []string{"ASSISTANT before ", "USER do it ", "ASSISTANT done terminal"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if read := k.get(task.ID); read.OpenTurn != nil || read.AgentStatus != protocol.StatusIdle || read.LastTurn.ID != "terminal-2" {
+		t.Errorf("the task is %+v", read)
 	}
 }

@@ -27,6 +27,7 @@ type Adoption struct {
 
 // AdoptionStore is what adopting needs stored.
 type AdoptionStore interface {
+	AuditStore
 	Hosts(ctx context.Context) ([]Host, error)
 	Host(ctx context.Context, id string) (*Host, error)
 	// Cursors are those of the tasks that exist, deleted ones too.
@@ -81,7 +82,7 @@ func (s *Adoption) orphansOf(ctx context.Context, hostID string) ([]protocol.Orp
 		}
 		for i := range page {
 			if _, exists := known[page[i].SessionID]; !exists {
-				orphans = append(orphans, s.orphan(ctx, host, &page[i]))
+				orphans = append(orphans, s.orphan(ctx, host, s.described(ctx, host, &page[i])))
 			}
 		}
 		return nil
@@ -95,6 +96,20 @@ func (s *Adoption) orphan(ctx context.Context, host *Host, bound *protocol.Bound
 		o.Email = user.Email
 	}
 	return o
+}
+
+// described adds the title and the owner of a session that is bound to a key. If the key is
+// not this broker's, they stay unknown: the host's operator must release the session first.
+func (s *Adoption) described(ctx context.Context, host *Host, bound *protocol.BoundSession) *protocol.BoundSession {
+	if !bound.Keyed {
+		return bound
+	}
+	full, err := s.Hosts.Session(ctx, host.target(s.Now()), bound.SessionID)
+	if err != nil {
+		s.Log.WarnContext(ctx, "a session's host does not say whose it is", "host", host.Name, "session", bound.SessionID, "error", err)
+		return bound
+	}
+	return full
 }
 
 // eachPage calls do with the host's sessions of this broker, page by page.
@@ -153,7 +168,11 @@ func (s *Adoption) Adopt(ctx context.Context, caller Caller, sessionID string, r
 		return nil, err
 	}
 	open.Attach = true
-	if _, err := s.Link.Open(ctx, host.target(s.Now()), open); err != nil {
+	opened, err := s.Link.Open(ctx, host.target(s.Now()), open)
+	if err == nil {
+		err = s.Sessions.storeTraits(ctx, task, opened)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.Log.InfoContext(ctx, "session adopted", "task", task.ID, "host", host.Name, "user", user.ID)
@@ -170,10 +189,15 @@ func (s *Adoption) find(ctx context.Context, host *Host, sessionID string) (*pro
 		}
 		return nil
 	})
-	if err == nil && found == nil {
-		err = protocol.Errorf(protocol.CodeNotFound, "The host has no such session of this broker")
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		return nil, protocol.Errorf(protocol.CodeNotFound, "The host has no such session of this broker")
+	case found.Keyed:
+		return s.Hosts.Session(ctx, host.target(s.Now()), sessionID)
 	}
-	return found, err
+	return found, nil
 }
 
 // heir is the user who gets the task.
@@ -218,7 +242,10 @@ func (s *Adoption) ensureTask(
 	if err := checkTask(task); err != nil {
 		return nil, err
 	}
-	if err := s.Store.CreateTask(ctx, task); err != nil {
+	err = Audited(ctx, s.Store, s.Now, func(ctx context.Context) (*Act, error) {
+		return taskAct(protocol.AuditTaskAdopted, task, map[string]string{"owner": user.ID, "host": host.ID}), s.Store.CreateTask(ctx, task)
+	})
+	if err != nil {
 		return nil, err
 	}
 	s.Updater.notify(task)

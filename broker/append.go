@@ -66,7 +66,7 @@ func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEve
 		return nil
 	}
 	state := sequencer.State{Cursor: task.Cursor}
-	order, err := sequenced(events, nil)
+	order, err := sequencerEvents(events, nil)
 	if err != nil || !state.Continues(order) {
 		return nil
 	}

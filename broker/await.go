@@ -15,7 +15,7 @@ const (
 	awaitDefault = 5 * time.Second
 	awaitLimit   = 30 * time.Second
 	awaitFirst   = 10 * time.Millisecond
-	awaitLast    = 250 * time.Millisecond // between looks; then the host is asked too
+	awaitLast    = 250 * time.Millisecond // the longest pause; when it is reached, the host is asked too
 	maxAwaiting  = 256                    // requests that wait at once; further ones are answered at once
 )
 
@@ -57,12 +57,12 @@ func (s *Tasks) await(ctx context.Context, userID, id string, a Await) (behind b
 	if err != nil || a.AtLeast == nil && a.Turn == "" {
 		return false, err
 	}
-	there, err := lookUntil(ctx, limit, func() (bool, error) { return s.arrived(ctx, userID, id, a) }, func() {
+	arrived, err := pollUntil(ctx, limit, func() (bool, error) { return s.arrived(ctx, userID, id, a) }, func() {
 		if s.Reconciler != nil {
 			s.Reconciler.Wake(id)
 		}
 	})
-	return !there, err
+	return !arrived, err
 }
 
 func (s *Tasks) arrived(ctx context.Context, userID, id string, a Await) (bool, error) {
@@ -77,9 +77,9 @@ func (s *Tasks) arrived(ctx context.Context, userID, id string, a Await) (bool, 
 	return err == nil && len(turns) == 1 && turns[0].State == TurnClosed, err
 }
 
-// lookUntil calls look with growing pauses until it returns true or an error, limit has
-// passed, or ctx ends. It calls ask once, when the first looks were in vain.
-func lookUntil(ctx context.Context, limit time.Duration, look func() (bool, error), ask func()) (bool, error) {
+// pollUntil calls look with growing pauses until it returns true or an error, limit has
+// passed, or ctx ends. It calls ask once, as soon as the pauses have their full length.
+func pollUntil(ctx context.Context, limit time.Duration, look func() (bool, error), ask func()) (bool, error) {
 	if done, err := look(); done || err != nil {
 		return done, err
 	}

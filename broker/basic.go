@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"bellhop/protocol"
 )
@@ -128,6 +129,24 @@ func (t *RelayedTurn) Ended(ctx context.Context) error {
 func (t *RelayedTurn) IsClosed(ctx context.Context) bool {
 	turns, err := t.sessions.Updater.Store.Turns(ctx, t.task.ID, []string{t.turnID})
 	return err == nil && (len(turns) == 0 || turns[0].State == TurnClosed)
+}
+
+// EndWith calls disconnect once the turn was stopped or replaced. It returns then, or when ctx
+// ends.
+func (t *RelayedTurn) EndWith(ctx context.Context, disconnect func()) {
+	check := time.NewTicker(stopCheckEvery)
+	defer check.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-check.C:
+			if t.IsClosed(ctx) {
+				disconnect()
+				return
+			}
+		}
+	}
 }
 
 // maxEndLine limits the lines of a stream that are kept to find its end. Longer lines

@@ -45,8 +45,8 @@ type StoredEvent struct {
 	ReceivedAt time.Time
 }
 
-// AuditEntry records a refused event.
-type AuditEntry struct {
+// RefusedEvent is an event that was not accepted. It is stored so that an operator can find out why.
+type RefusedEvent struct {
 	ID      string
 	TaskID  string
 	What    string // the code of the refusal
@@ -67,4 +67,5 @@ type Batch struct {
 	Turns           []Turn        // inserted or replaced
 	Interactions    []Interaction // inserted or replaced
 	Changes         []ChangeRef
+	Audit           []protocol.AuditEntry
 }

@@ -1,10 +1,13 @@
 package broker_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,14 +15,19 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
+	"bellhop/crypto/seal"
+	"bellhop/crypto/signature"
 	"bellhop/protocol"
 )
 
-// One text event per transaction, many clients, a thousand tasks.
+// One text event per transaction, many clients, a thousand tasks. The hosts of both variants sign,
+// so that they differ only by the check.
 func BenchmarkIngest(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *store.Store{"sqlite": storetest.Open, "postgres": storetest.OpenPostgres} {
+	open := map[string]func(testing.TB) *store.Store{"sqlite": storetest.Open, "postgres": storetest.OpenPostgres}
+	for _, name := range []string{"sqlite", "sqlite/signed", "postgres", "postgres/signed"} {
+		database, _, signed := strings.Cut(name, "/")
 		b.Run(name, func(b *testing.B) {
-			st := open(b)
+			st := open[database](b)
 			user := &broker.User{ID: protocol.NewID(), Email: "a@example.org", CreatedAt: start}
 			if err := st.CreateUser(b.Context(), user); err != nil {
 				b.Fatal(err)
@@ -30,16 +38,26 @@ func BenchmarkIngest(b *testing.B) {
 			ingest := &broker.Ingest{Store: st, Updater: updater, Now: time.Now, Log: log}
 			type line struct {
 				id  string
+				key signature.Key
 				seq atomic.Int64
 			}
 			const clients, perClient = 32, 32
 			lines := make([]*line, clients*perClient)
 			for i := range lines {
-				task, err := tasks.Create(b.Context(), broker.Caller{UserID: user.ID, Admin: true}, &protocol.CreateTaskRequest{Title: "x"})
+				task, err := tasks.Create(b.Context(), broker.Caller{UserID: user.ID, Admin: true}, &protocol.CreateTaskRequest{
+					Title: "x", AgentURL: "https://agent.example", AgentPassword: "agent-password",
+				})
 				if err != nil {
 					b.Fatal(err)
 				}
-				lines[i] = &line{id: task.ID}
+				key, err := signature.OfSession(seal.NewSecret("agent-password"), task.ID)
+				if err == nil && signed {
+					err = announceSigned(b.Context(), st, task.ID)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				lines[i] = &line{id: task.ID, key: key}
 			}
 			var client atomic.Int64
 			b.SetParallelism(clients / 2)
@@ -56,6 +74,15 @@ func BenchmarkIngest(b *testing.B) {
 						b.Error(err)
 						return
 					}
+					header := http.Header{}
+					err = signature.Sign(header, "evt_1", time.Now(), raw, l.key)
+					if err == nil {
+						err = ingest.CheckSignature(b.Context(), l.id, header, raw)
+					}
+					if err != nil {
+						b.Error(err)
+						return
+					}
 					if _, err := ingest.Ingest(b.Context(), l.id, "t1", []broker.Inbound{{Raw: raw, Event: event}}); err != nil {
 						b.Error(fmt.Errorf("seq %d: %w", seq, err))
 						return
@@ -65,4 +92,15 @@ func BenchmarkIngest(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 		})
 	}
+}
+
+func announceSigned(ctx context.Context, st *store.Store, taskID string) error {
+	return st.Write(ctx, func(ctx context.Context) error {
+		task, err := st.LockTask(ctx, taskID)
+		if err != nil {
+			return err
+		}
+		task.HostSigns = true
+		return st.Apply(ctx, &broker.Batch{Task: task})
+	})
 }

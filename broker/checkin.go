@@ -1,19 +1,34 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 
 	"bellhop/internal/failpoint"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
 // CheckIn stores the user's message, then opens the session on the host. Every
 // error after the message is stored carries messageId and turnId.
 func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.CheckInRequest) (*protocol.CheckInResponse, error) {
+	ctx, end := observe.Begin(ctx, s.Observer, observe.Start{Operation: observe.CheckIn})
+	response, err := s.checkInAndOpen(ctx, userID, req)
+	end(observe.Outcome{Err: err})
+	return response, err
+}
+
+func (s *Sessions) checkInAndOpen(
+	ctx context.Context, userID string, req *protocol.CheckInRequest,
+) (*protocol.CheckInResponse, error) {
 	c, err := s.checkIn(ctx, userID, req)
+	if err == nil {
+		err = s.Quotas.allowMessage(ctx, userID, sizeOf(req.Message, req.Artifacts))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -28,6 +43,9 @@ func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.Che
 	if err == nil {
 		err = settled
 	}
+	if err == nil {
+		err = s.checkCredential(ctx, response)
+	}
 	if err != nil {
 		return nil, c.withIDs(err)
 	}
@@ -37,6 +55,15 @@ func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.Che
 		MessageID: c.messageID, TurnID: c.turnID, ExpiresAt: s.expiry(response),
 		Capabilities: response.Capabilities,
 	}, nil
+}
+
+// sizeOf returns the bytes of a message and its artifacts.
+func sizeOf(message string, artifacts []protocol.ArtifactInput) int {
+	size := len(message)
+	for i := range artifacts {
+		size += len(artifacts[i].Content)
+	}
+	return size
 }
 
 // checkIn is a validated request. announce fills in the ids of its message and
@@ -65,7 +92,7 @@ func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.Che
 	return &checkIn{session: session{task, target, found.WebhookSecret, incarnation}, req: req, body: body}, err
 }
 
-// placed returns the task with its target. A task without a place gets one.
+// placed returns the task with its target. A task that has no host yet gets one.
 func (s *Sessions) placed(ctx context.Context, found *OpenableTask) (*Task, Target, error) {
 	task := &found.Task
 	if !s.Targets.missing(task) {
@@ -181,12 +208,18 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 		sum := sha256.Sum256([]byte(c.req.Message))
 		open.Turn.PromptSHA256 = hex.EncodeToString(sum[:])
 	}
-	open.PermissionMode = c.req.PermissionMode
-	response, err := s.Link.Open(ctx, c.target, open)
-	if mode := c.req.PermissionMode; err == nil && mode != "" && mode != response.PermissionMode {
+	open.PermissionMode = cmp.Or(c.req.PermissionMode, c.task.PermissionMode)
+	response, err := s.open(ctx, &c.session, open)
+	if err == nil && open.Workspace != "" && !slices.Contains(response.Capabilities, protocol.CapabilityWorkspaces) {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "The agent host has no workspaces that tasks can name",
+			Hint: "It was replaced by another one, or by an older version: create a task without a workspace",
+		}
+	}
+	if mode := open.PermissionMode; err == nil && mode != "" && mode != response.PermissionMode {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "The agent host does not know permission modes",
-			Hint: "Leave permissionMode out, or update the host",
+			Hint: "Leave permissionMode out of message and task, or update the host",
 		}
 	}
 	return response, err
@@ -197,16 +230,17 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 func (s *Sessions) settle(ctx context.Context, c *checkIn, response *protocol.OpenSessionResponse, failure error) error {
 	tx, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
 		if failure != nil {
-			return tx.undelivered(ctx, c.messageID, c.turnID)
+			return tx.markUndelivered(ctx, c.messageID, c.turnID)
 		}
-		return tx.delivered(ctx, c.turnID, hasEvents(response))
+		tx.setPermissionMode(ctx, c.req.PermissionMode)
+		return tx.markDelivered(ctx, c.turnID, traitsOf(response))
 	})
 	switch {
 	case failure != nil:
 	case err == nil:
 		s.wakeIfTurnsDiffer(tx.task, response)
 	case protocol.CodeOf(err) == protocol.CodeNotFound && hasEvents(response):
-		return errors.Join(err, s.Ends.oweAgain(ctx, c.task))
+		return errors.Join(err, s.Ends.addOwedEndAgain(ctx, c.task))
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package broker_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"reflect"
 	"strings"
@@ -50,7 +49,7 @@ func TestCheckInRefuses(t *testing.T) {
 			`{'code':'invalid','error':'message is required','hint':'It may be empty only beside an artifact'}`,
 		},
 		{
-			"a mode that is none", "",
+			"an unknown permission mode", "",
 			protocol.CheckInRequest{TaskID: agent, Message: "x", PermissionMode: "yolo"},
 			`{'code':'invalid','error':'permissionMode must be plan, ask, accept-edits or auto',` +
 				`'hint':'Leave it out to keep the session\u0027s mode, which is ask at first'}`,
@@ -113,7 +112,8 @@ func TestCheckInAsksTheHost(t *testing.T) {
 	same(t, k.host.lastOpen().Turn, `{'id':'`+unbound.TurnID+`','messageId':'`+unbound.ID+`'}`)
 }
 
-// A host that does not know modes would work with another one than the user chose.
+// A host that does not know permission modes would ignore the one that the user chose, so
+// the check-in fails.
 func TestACheckInChoosesThePermissionMode(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
@@ -135,10 +135,97 @@ func TestACheckInChoosesThePermissionMode(t *testing.T) {
 	if got := k.host.lastOpen().PermissionMode; got != protocol.ModePlan {
 		t.Errorf("the host was asked for mode %q", got)
 	}
-	k.must(check("")) // keeps the session's
-	if got := k.host.lastOpen().PermissionMode; got != "" {
+	if got := k.get(task.ID).PermissionMode; got != protocol.ModePlan {
+		t.Errorf("the task shows mode %q", got)
+	}
+	k.must(check("")) // keeps the task's mode
+	if got := k.host.lastOpen().PermissionMode; got != protocol.ModePlan {
 		t.Errorf("the host was asked for mode %q", got)
 	}
+}
+
+// A model belongs to an agent: when the task's agent changes, the host chooses the model.
+func TestCheckInsUseTheModelOfTheTask(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
+			Title: "T", AgentURL: "https://agent.example/", AgentPassword: "p", Agent: "claude", Model: "small",
+		})
+		k.must(err)
+		change := func(agent, model *string) error {
+			_, err := k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Agent: agent, Model: model})
+			return err
+		}
+		wantModel := func(what, want string) {
+			t.Helper()
+			k.checkIn(task.ID, what)
+			if got, shown := k.host.lastOpen().Model, k.get(task.ID).Model; got != want || shown != want {
+				t.Errorf("%s: the host was asked for %q, the task shows %q, want %q", what, got, shown, want)
+			}
+		}
+		wantModel("as created", "small")
+		large, claude, codex, none, long := "large", "claude", "codex", "", strings.Repeat("m", 201)
+		rev := k.get(task.ID).Rev
+		k.must(change(nil, &large))
+		if k.get(task.ID).Rev <= rev {
+			t.Error("open consoles are not notified")
+		}
+		wantModel("changed", "large")
+		k.must(change(&claude, nil))
+		wantModel("the same agent", "large")
+		for _, refused := range []*string{&none, &long} {
+			if got := protocol.CodeOf(change(nil, refused)); got != protocol.CodeInvalid {
+				t.Errorf("a model of %d characters: %q", len(*refused), got)
+			}
+		}
+		wantModel("unchanged after a refusal", "large")
+		k.must(change(&codex, nil))
+		wantModel("another agent", "")
+	})
+}
+
+// The selectors of the console set the task's mode, which its check-ins use.
+func TestCheckInsUseThePermissionModeOfTheTask(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+			return &protocol.OpenSessionResponse{Token: "t", Cursor: req.Cursor, PermissionMode: req.PermissionMode}, nil
+		}
+		caller := broker.Caller{UserID: k.user.UserID}
+		task, err := k.tasks.Create(k.ctx, caller, &protocol.CreateTaskRequest{
+			Title: "T", AgentURL: "https://agent.example/", AgentPassword: "p",
+			PermissionMode: protocol.ModeAcceptEdits,
+		})
+		k.must(err)
+		wantMode := func(what string, want protocol.PermissionMode) {
+			t.Helper()
+			k.checkIn(task.ID, what)
+			if got, shown := k.host.lastOpen().PermissionMode, k.get(task.ID).PermissionMode; got != want || shown != want {
+				t.Errorf("%s: the host was asked for %q, the task shows %q", what, got, shown)
+			}
+		}
+		wantMode("as created", protocol.ModeAcceptEdits)
+		change := func(mode protocol.PermissionMode) error {
+			_, err := k.tasks.Update(k.ctx, caller, task.ID, broker.TaskPatch{PermissionMode: &mode})
+			return err
+		}
+		rev := k.get(task.ID).Rev
+		k.must(change(protocol.ModeAuto))
+		if k.get(task.ID).Rev <= rev {
+			t.Error("open consoles are not notified")
+		}
+		wantMode("as changed", protocol.ModeAuto)
+		for _, unknown := range []protocol.PermissionMode{"yolo", ""} {
+			if err := change(unknown); protocol.CodeOf(err) != protocol.CodeInvalid {
+				t.Errorf("mode %q: %v", unknown, err)
+			}
+		}
+		wantMode("after a refusal", protocol.ModeAuto)
+		_, err = k.tasks.Create(k.ctx, caller, &protocol.CreateTaskRequest{Title: "T", PermissionMode: "yolo"})
+		if protocol.CodeOf(err) != protocol.CodeInvalid {
+			t.Errorf("a task with an unknown mode: %v", err)
+		}
+	})
 }
 
 func TestCheckInFailures(t *testing.T) {
@@ -240,189 +327,6 @@ func TestCheckInOnABasicHost(t *testing.T) {
 	k.clock.Advance(time.Minute)
 	k.upkeep.Sweep(k.ctx)
 	same(t, k.get(task.ID).LastTurn, `{'id':'`+second.TurnID+`','finishReason':'stop','reason':'no-finish','usage':null}`)
-}
-
-func TestMessageStuckInSending(t *testing.T) {
-	k := newKit(t)
-	task := k.task()
-	// The broker dies while it calls the host: nothing records the outcome of the
-	// message.
-	k.host.onOpen = func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) { panic("killed") }
-	func() {
-		defer func() { _ = recover() }()
-		k.checkIn(task.ID, "x")
-	}()
-	k.clock.Advance(29 * time.Second)
-	k.upkeep.Sweep(k.ctx)
-	if status := k.messages(task.ID)[0].Status; status != protocol.MessageSending {
-		t.Errorf("after 29 s: %s", status)
-	}
-	k.clock.Advance(time.Second)
-	k.upkeep.Sweep(k.ctx)
-	if status := k.messages(task.ID)[0].Status; status != protocol.MessageError {
-		t.Errorf("after 30 s: %s", status)
-	}
-}
-
-// The database was restored from a backup that was taken during the call to the host. The turn
-// ran, and only the record of the delivery is lost.
-func TestAMessageWhoseTurnRanIsNoError(t *testing.T) {
-	for name, events := range map[string][]string{
-		"open":   {text("a")},
-		"closed": {text("a"), finishStop},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := newKit(t)
-			task := k.task()
-			turn := ""
-			k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-				turn = req.Turn.ID
-				panic("killed")
-			}
-			func() {
-				defer func() { _ = recover() }()
-				k.checkIn(task.ID, "x")
-			}()
-			for i, event := range events {
-				k.mustSend(task.ID, "", seqd(1, int64(i+1), turn, event))
-			}
-			k.clock.Advance(30 * time.Second)
-			k.upkeep.Sweep(k.ctx)
-			if status := k.messages(task.ID)[0].Status; status != protocol.MessageSent {
-				t.Errorf("status %s", status)
-			}
-		})
-	}
-}
-
-// The database was restored as above, and the check-in was repeated and failed before the host sent
-// its events again: the broker took the turn for one that no client can start.
-func TestATurnThatRanIsNotNotStarted(t *testing.T) {
-	k := newKit(t)
-	task := k.task()
-	turn := ""
-	k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-		turn = req.Turn.ID
-		return nil, &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server"}
-	}
-	_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x"})
-	if protocol.CodeOf(err) != protocol.CodeBadGateway || k.messages(task.ID)[0].Status != protocol.MessageError {
-		t.Fatalf("%v, %+v", err, k.messages(task.ID))
-	}
-	k.mustSend(task.ID, "", seqd(1, 1, turn, `'type':'status','status':'busy'`), seqd(1, 2, turn, text("a")))
-	same(t, k.brief(task.ID), `{'status':'busy','open':'`+turn+`','messages':[
-		{'role':'USER','turn':'`+turn+`','status':'SENT','text':'x'},
-		{'role':'ASSISTANT','turn':'`+turn+`','status':'SENT','text':'a'}]}`)
-	k.mustSend(task.ID, "", seqd(1, 3, turn, finishStop))
-	same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'stop','reason':'','usage':null}`)
-}
-
-func TestAttach(t *testing.T) {
-	k := newKit(t)
-	task := k.task()
-	cursor := "3-41"
-	k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-		return &protocol.OpenSessionResponse{Token: "tok", StreamURL: "https://direct.example/s", StreamCursor: &cursor, Status: "busy", OpenTurn: "t1"}, nil
-	}
-	got, err := k.sessions.Attach(k.ctx, k.user.UserID, &protocol.AttachRequest{TaskID: task.ID})
-	k.must(err)
-	same(t, got, `{'success':true,'sessionId':'`+task.ID+`','streamToken':'tok','streamUrl':'https://direct.example/s',
-		'expiresAt':'2026-03-04T05:16:07Z','agentStatus':'busy','streamCursor':'3-41'}`)
-	if req := k.host.lastOpen(); !req.Attach || req.Turn != nil {
-		t.Errorf("%+v", req)
-	}
-	if n := len(k.messages(task.ID)); n != 0 {
-		t.Errorf("%d messages", n)
-	}
-}
-
-func TestInterrupt(t *testing.T) {
-	k := newKit(t)
-	task := k.task()
-	stop := func() (any, any) {
-		done, err := k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)
-		return done, fault(err)
-	}
-	k.checkIn(task.ID, "x") // after this the broker knows that the host has events
-	done, err := stop()
-	same(t, []any{done, err}, `[{'success':true},null]`)
-	same(t, k.host.interrupts, `['`+task.ID+`']`)
-	k.host.failure = &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Err: errors.New("refused")}
-	_, err = stop()
-	same(t, err, `{'code':'bad_gateway','error':'Failed to connect to agent server'}`)
-	k.host.failure = protocol.Errorf(protocol.CodeMethodNotAllowed, "Not found")
-	_, err = stop()
-	same(t, err, `{'code':'bad_gateway','error':'The agent host cannot interrupt','hint':'Check the agent URL: nothing `+
-		`there answers as an agent host'}`)
-	k.host.failure = protocol.Errorf(protocol.CodeNotFound, "Session not found")
-	done, err = stop()
-	same(t, []any{done, err}, `[{'success':true},null]`)
-}
-
-func TestRenew(t *testing.T) {
-	k := newKit(t)
-	task := k.task()
-	in := k.checkIn(task.ID, "x")
-	hook, err := url.Parse(k.host.lastOpen().WebhookURL)
-	k.must(err)
-	old := hook.Query().Get("token")
-	k.clock.Advance(72 * time.Hour)
-	renewed, err := k.sessions.Renew(k.ctx, old, "agent-password")
-	k.must(err)
-	fresh, err := url.Parse(renewed.WebhookURL)
-	k.must(err)
-	secret, err := k.ingest.Secret(k.ctx, task.ID)
-	k.must(err)
-	claims, err := token.Verify(fresh.Query().Get("token"), secret, k.clock.Now())
-	k.must(err)
-	if claims.TurnID != in.TurnID || !renewed.ExpiresAt.Equal(claims.ExpiresAt) {
-		t.Errorf("%+v, %+v", claims, renewed)
-	}
-	cases := []struct{ rule, token, password, want string }{
-		{"wrong password", old, "wrong", `{'code':'unauthorized','error':'Wrong agent password'}`},
-		{"no password", old, "", `{'code':'unauthorized','error':'Wrong agent password'}`},
-		{"not a token", "x", "agent-password", `{'code':'invalid','error':'Invalid token format'}`},
-		{"another signature", old[:len(old)-4] + "AAAA", "agent-password", `{'code':'unauthorized','error':'Invalid or expired token'}`},
-	}
-	for _, c := range cases {
-		t.Run(c.rule, func(t *testing.T) {
-			_, err := k.sessions.Renew(k.ctx, c.token, c.password)
-			same(t, fault(err), c.want)
-		})
-	}
-	t.Run("AUTH-5 the former password is good for 24 h more", func(t *testing.T) {
-		next := "new-password"
-		_, err := k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{AgentPassword: &next})
-		k.must(err)
-		k.checkIn(task.ID, "y")
-		same(t, k.host.lastPasswords(), `['new-password','agent-password']`)
-		_, err = k.sessions.Renew(k.ctx, old, "agent-password")
-		k.must(err)
-		k.clock.Advance(24 * time.Hour)
-		_, err = k.sessions.Renew(k.ctx, old, "agent-password")
-		same(t, fault(err), `{'code':'unauthorized','error':'Wrong agent password'}`)
-		_, err = k.sessions.Renew(k.ctx, old, "new-password")
-		k.must(err)
-	})
-	t.Run("a password-less task's token renews itself for 24 h", func(t *testing.T) {
-		k.targets.CustomAgentURL = "http://127.0.0.1:1"
-		bare, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "x"})
-		k.must(err)
-		k.checkIn(bare.ID, "x")
-		hook, err := url.Parse(k.host.lastOpen().WebhookURL)
-		k.must(err)
-		k.clock.Advance(23 * time.Hour)
-		_, err = k.sessions.Renew(k.ctx, hook.Query().Get("token"), "")
-		k.must(err)
-		k.clock.Advance(2 * time.Hour)
-		_, err = k.sessions.Renew(k.ctx, hook.Query().Get("token"), "")
-		same(t, fault(err), `{'code':'unauthorized','error':'Invalid or expired token'}`)
-	})
-	t.Run("a deleted task is gone", func(t *testing.T) {
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
-		_, err := k.sessions.Renew(k.ctx, old, "new-password")
-		same(t, fault(err), `{'code':'gone','error':'Task deleted'}`)
-	})
 }
 
 // lockingStore counts the transactions that lock a task.

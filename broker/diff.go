@@ -18,6 +18,10 @@ const (
 	maxDiffPath  = 4096
 )
 
+// diffsOfUser is how many diffs one user's requests compute at a time. A diff reads all files of
+// a session, and hosts compute few at once: the others wait here, not before other users' diffs.
+const diffsOfUser = 2
+
 // Diff asks the task's host for the changes that its session made, and stores them
 // as a message with a DIFF artifact. If the diff equals the last one, the response
 // names the position of that message instead. A basic host has no diffs.
@@ -28,7 +32,12 @@ func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.D
 	if err != nil {
 		return nil, err
 	}
+	release, err := s.diffs.acquire(ctx, userID, diffsOfUser)
+	if err != nil {
+		return nil, err
+	}
 	diff, err := s.Link.Diff(ctx, at.target, taskID)
+	release()
 	if err != nil {
 		return noDiff(at.task, err)
 	}
@@ -39,8 +48,8 @@ func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.D
 	return s.storeDiff(ctx, userID, taskID, diff)
 }
 
-// noDiff explains why a host refused. The explanation depends on whether the host
-// has the session. A basic host has no diffs.
+// noDiff returns the response or the error for a diff that a host refused. A refusal of
+// a basic host means that it supports no diffs; that is a response, not an error.
 func noDiff(task *Task, err error) (*protocol.DiffResponse, error) {
 	code := protocol.CodeOf(err)
 	noSession := code == protocol.CodeNotFound && (task.HostEvents || task.LastTurn == nil && task.OpenTurn == "")

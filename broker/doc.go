@@ -8,10 +8,17 @@
 //	Tasks         create, list, change, delete; messages
 //	Feeds         the changes since a rev
 //	Sessions      check in, attach, interrupt, relay, diff, renew a webhook token
-//	Ingest        gives effect to a host's events; no other code does
+//	Queue         keeps the messages that wait for their agent, and starts their turns
+//	Ingest        applies the effects of a host's events; no other code does
 //	Reconciler    pulls the events that webhooks missed, and passes them to Ingest
+//	Verifier      compares a session's journal with its rows in the database
+//	SessionEnds   ends the sessions of deleted tasks on their hosts
+//	Recovery      asks hosts to compare their sessions with a restored database
+//	Adoption      makes tasks for sessions that the database lost with a restore
 //	Interactions  the inbox of open questions
 //	Hosts         registered agent hosts and their health
+//	AuditLog      who did what; each act adds its entry in its own transaction
+//	Announcements notices of administrators to users and hosts
 //	Maintenance   the work that is due by time alone
 //
 // Each use case declares the store interface that it needs in its own file. Updater

@@ -18,7 +18,7 @@ type effects struct {
 	strayTurn bool // a turn began while another was open
 }
 
-// accept stores the accepted events and gives effect to them.
+// accept stores the accepted events and applies their effects.
 func (e *effects) accept(ctx context.Context, d sequencer.Decision, events []incomingEvent) error {
 	for _, i := range d.Moved {
 		e.moveEvent(&events[i])
@@ -56,7 +56,7 @@ func (e *effects) loadTools(ctx context.Context, d sequencer.Decision, events []
 	if err != nil {
 		return err
 	}
-	e.keepTools(found)
+	e.cacheTools(found)
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (e *effects) effect(ctx context.Context, in *incomingEvent) error {
 	return nil // dropped and unknown types are stored without effects
 }
 
-// begin opens the turn of an event that shows the agent works on it. A finish does
+// begin opens the turn of an event, if the event shows that the agent works on the turn. A finish does
 // not open its turn. A status other than busy does not either, because it may
 // concern the agent program alone.
 func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
@@ -210,15 +210,15 @@ func (e *effects) interaction(ctx context.Context, in *incomingEvent) error {
 		return err
 	}
 	if q == nil {
-		q = e.keepQuestion(Interaction{ID: ev.InteractionID, TaskID: e.task.ID, CreatedAt: e.now})
+		q = e.cacheQuestion(Interaction{ID: ev.InteractionID, TaskID: e.task.ID, CreatedAt: e.now})
 	} else if q.State != protocol.InteractionOpen && ev.State != protocol.InteractionOpen {
 		return nil
 	}
-	wasOpen := q.State == protocol.InteractionOpen
-	if ev.State == protocol.InteractionOpen || q.State == "" {
+	wasOpen, isNew := q.State == protocol.InteractionOpen, q.State == ""
+	if ev.State == protocol.InteractionOpen || isNew {
 		q.describe(ev, in.turn)
 	}
-	if q.State == "" || wasOpen {
+	if isNew || wasOpen {
 		q.State = ev.State
 	}
 	if ev.Answer != nil {
@@ -230,6 +230,9 @@ func (e *effects) interaction(ctx context.Context, in *incomingEvent) error {
 		e.task.OpenQuestions++
 	case wasOpen && !isOpen:
 		e.task.OpenQuestions--
+	}
+	if q.State == protocol.InteractionResolved && (isNew || wasOpen) {
+		e.auditAnswer(q)
 	}
 	e.saveQuestion(q)
 	return nil

@@ -62,18 +62,29 @@ var ErrDoubtful = errors.New("the response is not the agent host's")
 // agent", "Failed to connect to agent server") for Open; for the other calls
 // the host's own code (not_found, gone, answered, expired …) when its response has
 // the error shape, CodeBadGateway when it could not be reached. Every call ends
-// within 10 s, Diff within 40 s.
+// within 10 s, Diff and Restart within 40 s.
 type Link interface {
 	Open(ctx context.Context, t Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
 	// Events returns at most limit events after a position. CodeDiverged: the host has
 	// other events up to there, which it has to post first.
 	Events(ctx context.Context, t Target, sessionID string, after EventsAfter, limit int) (*protocol.EventsResponse, error)
 	Interrupt(ctx context.Context, t Target, sessionID string) error
+	// Restart ends the session's agent program. CodeNotFound: no such session;
+	// CodeMethodNotAllowed: the host knows no restarts.
+	Restart(ctx context.Context, t Target, sessionID string) (*protocol.RestartResponse, error)
 	// Diff is CodeNotFound when the host has no such session.
 	Diff(ctx context.Context, t Target, sessionID string) (*protocol.Diff, error)
+	// Workspace is CodeNotFound when the host has no such session, or the session no workspace
+	// yet; CodeMethodNotAllowed: the host does not describe workspaces.
+	Workspace(ctx context.Context, t Target, sessionID string) (*protocol.SessionWorkspace, error)
 	Answer(ctx context.Context, t Target, sessionID, interactionID string, req *protocol.AnswerRequest) error
 	Delete(ctx context.Context, t Target, sessionID string) error
+	// Revoke ends the session's stream tokens and streams. CodeNotFound: no such session;
+	// CodeMethodNotAllowed: the host is basic.
 	Revoke(ctx context.Context, t Target, sessionID string) error
+	// RevokeCredentials ends the stream tokens and streams of sign-ins and API tokens. CodeNotFound:
+	// the host does not know credentials.
+	RevokeCredentials(ctx context.Context, t Target, req *protocol.RevokeRequest) error
 	// Ready asks whether turns can start: HostOK, HostLowSpace or HostFull. An error
 	// means that the host did not answer or is not ready for another reason.
 	Ready(ctx context.Context, t Target) (HostHealth, error)

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"bellhop/crypto/seal"
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
@@ -26,13 +28,15 @@ type Hosts struct {
 // HostStore stores registered agent hosts. Hosts leaves the passwords sealed, so
 // that one damaged row does not break the list.
 type HostStore interface {
+	AuditStore
 	// CreateHost returns CodeConflict when the name is taken.
 	CreateHost(ctx context.Context, h *Host) error
 	Hosts(ctx context.Context) ([]Host, error)
 	UpdateHost(ctx context.Context, id string, change func(*Host) error) (*Host, error)
-	// DeleteHost returns CodeConflict while tasks use the host, and unless abandon is set also
-	// while it owes ends of sessions. It returns how many ends it removed.
-	DeleteHost(ctx context.Context, id string, abandon bool) (ends int64, err error)
+	// DeleteHost returns CodeConflict while tasks use the host. It does so too while the host has not
+	// ended all sessions of deleted tasks, unless abandon is set. It returns how many such sessions
+	// it gave up.
+	DeleteHost(ctx context.Context, id string, abandon bool) (abandoned int64, err error)
 	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
 }
 
@@ -90,7 +94,10 @@ func (s *Hosts) Create(ctx context.Context, caller Caller, req *HostRequest) (*p
 	if err := checkHost(host); err != nil {
 		return nil, err
 	}
-	if err := s.Store.CreateHost(ctx, host); err != nil {
+	err := Audited(ctx, s.Store, s.Now, func(ctx context.Context) (*Act, error) {
+		return hostAct(protocol.AuditHostCreated, host, nil), s.Store.CreateHost(ctx, host)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return host.View(), nil
@@ -127,27 +134,57 @@ func (s *Hosts) Update(ctx context.Context, caller Caller, id string, p HostPatc
 	if err := adminOnly(caller); err != nil {
 		return nil, err
 	}
-	host, err := s.Store.UpdateHost(ctx, id, func(h *Host) error {
-		if p.Name != nil {
-			h.Name = strings.TrimSpace(*p.Name)
+	var host *Host
+	err := Audited(ctx, s.Store, s.Now, func(ctx context.Context) (*Act, error) {
+		var changed []string
+		var err error
+		host, err = s.Store.UpdateHost(ctx, id, func(h *Host) error {
+			changed = s.patch(h, p)
+			return checkHost(h)
+		})
+		if err != nil || len(changed) == 0 {
+			return nil, err
 		}
-		if p.URL != nil && trimURL(*p.URL) != h.URL {
-			h.URL, h.Health = trimURL(*p.URL), HostUnknown
-		}
-		if p.Reach != nil {
-			h.Reach = cmp.Or(*p.Reach, protocol.ReachDirect)
-		}
-		if p.Password != nil && *p.Password != h.Password.Reveal() {
-			until := nowUTC(s.Now).Add(passwordGrace)
-			h.PreviousPassword, h.PreviousUntil = h.Password, &until
-			h.Password = seal.NewSecret(*p.Password)
-		}
-		return checkHost(h)
+		return hostAct(protocol.AuditHostChanged, host, map[string]string{"changed": strings.Join(changed, " ")}), nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return host.View(), nil
+}
+
+// patch applies p to h and returns the names of what it changed.
+func (s *Hosts) patch(h *Host, p HostPatch) (changed []string) {
+	if p.Name != nil && strings.TrimSpace(*p.Name) != h.Name {
+		h.Name, changed = strings.TrimSpace(*p.Name), append(changed, "name")
+	}
+	if p.URL != nil && trimURL(*p.URL) != h.URL {
+		h.URL, h.Health, changed = trimURL(*p.URL), HostUnknown, append(changed, "url")
+	}
+	if p.Reach != nil && cmp.Or(*p.Reach, protocol.ReachDirect) != h.Reach {
+		h.Reach, changed = cmp.Or(*p.Reach, protocol.ReachDirect), append(changed, "reach")
+	}
+	if p.Password != nil && *p.Password != h.Password.Reveal() {
+		until := nowUTC(s.Now).Add(passwordGrace)
+		h.PreviousPassword, h.PreviousUntil = h.Password, &until
+		h.Password, changed = seal.NewSecret(*p.Password), append(changed, "password")
+	}
+	return changed
+}
+
+// ReconcileAct is the act of an operator who has a host send again what the database lacks.
+func ReconcileAct(h *Host, sessions int) *Act {
+	chosen := "all"
+	if sessions > 0 {
+		chosen = strconv.Itoa(sessions)
+	}
+	return hostAct(protocol.AuditHostReconciled, h, map[string]string{"sessions": chosen})
+}
+
+func hostAct(action protocol.AuditAction, h *Host, detail map[string]string) *Act {
+	return &Act{
+		Action: action, Subject: protocol.AuditSubject{Kind: protocol.AuditOfHost, ID: h.ID, Name: h.Name}, Detail: detail,
+	}
 }
 
 // Delete removes a host; CodeConflict while tasks use it. A host that still has sessions of
@@ -156,37 +193,51 @@ func (s *Hosts) Delete(ctx context.Context, caller Caller, id string, force bool
 	if err := adminOnly(caller); err != nil {
 		return err
 	}
-	ends, err := s.Store.DeleteHost(ctx, id, force)
+	var ends int64
+	err := Audited(ctx, s.Store, s.Now, func(ctx context.Context) (*Act, error) {
+		removed, err := s.find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if ends, err = s.Store.DeleteHost(ctx, id, force); err != nil {
+			return nil, err
+		}
+		return hostAct(protocol.AuditHostRemoved, removed, map[string]string{
+			"unendedSessions": strconv.FormatInt(ends, 10),
+		}), nil
+	})
 	if err == nil && ends > 0 {
 		s.Log.WarnContext(ctx, "host removed with sessions of deleted tasks", "host", id, "sessions", ends)
 	}
 	return err
 }
 
+// find returns the host with an id. Its passwords stay sealed, because a damaged one must not
+// prevent the removal of its host.
+func (s *Hosts) find(ctx context.Context, id string) (*Host, error) {
+	all, err := s.Store.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].ID == id {
+			return &all[i], nil
+		}
+	}
+	return nil, protocol.Errorf(protocol.CodeNotFound, "Host not found")
+}
+
 const (
 	probeEvery   = 10 * time.Second
 	probesAtOnce = 16
 	probeTimeout = 5 * time.Second
+	probeAgain   = time.Second
 )
 
 // Run probes the hosts until ctx ends.
 func (s *Hosts) Run(ctx context.Context) error {
-	repeat(ctx, probeEvery, s.Probe)
+	wait.Every(ctx, probeEvery, s.Probe)
 	return nil
-}
-
-// repeat calls f at once and then every so often, until ctx ends.
-func repeat(ctx context.Context, every time.Duration, f func(context.Context)) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		f(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }
 
 // Probe checks once whether each host is ready.
@@ -208,11 +259,10 @@ func (s *Hosts) Probe(ctx context.Context) {
 }
 
 func (s *Hosts) probe(ctx context.Context, h Host) {
-	probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	health, err := s.Link.Ready(probeCtx, Target{URL: trimURL(h.URL)})
-	if err != nil {
-		health = HostUnreachable
+	health := s.health(ctx, h)
+	// One slow answer, of a disk that stalls for seconds, must not mark a host and its tasks as offline.
+	if health == HostUnreachable && h.Health != HostUnreachable && wait.For(ctx, probeAgain) {
+		health = s.health(ctx, h)
 	}
 	if ctx.Err() != nil {
 		return
@@ -226,6 +276,17 @@ func (s *Hosts) probe(ctx context.Context, h Host) {
 	if s.Ends != nil && health != HostUnreachable && (h.Health == HostUnreachable || h.Health == HostUnknown) {
 		s.Ends.hostReturned(ctx, h.ID)
 	}
+}
+
+// health asks a host once.
+func (s *Hosts) health(ctx context.Context, h Host) HostHealth {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	health, err := s.Link.Ready(ctx, Target{URL: trimURL(h.URL)})
+	if err != nil {
+		return HostUnreachable
+	}
+	return health
 }
 
 func (s *Hosts) logFailure(ctx context.Context, what string, err error) {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"bellhop/internal/wait"
 )
 
 // Incarnation knows the id of the database's present life. A new one begins when
@@ -76,16 +78,10 @@ func (i *Incarnation) set(ctx context.Context, id string) {
 // Run loads the id every few seconds until ctx ends, since another server may
 // answer after a failover.
 func (i *Incarnation) Run(ctx context.Context) error {
-	ticker := time.NewTicker(incarnationEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	wait.Every(ctx, incarnationEvery, func(ctx context.Context) {
 		if err := i.Load(ctx); err != nil && ctx.Err() == nil {
 			i.Log.DebugContext(ctx, "incarnation not loaded", "error", err)
 		}
-	}
+	})
+	return nil
 }

@@ -18,7 +18,8 @@ type incomingEvent struct {
 	prompt *protocol.TurnPrompt
 }
 
-// identify checks and identifies the events of a request.
+// identify returns the events of a request with their ids and turns. It returns CodeInvalid if
+// an event names another session.
 func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, error) {
 	identified := make([]incomingEvent, len(events))
 	for i, in := range events {
@@ -37,10 +38,10 @@ func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, erro
 	return identified, nil
 }
 
-// sequenced returns the fields of the events that the sequencer needs. A digest costs
-// more than the rest of a request, so only an id that is met again gets one: it is in
-// known, or stands twice in the request.
-func sequenced(events []incomingEvent, known map[string]sequencer.Known) ([]sequencer.Event, error) {
+// sequencerEvents returns the events as the sequencer's input. A digest costs more than
+// everything else about a request, so only a repeated event gets one: its id is in known, or
+// occurs twice in the request.
+func sequencerEvents(events []incomingEvent, known map[string]sequencer.Known) ([]sequencer.Event, error) {
 	list, seen := make([]sequencer.Event, len(events)), make(map[string]int, len(events))
 	digest := func(i int) (err error) {
 		if list[i].Digest == "" {

@@ -6,15 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"bellhop/broker/sequencer"
-	"bellhop/crypto/seal"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
-// Ingest gives effect to the events of hosts. No other code does, whether an event
+// Ingest applies the effects of hosts' events. No other code does, whether an event
 // comes by the webhook or through the Reconciler.
 type Ingest struct {
 	Store      IngestStore
@@ -25,6 +26,8 @@ type Ingest struct {
 
 	Now func() time.Time
 	Log *slog.Logger
+
+	Observer observe.Observer // may be nil
 
 	secrets secretCache
 	last    lastSeen
@@ -39,9 +42,11 @@ type IngestStore interface {
 	LockTask(ctx context.Context, id string) (*Task, error)
 	// KnownEvents returns the stored events with one of these ids.
 	KnownEvents(ctx context.Context, taskID string, ids []string) ([]StoredEvent, error)
-	// Audit records a refused event (reliability IN-6).
-	Audit(ctx context.Context, a *AuditEntry) error
-	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
+	// AddRefused records a refused event (reliability IN-6).
+	AddRefused(ctx context.Context, a *RefusedEvent) error
+	// WebhookKeys returns the task's webhook secret, also of a deleted task, and the passwords
+	// that its host signs with.
+	WebhookKeys(ctx context.Context, taskID string, now time.Time) (*WebhookKeys, error)
 }
 
 // Inbound is an event in two forms: the JSON that was sent, and the decoded value.
@@ -55,7 +60,7 @@ type Inbound struct {
 // claimTurn is the turn of the webhook token. Errors are those of protocol section
 // 1.4; in a batch Index names the first invalid event. Two kinds of refusal store
 // something: events of an ended epoch are kept as late, and different content under
-// a known id is audited.
+// a known id is recorded.
 //
 // Other programs than the host may have its webhook token. If an event begins an epoch,
 // the host is asked for its own; CodeUnavailable when it cannot be asked.
@@ -98,6 +103,31 @@ func (s *Ingest) hostEpoch(ctx context.Context, taskID string) (int64, error) {
 
 // ingest is Ingest with the epoch that the host has confirmed, 0 for none.
 func (s *Ingest) ingest(
+	ctx context.Context, taskID, claimTurn string, verified int64, events []Inbound,
+) (*protocol.IngestResponse, error) {
+	ctx, end := observe.Begin(ctx, s.Observer, observe.Start{Operation: observe.Ingest})
+	response, err := s.storeEvents(ctx, taskID, claimTurn, verified, events)
+	out := observe.Outcome{Err: err}
+	if err == nil {
+		out.Accepted, out.Duplicates = response.Accepted, response.Duplicates
+	}
+	if out.Accepted > 0 {
+		out.Lag = lagOf(events[0].Event, s.Now())
+	}
+	end(out)
+	return response, err
+}
+
+// lagOf returns how long ago a host made an event, 0 if the event has no time.
+func lagOf(e *protocol.Event, now time.Time) time.Duration {
+	made, err := strconv.ParseInt(string(e.Timestamp), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return now.Sub(time.UnixMilli(made))
+}
+
+func (s *Ingest) storeEvents(
 	ctx context.Context, taskID, claimTurn string, verified int64, events []Inbound,
 ) (*protocol.IngestResponse, error) {
 	if len(events) == 0 {
@@ -203,7 +233,8 @@ func (s *Ingest) lock(ctx context.Context, taskID string) (*Task, error) {
 	return task, err
 }
 
-// decide takes any epoch from a host that does not serve its events: it cannot be asked.
+// decide calls the sequencer. It accepts any epoch from a host that does not serve its events,
+// because such a host cannot be asked for its epoch.
 func (s *Ingest) decide(
 	ctx context.Context, task *Task, verified int64, events []incomingEvent, lookup bool,
 ) (sequencer.Decision, error) {
@@ -211,10 +242,10 @@ func (s *Ingest) decide(
 		verified = protocol.MaxPosition
 	}
 	state := sequencer.State{Cursor: task.Cursor, Verified: verified}
-	order, err := sequenced(events, nil)
+	order, err := sequencerEvents(events, nil)
 	if err == nil && (lookup || !state.Continues(order)) {
 		if state.Known, err = s.known(ctx, task.ID, events); err == nil && len(state.Known) > 0 {
-			order, err = sequenced(events, state.Known)
+			order, err = sequencerEvents(events, state.Known)
 		}
 	}
 	if err != nil {
@@ -269,7 +300,7 @@ func knownByFormerID(known map[string]sequencer.Known, events []incomingEvent) e
 	return nil
 }
 
-// refuse stores the late events and the audit entry of a refusal.
+// refuse stores the late events and the refused one.
 func (s *Ingest) refuse(ctx context.Context, done *ingested, events []incomingEvent) error {
 	d := &done.decision
 	for _, i := range d.Late {
@@ -281,7 +312,7 @@ func (s *Ingest) refuse(ctx context.Context, done *ingested, events []incomingEv
 	}
 	bad := &events[d.Refused]
 	s.Log.WarnContext(ctx, "event refused", "task", done.task.ID, "event", bad.id, "code", string(code))
-	return s.Store.Audit(ctx, &AuditEntry{
+	return s.Store.AddRefused(ctx, &RefusedEvent{
 		ID: protocol.NewID(), TaskID: done.task.ID, What: string(code), EventID: bad.id, Body: bad.raw, At: done.now,
 	})
 }

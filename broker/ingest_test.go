@@ -230,7 +230,7 @@ func TestIngestSurvivesItsDatabase(t *testing.T) {
 
 func TestRefusedEventsAreStoredForTheAudit(t *testing.T) {
 	for name, url := range map[string]func() string{
-		"sqlite":   func() string { return "sqlite:" + t.TempDir() + "/trace.db" },
+		"sqlite":   func() string { return storetest.SQLiteURL(t) },
 		"postgres": func() string { return storetest.PostgresURL(t) },
 	} {
 		t.Run(name, func(t *testing.T) {

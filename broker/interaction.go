@@ -135,7 +135,7 @@ func (s *Interactions) await(ctx context.Context, userID, id string) (*Interacti
 			}
 		}
 	}
-	found, failure := lookUntil(ctx, cmp.Or(s.Patience, awaitDefault), func() (bool, error) {
+	found, failure := pollUntil(ctx, cmp.Or(s.Patience, awaitDefault), func() (bool, error) {
 		row, err := s.Store.Interaction(ctx, userID, id)
 		if protocol.CodeOf(err) == protocol.CodeNotFound {
 			return false, nil

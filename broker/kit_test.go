@@ -76,7 +76,7 @@ func kitWithUser(t *testing.T, st *store.Store, user broker.Caller) *kit {
 	}
 	k.questions = &broker.Interactions{Store: st, Targets: k.targets, Link: host}
 	k.hosts = &broker.Hosts{Store: st, Link: host, Ends: k.ends, Now: clock.Now, Log: log}
-	k.upkeep = &broker.Maintenance{Store: st, Updater: k.updater, Now: clock.Now, Log: log}
+	k.upkeep = &broker.Maintenance{Store: st, Updater: k.updater, Tasks: k.tasks, Now: clock.Now, Log: log}
 	return k
 }
 
@@ -228,21 +228,27 @@ func (n *notifications) rev(taskID string) int64 {
 
 // fakeHost answers with the functions and values that a test sets.
 type fakeHost struct {
-	mu         sync.Mutex
-	ending     sync.Mutex // of deleted: a test deletes a task while its session opens
-	opened     []*protocol.OpenSessionRequest
-	targets    []broker.Target
-	onOpen     func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
-	onEvents   func(sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error)
-	onAnswer   func(*protocol.AnswerRequest) error
-	onDiff     func() (*protocol.Diff, error)
-	after      broker.EventsAfter // of the last call of Events
-	onDelete   func(sessionID string) error
-	onReady    func(broker.Target) error
-	health     broker.HostHealth // when onReady has no error; "" = ok
-	interrupts []string
-	deleted    []string
-	failure    error // returned by interrupt
+	mu       sync.Mutex
+	ending   sync.Mutex // of deleted: a test deletes a task while its session opens
+	opened   []*protocol.OpenSessionRequest
+	targets  []broker.Target
+	onOpen   func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
+	onEvents func(sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error)
+	onAnswer func(*protocol.AnswerRequest) error
+	onDiff   func() (*protocol.Diff, error)
+
+	onWorkspace func() (*protocol.SessionWorkspace, error)
+	after       broker.EventsAfter // of the last call of Events
+	onDelete    func(sessionID string) error
+	onRevoke    func(sessionID string) error
+	onReady     func(broker.Target) error
+	health      broker.HostHealth // when onReady has no error; "" = ok
+	interrupts  []string
+	deleted     []string
+	revoked     []string
+	failure     error // returned by interrupt
+	signs       bool  // it announces signatures
+	named       bool  // it announces credentials
 }
 
 func (h *fakeHost) Open(_ context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
@@ -254,9 +260,16 @@ func (h *fakeHost) Open(_ context.Context, t broker.Target, req *protocol.OpenSe
 		return h.onOpen(req)
 	}
 	expires := start.Add(10 * time.Minute)
+	capabilities := []string{protocol.CapabilityEvents}
+	if h.signs {
+		capabilities = append(capabilities, protocol.CapabilitySignatures)
+	}
+	if h.named {
+		capabilities = append(capabilities, protocol.CapabilityCredentials)
+	}
 	return &protocol.OpenSessionResponse{
 		Token: "stream-token", ExpiresAt: &expires, Cursor: req.Cursor, Status: protocol.StatusIdle,
-		Capabilities: []string{protocol.CapabilityEvents},
+		Capabilities: capabilities,
 	}, nil
 }
 
@@ -274,12 +287,23 @@ func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID strin
 	return h.failure
 }
 
+func (h *fakeHost) Restart(_ context.Context, _ broker.Target, sessionID string) (*protocol.RestartResponse, error) {
+	if h.failure != nil {
+		return nil, h.failure
+	}
+	return &protocol.RestartResponse{Success: true, SessionID: sessionID, EndedTurn: "turn-1"}, nil
+}
+
 func (h *fakeHost) Answer(_ context.Context, _ broker.Target, _, _ string, req *protocol.AnswerRequest) error {
 	return h.onAnswer(req)
 }
 
 func (h *fakeHost) Diff(context.Context, broker.Target, string) (*protocol.Diff, error) {
 	return h.onDiff()
+}
+
+func (h *fakeHost) Workspace(context.Context, broker.Target, string) (*protocol.SessionWorkspace, error) {
+	return h.onWorkspace()
 }
 
 func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID string) error {
@@ -292,7 +316,26 @@ func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID string) 
 	return nil
 }
 
-func (h *fakeHost) Revoke(context.Context, broker.Target, string) error { return nil }
+func (h *fakeHost) Revoke(_ context.Context, _ broker.Target, sessionID string) error {
+	h.ending.Lock()
+	defer h.ending.Unlock()
+	h.revoked = append(h.revoked, sessionID)
+	if h.onRevoke != nil {
+		return h.onRevoke(sessionID)
+	}
+	return nil
+}
+
+func (h *fakeHost) RevokeCredentials(_ context.Context, t broker.Target, req *protocol.RevokeRequest) error {
+	h.ending.Lock()
+	defer h.ending.Unlock()
+	at := fmt.Sprintf("%s at %s for %s", strings.Join(req.Credentials, ","), t.URL, req.BrokerID)
+	h.revoked = append(h.revoked, at)
+	if h.onRevoke != nil {
+		return h.onRevoke(at)
+	}
+	return nil
+}
 
 func (h *fakeHost) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
 	return cmp.Or(h.health, broker.HostOK), h.onReady(t)

@@ -32,7 +32,7 @@ func journalOf(bodies ...string) iter.Seq2[json.RawMessage, error] {
 // broker has already follow, and journal and database agree.
 func TestAnEventThatTheBrokerHasMovesWithItsHost(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + t.TempDir() + "/a.db" },
+		"sqlite":   func(t *testing.T) string { return storetest.SQLiteURL(t) },
 		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },
 	} {
 		t.Run(name, func(t *testing.T) {

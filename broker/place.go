@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -26,6 +27,9 @@ func (s *Tasks) setPlace(ctx context.Context, caller Caller, t *Task, hostID, ag
 		if err := s.checkURL(caller, agentURL); err != nil {
 			return err
 		}
+	}
+	if t.HostID != hostID || t.AgentURL != trimURL(agentURL) {
+		t.HostSigns, t.HostCredentials = false, false // until the new host announces it
 	}
 	t.HostID, t.AgentURL = hostID, trimURL(agentURL)
 	t.Guarded = agentURL != "" && !caller.Admin
@@ -63,10 +67,10 @@ type hostLister interface {
 	Hosts(ctx context.Context) ([]Host, error)
 }
 
-// pickHost returns the reachable host with the fewest open turns, "" if there is
-// none. Hosts that were never probed, or whose disk has little room, come after the
-// others. A host whose disk is full cannot start a turn.
-func pickHost(ctx context.Context, store hostLister) (string, error) {
+// pickHost returns the host for a task that names none, "" if no host is reachable: first
+// one that offers the task's agent and project, then one with room on its disk, then the one
+// with the fewest open turns. A host whose disk is full cannot start a turn.
+func pickHost(ctx context.Context, store hostLister, offers *Offers, t *Task) (string, error) {
 	hosts, err := store.Hosts(ctx)
 	if err != nil {
 		return "", err
@@ -75,22 +79,29 @@ func pickHost(ctx context.Context, store hostLister) (string, error) {
 	if len(hosts) == 0 {
 		return "", nil
 	}
+	fits := offers.fits(ctx, hosts, t.Agent, t.Project)
 	best := slices.MinFunc(hosts, func(a, b Host) int {
-		if (a.Health == HostOK) != (b.Health == HostOK) {
-			if a.Health == HostOK {
-				return -1
-			}
-			return 1
-		}
-		return a.OpenTurns - b.OpenTurns
+		return cmp.Or(
+			cmp.Compare(fits[a.ID], fits[b.ID]),
+			cmp.Compare(healthRank(&a), healthRank(&b)),
+			cmp.Compare(a.OpenTurns, b.OpenTurns),
+		)
 	})
 	return best.ID, nil
+}
+
+// healthRank sorts hosts that were never probed, or whose disk has little room, after the others.
+func healthRank(h *Host) int {
+	if h.Health == HostOK {
+		return 0
+	}
+	return 1
 }
 
 // placeLate assigns a host to a task for which none was reachable at its creation.
 // If none is reachable now, it returns the task unchanged.
 func (s *Sessions) placeLate(ctx context.Context, task *Task) (*Task, error) {
-	hostID, err := pickHost(ctx, s.Store)
+	hostID, err := pickHost(ctx, s.Store, s.Offers, task)
 	if err != nil || hostID == "" {
 		return task, err
 	}

@@ -38,11 +38,11 @@ func (e *effects) newTurn(ctx context.Context, in *incomingEvent) (*Turn, error)
 	return t, err
 }
 
-// restoreMessage adds the user's message of a prompt. A message that was checked in
-// again before the loss exists with an earlier turn; it moves to this one.
+// restoreMessage adds the user's message of a prompt. If the message exists with an
+// earlier turn, it moves to this one: the database lost only its repeated check-in.
 func (tx *taskTx) restoreMessage(ctx context.Context, p *protocol.TurnPrompt) (*Message, error) {
 	if p.MessageID != "" {
-		message, err := tx.store.Message(ctx, tx.task.ID, p.MessageID)
+		message, err := tx.userMessage(ctx, p.MessageID)
 		if err == nil {
 			message.TurnID, message.Status = p.TurnID, protocol.MessageSent
 			tx.changeMessage(message)

@@ -125,8 +125,8 @@ func (r *Reconciler) enqueue(ctx context.Context, workers *workers, d DueTask, s
 	}
 }
 
-// within reports that last was less than d ago. A time after now was noted before
-// the clock went back, and is not.
+// within reports whether last was less than d ago. It is false for a time after now, which
+// means that the clock went back since.
 func within(now, last time.Time, d time.Duration) bool {
 	age := now.Sub(last)
 	return age >= 0 && age < d

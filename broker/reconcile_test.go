@@ -51,9 +51,9 @@ func (j *journal) page(_ string, epoch, after int64, limit int) (*protocol.Event
 	return &protocol.EventsResponse{Epoch: j.epoch, Events: j.events[after:end], NextAfter: end, OpenTurn: j.open}, nil
 }
 
-// restarted returns a broker that checked in one message and received its first
-// event.
-func restarted(t *testing.T) (*kit, *protocol.Task, *journal, string) {
+// afterFirstEvent returns a broker that checked in one message and received the first event of
+// its turn, with the journal of the host and the id of the turn.
+func afterFirstEvent(t *testing.T) (*kit, *protocol.Task, *journal, string) {
 	k := newKit(t)
 	task := k.task()
 	in := k.checkIn(task.ID, "go")
@@ -65,7 +65,7 @@ func restarted(t *testing.T) (*kit, *protocol.Task, *journal, string) {
 
 func TestReconcile(t *testing.T) {
 	t.Run("what webhooks did not bring is pulled, page by page", func(t *testing.T) {
-		k, task, j, turn := restarted(t)
+		k, task, j, turn := afterFirstEvent(t)
 		for i := range 250 {
 			j.add(turn, text(fmt.Sprint("part ", i)))
 		}
@@ -78,21 +78,21 @@ func TestReconcile(t *testing.T) {
 		same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'stop','reason':'','usage':null}`)
 	})
 	t.Run("a running turn stays open", func(t *testing.T) {
-		k, task, _, turn := restarted(t)
+		k, task, _, turn := afterFirstEvent(t)
 		k.must(k.reconciler.Task(k.ctx, task.ID))
 		if open := openTurn(k.get(task.ID)); open != turn {
 			t.Errorf("open turn %q", open)
 		}
 	})
 	t.Run("a turn the host does not have is lost", func(t *testing.T) {
-		k, task, j, turn := restarted(t)
+		k, task, j, turn := afterFirstEvent(t)
 		j.open = "another"
 		k.must(k.reconciler.Task(k.ctx, task.ID))
 		same(t, k.brief(task.ID), `{'status':'idle','open':'','last':{'id':'`+turn+`','finishReason':'other','reason':'host-lost','usage':null},'messages':[
 			{'role':'USER','turn':'`+turn+`','status':'SENT','text':'go'},{'role':'ASSISTANT','turn':'`+turn+`','status':'SENT','text':'first'}]}`)
 	})
 	t.Run("the tools of a lost turn are settled, and late results complete them", func(t *testing.T) {
-		k, task, j, turn := restarted(t)
+		k, task, j, turn := afterFirstEvent(t)
 		k.mustSend(task.ID, "",
 			string(j.add(turn, `'type':'tool-call','toolCallId':'a','toolName':'sh','input':1`)),
 			string(j.add(turn, `'type':'tool-call','toolCallId':'b','toolName':'sh','input':2`)),
@@ -113,7 +113,7 @@ func TestReconcile(t *testing.T) {
 		same(t, k.brief(task.ID), shown("done", "4"))
 	})
 	t.Run("a session the host does not have loses its turn", func(t *testing.T) {
-		k, task, _, turn := restarted(t)
+		k, task, _, turn := afterFirstEvent(t)
 		k.host.onEvents = func(string, int64, int64, int) (*protocol.EventsResponse, error) {
 			return nil, protocol.Errorf(protocol.CodeNotFound, "Session not found")
 		}
@@ -121,7 +121,7 @@ func TestReconcile(t *testing.T) {
 		same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'other','reason':'host-lost','usage':null}`)
 	})
 	t.Run("an unreachable host proves nothing", func(t *testing.T) {
-		k, task, _, turn := restarted(t)
+		k, task, _, turn := afterFirstEvent(t)
 		k.host.onEvents = func(string, int64, int64, int) (*protocol.EventsResponse, error) {
 			return nil, protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server")
 		}
@@ -133,7 +133,7 @@ func TestReconcile(t *testing.T) {
 		}
 	})
 	t.Run("a turn that ends between journal and state is not lost", func(t *testing.T) {
-		k, task, j, turn := restarted(t)
+		k, task, j, turn := afterFirstEvent(t)
 		k.host.onEvents = func(id string, epoch, after int64, limit int) (*protocol.EventsResponse, error) {
 			page, err := j.page(id, epoch, after, limit)
 			if j.pulls == 1 { // the finish is written after the journal was read
@@ -147,7 +147,7 @@ func TestReconcile(t *testing.T) {
 		same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'stop','reason':'','usage':null}`)
 	})
 	t.Run("a host that lost its disk starts a later epoch", func(t *testing.T) {
-		k, task, _, turn := restarted(t)
+		k, task, _, turn := afterFirstEvent(t)
 		lost := &journal{epoch: 2, open: "t9"}
 		lost.add("t9", text("again"))
 		k.host.onEvents = lost.page
@@ -159,7 +159,7 @@ func TestReconcile(t *testing.T) {
 		}
 	})
 	t.Run("a host restored from an older copy is behind until its next session", func(t *testing.T) {
-		k, task, j, turn := restarted(t)
+		k, task, j, turn := afterFirstEvent(t)
 		k.ingest.Reconciler, j.epoch = k.reconciler, 2
 		k.mustSend(task.ID, "", seqd(2, 1, turn, text("later")))
 		j.open, j.epoch = "", 1
@@ -170,7 +170,7 @@ func TestReconcile(t *testing.T) {
 		same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'other','reason':'host-lost','usage':null}`)
 	})
 	t.Run("a broker restored from an older copy requests the missing events", func(t *testing.T) {
-		k, task, j, turn := restarted(t)
+		k, task, j, turn := afterFirstEvent(t)
 		for i := range 5 {
 			j.add(turn, text(fmt.Sprint(i)))
 		}
@@ -220,7 +220,7 @@ func TestATurnThatWaitsAtItsHostIsNotLost(t *testing.T) {
 }
 
 func TestReconcilerRun(t *testing.T) {
-	k, task, j, turn := restarted(t)
+	k, task, j, turn := afterFirstEvent(t)
 	dead := k.task()
 	k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: dead.ID, Message: "x"})
 	k.mustSend(dead.ID, "", seqd(1, 1, "t1", text("x")))

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bellhop/broker/sequencer"
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
-// Recovery asks hosts to compare their sessions with a database that may have gone
-// back in time. It also finds out that it has: by a host's receipts for events that
-// the database does not have.
+// Recovery asks hosts to compare their sessions with the database, because a restored
+// database lacks events. A restore that no operator reported is detected here too: a
+// host has receipts for events that the database does not have.
 type Recovery struct {
 	Store       RecoveryStore
 	Link        RecoveryLink
@@ -33,9 +34,9 @@ type Recovery struct {
 type RecoveryStore interface {
 	Hosts(ctx context.Context) ([]Host, error)
 	Host(ctx context.Context, id string) (*Host, error)
-	// OwnHosts returns one task of each URL that tasks name instead of a host.
+	// OwnHosts returns one task for each agent URL of the tasks that have no registered host.
 	OwnHosts(ctx context.Context) ([]Task, error)
-	// TaskIDs are the tasks of a host or, for "", of the URL.
+	// TaskIDs returns the tasks of a registered host; if hostID is "", those of the URL.
 	TaskIDs(ctx context.Context, hostID, agentURL string) ([]string, error)
 	// Cursors are those of the tasks that exist, deleted ones too.
 	Cursors(ctx context.Context, taskIDs []string) (map[string]protocol.Cursor, error)
@@ -45,12 +46,14 @@ type RecoveryStore interface {
 // CodeNotFound also means that the host has no such route.
 type RecoveryLink interface {
 	Reconcile(ctx context.Context, t Target, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error)
+	// Sessions leaves out the titles and owners of sessions that are bound to a key.
 	Sessions(ctx context.Context, t Target, brokerID, after string, limit int) (*protocol.BoundSessionList, error)
+	Session(ctx context.Context, t Target, sessionID string) (*protocol.BoundSession, error)
 }
 
-// recoveryState is how far a host is.
+// recoveryState is the progress of one host.
 type recoveryState struct {
-	incarnation string // all sessions are compared, or pulled
+	incarnation string // the incarnation for which all sessions were compared or pulled; "" = none
 	tried       time.Time
 }
 
@@ -70,7 +73,7 @@ type recoveryHost struct {
 
 // Run asks the hosts at once and then every 10 s, until ctx ends.
 func (r *Recovery) Run(ctx context.Context) error {
-	repeat(ctx, recoveryEvery, r.Round)
+	wait.Every(ctx, recoveryEvery, r.Round)
 	return nil
 }
 
@@ -157,7 +160,7 @@ func (r *Recovery) ask(ctx context.Context, h recoveryHost) error {
 	return r.Incarnation.end(ctx, id)
 }
 
-// note remembers a host's state; "" is not done yet.
+// note stores for which incarnation a host is done; "" = for none.
 func (r *Recovery) note(url, incarnation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +176,7 @@ func (r *Recovery) done(url, incarnation string) bool {
 	return r.states[url].incarnation == incarnation
 }
 
-// pull has all tasks of a host reconciled that knows no incarnations, once.
+// pull reconciles all tasks of a host that cannot compare. It does so once per incarnation.
 func (r *Recovery) pull(ctx context.Context, h recoveryHost, incarnation string) error {
 	if r.Reconciler == nil || r.done(h.target.URL, incarnation) {
 		return nil
@@ -189,8 +192,8 @@ func (r *Recovery) pull(ctx context.Context, h recoveryHost, incarnation string)
 	return nil
 }
 
-// behind reports whether a host has a receipt for an event that the database does
-// not have. The database is read after the receipt was reported, so it went back in time.
+// behind reports whether a host has a receipt for an event that the database does not
+// have. The receipt is older than this read, so the event was lost by a restore.
 func (r *Recovery) behind(ctx context.Context, acknowledged []protocol.SessionCursor) (bool, error) {
 	if len(acknowledged) == 0 {
 		return false, nil

@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -19,11 +20,16 @@ type recoveryHost struct {
 	answer   protocol.ReconcileResponse
 	sessions []protocol.BoundSession
 	err      error
+
+	foreignKeys bool // sessions are bound to keys that the broker does not have
 }
 
 func (h *recoveryHost) Reconcile(_ context.Context, _ broker.Target, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
 	h.asked = append(h.asked, *req)
-	return &h.answer, h.err
+	if h.err != nil {
+		return nil, h.err
+	}
+	return &h.answer, nil
 }
 
 func (h *recoveryHost) Sessions(_ context.Context, _ broker.Target, brokerID, after string, limit int) (*protocol.BoundSessionList, error) {
@@ -32,12 +38,27 @@ func (h *recoveryHost) Sessions(_ context.Context, _ broker.Target, brokerID, af
 	}
 	page := &protocol.BoundSessionList{}
 	for _, s := range h.sessions { // two a page
+		if s.Keyed {
+			s.Title, s.Owner = "", ""
+		}
 		if s.SessionID > after && len(page.Sessions) < min(2, limit) {
 			page.Sessions = append(page.Sessions, s)
 			page.NextAfter = s.SessionID
 		}
 	}
 	return page, nil
+}
+
+// Session refuses if the broker's keys were lost.
+func (h *recoveryHost) Session(_ context.Context, _ broker.Target, sessionID string) (*protocol.BoundSession, error) {
+	for i := range h.sessions {
+		if s := &h.sessions[i]; s.SessionID == sessionID && !h.foreignKeys {
+			return s, nil
+		}
+	}
+	return nil, &protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "The agent host refuses this broker", Relayed: protocol.CodeSessionKey,
+	}
 }
 
 // recoveryKit is a kit with a registered host and what restores need.
@@ -139,15 +160,25 @@ func TestTasksOfAnEarlierHostArePulledOnce(t *testing.T) {
 }
 
 func TestATasksOwnHostIsAskedUntilItHasCompared(t *testing.T) {
+	for name, notYet := range map[string]func(*recoveryHost){
+		"it is comparing":    func(h *recoveryHost) { h.answer.Pending = 1 },
+		"a gateway answers":  func(h *recoveryHost) { h.err = protocol.Errorf(protocol.CodeBadGateway, "not a host's") },
+		"it does not answer": func(h *recoveryHost) { h.err = errors.New("timeout") },
+	} {
+		t.Run(name, func(t *testing.T) { testOwnHost(t, notYet) })
+	}
+}
+
+func testOwnHost(t *testing.T, notYet func(*recoveryHost)) {
 	k := newRecoveryKit(t)
 	k.must(k.hosts.Delete(k.ctx, k.user, k.hostID, false))
 	k.checkIn(k.task().ID, "go")
 	k.checkIn(k.task().ID, "go") // of the same URL
-	k.host.answer.Pending = 1
+	notYet(k.host)
 	k.recovery.Round(k.ctx)
 	k.recovery.Round(k.ctx) // too soon
 	k.clock.Advance(time.Minute)
-	k.host.answer.Pending = 0
+	k.host.answer.Pending, k.host.err = 0, nil
 	k.recovery.Round(k.ctx)
 	k.clock.Advance(time.Minute)
 	k.recovery.Round(k.ctx) // it has compared
@@ -219,6 +250,32 @@ func TestAMessageThatWasCheckedInAgainMovesToItsTurn(t *testing.T) {
 		{'role':'USER','turn':'again','status':'SENT','text':'go'},{'role':'ASSISTANT','turn':'again','status':'SENT','text':'done'}]`)
 }
 
+// Both turns of a message that was checked in twice come back in one request, with the
+// message new in it or already stored.
+func TestAMessageComesBackOnceWithBothItsTurns(t *testing.T) {
+	for name, stored := range map[string]bool{"lost": false, "in the backup": true} {
+		t.Run(name, func(t *testing.T) {
+			k := newRecoveryKit(t)
+			task := k.onHost()
+			id := "m1"
+			if stored {
+				id = k.checkIn(task.ID, "go").MessageID
+			}
+			prompts := []protocol.TurnPrompt{
+				{TurnID: "first", MessageID: id, Text: "go"}, {TurnID: "again", MessageID: id, Text: "go"},
+			}
+			k.prompted(task.ID, prompts,
+				seqd(1, 1, "first", text("half")), seqd(1, 2, "first",
+					`'type':'finish','finishReason':'other','reason':'host-restarted'`),
+				seqd(1, 3, "again", text("whole")), seqd(1, 4, "again", finishStop))
+			same(t, k.brief(task.ID).(map[string]any)["messages"], `[
+				{'role':'USER','turn':'again','status':'SENT','text':'go'},
+				{'role':'ASSISTANT','turn':'first','status':'SENT','text':'half'},
+				{'role':'ASSISTANT','turn':'again','status':'SENT','text':'whole'}]`)
+		})
+	}
+}
+
 // The database was restored to a position before the host's last change of epoch.
 func TestAPullGoesThroughAllEpochs(t *testing.T) {
 	k := newRecoveryKit(t)
@@ -280,6 +337,8 @@ func TestOrphansAreAdopted(t *testing.T) {
 	}
 	_, err = k.adoption.Adopt(k.ctx, k.user, "0-orphan", &protocol.AdoptRequest{HostID: k.hostID})
 	k.must(err) // again, as after a failure
+	k.wantAudit(`host.created by broker on host `+k.hostID+` first null`,
+		`task.adopted by broker on task 0-orphan {"host":"`+k.hostID+`","owner":"ada"}`)
 
 	other := k.newUser("bob@example.org", false)
 	for _, c := range []struct {

@@ -64,14 +64,20 @@ func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*Relayed, error)
 	if err != nil {
 		return nil, err
 	}
-	response, err := s.Relayer.Relay(ctx, target, r)
+	leave, err := s.Quotas.openStream(task.UserID)
 	if err != nil {
 		return nil, err
 	}
-	relayed := &Relayed{Response: response}
+	response, err := s.Relayer.Relay(ctx, target, r)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	relayed := &Relayed{Response: response, Leave: leave}
 	if !task.HostEvents && r.Method == http.MethodPost && response.StatusCode == http.StatusOK {
 		if relayed.Turn, err = s.relayedTurn(ctx, task); err != nil {
 			_ = response.Body.Close()
+			leave()
 			return nil, err
 		}
 	}
@@ -79,15 +85,16 @@ func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*Relayed, error)
 }
 
 // Relayed is a host's response. Turn is set for a basic host that has started a turn:
-// the caller writes the stream to it.
+// the caller writes the stream to it. The caller calls Leave when the stream has ended.
 type Relayed struct {
 	*http.Response
-	Turn *RelayedTurn
+	Turn  *RelayedTurn
+	Leave func()
 }
 
-// route returns the URL from which a browser streams a session. If its origin is
-// not the broker's, route stores it, so that the console is allowed to connect to
-// it.
+// route returns the URL from which a browser streams a session. It stores its origin, so that
+// the console is allowed to connect to it, unless the host had no right to name it: the console
+// then uses the relay.
 func (s *Sessions) route(
 	ctx context.Context, at *session, wanted protocol.Reach, response *protocol.OpenSessionResponse,
 ) (protocol.Reach, string) {
@@ -99,13 +106,31 @@ func (s *Sessions) route(
 	if direct == "" {
 		direct = target.URL + "/stream/" + url.PathEscape(task.ID)
 	}
-	if origin := originOf(direct); origin != "" {
-		err := s.Store.AddStreamOrigin(context.WithoutCancel(ctx), cmp.Or(task.HostID, task.UserID), origin)
+	origin, owner := originOf(direct), cmp.Or(task.HostID, task.UserID)
+	if origin != "" && !s.mayName(target.URL, origin) {
+		if last, seen := s.refusedOrigins.Swap(owner, origin); !seen || last != origin {
+			s.Log.WarnContext(ctx, "the console uses the relay, because the host's origin is not in BELLHOP_STREAM_ORIGINS",
+				"origin", origin, "host", target.URL)
+		}
+	} else if origin != "" {
+		err := s.Store.AddStreamOrigin(context.WithoutCancel(ctx), owner, origin)
 		if err != nil {
 			s.Log.WarnContext(ctx, "a host's origin is not stored, the console will use the relay", "origin", origin, "error", err)
 		}
 	}
 	return "", direct
+}
+
+// mayName reports whether a host may have the console connect to an origin: one at the name at
+// which the broker reaches the host, or one of the operator's list. A host that could name any
+// other would choose where injected script may send data.
+func (s *Sessions) mayName(hostURL, origin string) bool {
+	if slices.Contains(s.Origins, origin) {
+		return true
+	}
+	host, err := url.Parse(hostURL)
+	named, errNamed := url.Parse(origin)
+	return err == nil && errNamed == nil && strings.EqualFold(host.Hostname(), named.Hostname())
 }
 
 // StreamOrigins returns the sorted origins that a user's browser may have to stream

@@ -37,7 +37,7 @@ func (s *Sessions) Renew(ctx context.Context, webhookToken, password string) (*p
 	if err != nil {
 		return nil, err
 	}
-	hook, expires, err := s.webhook([]byte(secret.Reveal()), taskID, claims.TurnID)
+	hook, expires, err := s.webhook([]byte(secret.Reveal()), task, claims.TurnID)
 	if err != nil {
 		return nil, err
 	}
@@ -56,18 +56,18 @@ func (s *Sessions) mayRenew(ctx context.Context, claims token.Claims, password s
 	if task.DeletedAt != nil {
 		return nil, protocol.Errorf(protocol.CodeGone, "Task deleted")
 	}
-	at, err := s.Targets.configured(ctx, task)
+	target, err := s.Targets.configured(ctx, task)
 	if err != nil {
 		return nil, err
 	}
-	if len(at.Passwords) == 0 {
+	if len(target.Passwords) == 0 {
 		if s.Now().Sub(claims.IssuedAt) <= tokenOnlyGrace {
 			return task, nil
 		}
 		return nil, errToken()
 	}
 	matches := 0
-	for _, p := range at.Passwords {
+	for _, p := range target.Passwords {
 		matches |= subtle.ConstantTimeCompare([]byte(p.Reveal()), []byte(password))
 	}
 	if matches == 0 {

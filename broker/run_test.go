@@ -48,25 +48,31 @@ func TestHostsAreProbedRepeatedly(t *testing.T) {
 		k.hosts.Now = time.Now
 		host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "a", URL: "https://a.example", Password: "p"})
 		k.must(err)
-		answers := make(chan error, 2)
-		answers <- nil
-		answers <- protocol.Errorf(protocol.CodeBadGateway, "away")
+		away := protocol.Errorf(protocol.CodeBadGateway, "away")
+		answers := make(chan error, 7)
+		for _, err := range []error{nil, away, nil, away, away, nil, nil} {
+			answers <- err
+		}
 		k.host.onReady = func(broker.Target) error { return <-answers }
 		ctx, cancel := context.WithCancel(k.ctx)
 		done := make(chan error)
 		go func() { done <- k.hosts.Run(ctx) }()
-		health := func() broker.HostHealth {
+		for _, want := range []struct {
+			probe  string
+			health broker.HostHealth
+		}{
+			{"answered", broker.HostOK},
+			{"answered at the second try", broker.HostOK},
+			{"not answered", broker.HostUnreachable},
+			{"answered again", broker.HostOK},
+		} {
+			time.Sleep(5 * time.Second)
 			h, err := st.Host(k.ctx, host.ID)
 			k.must(err)
-			return h.Health
-		}
-		time.Sleep(5 * time.Second)
-		if got := health(); got != broker.HostOK {
-			t.Errorf("at first %s", got)
-		}
-		time.Sleep(10 * time.Second)
-		if got := health(); got != broker.HostUnreachable {
-			t.Errorf("then %s", got)
+			if h.Health != want.health {
+				t.Errorf("a probe that was %s: the host is %s, want %s", want.probe, h.Health, want.health)
+			}
+			time.Sleep(5 * time.Second)
 		}
 		cancel()
 		k.must(<-done)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/crypto/seal"
+	"bellhop/crypto/signature"
 	"bellhop/protocol"
 )
 
@@ -13,32 +15,40 @@ const (
 	maxSecrets = 20_000
 )
 
-// secretCache avoids a query and a decryption for each webhook request. It never
-// expires, because a task's secret never changes.
+// WebhookKeys are what a host's requests to the webhook are checked with.
+type WebhookKeys struct {
+	Secret    seal.Secret   // of the webhook tokens
+	Signs     bool          // the host announced that it signs its requests
+	Passwords []seal.Secret // of a host that signs, newest first
+}
+
+// secretCache avoids a query and a decryption for each webhook request. The secret of a task's
+// tokens never changes; the keys of signatures do, see checkSignature.
 type secretCache struct {
 	mu      sync.Mutex
-	entries map[string]cachedSecret
+	entries map[string]cachedKeys
 }
 
-type cachedSecret struct {
-	value   []byte
-	expires time.Time
+type cachedKeys struct {
+	secret []byte
+	signed []signature.Key // empty: signatures are not required
+	loaded time.Time
 }
 
-func (c *secretCache) get(taskID string, now time.Time) ([]byte, bool) {
+func (c *secretCache) get(taskID string, now time.Time, maxAge time.Duration) (cachedKeys, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry, ok := c.entries[taskID]
-	return entry.value, ok && now.Before(entry.expires)
+	return entry, ok && now.Before(entry.loaded.Add(maxAge))
 }
 
-func (c *secretCache) put(taskID string, value []byte, now time.Time) {
+func (c *secretCache) put(taskID string, keys cachedKeys) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entries == nil || len(c.entries) >= maxSecrets {
-		c.entries = map[string]cachedSecret{}
+		c.entries = map[string]cachedKeys{}
 	}
-	c.entries[taskID] = cachedSecret{value: value, expires: now.Add(secretTTL)}
+	c.entries[taskID] = keys
 }
 
 func errNotConfigured() error {
@@ -48,20 +58,35 @@ func errNotConfigured() error {
 // Secret returns the key of a task's webhook tokens. The caller must not change it.
 // Deleted tasks keep their key for 48 h. A task without a key is CodeNotFound.
 func (s *Ingest) Secret(ctx context.Context, taskID string) ([]byte, error) {
+	keys, err := s.webhookKeys(ctx, taskID, secretTTL)
+	return keys.secret, err
+}
+
+// webhookKeys returns the keys of a task, as they were at most maxAge ago.
+func (s *Ingest) webhookKeys(ctx context.Context, taskID string, maxAge time.Duration) (cachedKeys, error) {
 	now := s.Now()
-	if secret, ok := s.secrets.get(taskID, now); ok {
-		return secret, nil
+	if keys, ok := s.secrets.get(taskID, now, maxAge); ok {
+		return keys, nil
 	}
-	secret, err := s.Store.WebhookSecret(ctx, taskID)
+	stored, err := s.Store.WebhookKeys(ctx, taskID, now)
 	switch {
 	case protocol.CodeOf(err) == protocol.CodeNotFound:
-		return nil, errNotConfigured()
+		return cachedKeys{}, errNotConfigured()
 	case err != nil:
-		return nil, err
-	case secret.IsZero():
-		return nil, errNotConfigured()
+		return cachedKeys{}, err
+	case stored.Secret.IsZero():
+		return cachedKeys{}, errNotConfigured()
 	}
-	value := []byte(secret.Reveal())
-	s.secrets.put(taskID, value, now)
-	return value, nil
+	keys := cachedKeys{secret: []byte(stored.Secret.Reveal()), loaded: now}
+	if stored.Signs {
+		for _, password := range stored.Passwords {
+			key, err := signature.OfSession(password, taskID)
+			if err != nil {
+				return cachedKeys{}, err
+			}
+			keys.signed = append(keys.signed, key)
+		}
+	}
+	s.secrets.put(taskID, keys)
+	return keys, nil
 }

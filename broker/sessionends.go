@@ -7,13 +7,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
-// SessionEnds ends the sessions of deleted tasks on their hosts. The database keeps the
-// ends that a host owes, so that a host which is down at the deletion, or a broker that
-// restarts, leaves no agent running. An end is tried until the host confirmed it, has no
-// such session, or was removed.
+// SessionEnds ends the sessions of deleted tasks on their hosts. The database keeps the ends
+// that a host owes: those that it has not confirmed. So a host which is down at the deletion, or
+// a broker that restarts, leaves no agent running. An end is tried until the host confirmed it,
+// has no such session, or was removed.
 type SessionEnds struct {
 	Store   SessionEndStore
 	Updater *Updater
@@ -27,12 +28,12 @@ type SessionEnds struct {
 // their context.
 type SessionEndStore interface {
 	AnyTask(ctx context.Context, id string) (*Task, error)
-	// OweEnd adds an end. If it is owed already, only its next attempt moves.
-	OweEnd(ctx context.Context, end *SessionEnd) error
+	// AddOwedEnd adds an end. If the task has one already, only its next attempt moves.
+	AddOwedEnd(ctx context.Context, end *SessionEnd) error
 	// DueEnds returns the ends that are due at a time, the earliest first.
 	DueEnds(ctx context.Context, now time.Time, limit int) ([]SessionEnd, error)
 	// ClaimEnd counts an attempt and sets the time of the next one. It returns false when
-	// another replica has claimed the end or it is no longer owed.
+	// another replica has claimed or removed the end.
 	ClaimEnd(ctx context.Context, end *SessionEnd, next time.Time) (bool, error)
 	// FailEnd stores why the last attempt failed.
 	FailEnd(ctx context.Context, taskID, failure string) error
@@ -75,26 +76,26 @@ func endPause(attempts int) time.Duration {
 	return min(2*time.Second<<min(attempts, 16), maxEndPause)
 }
 
-// owesEnd reports whether a task's host may have a session. A basic host has no route to
+// mayHaveSession reports whether a task's host may have a session. A basic host has no route to
 // end one.
-func owesEnd(t *Task) bool { return t.HostEvents || t.Cursor != protocol.Cursor{} }
+func mayHaveSession(t *Task) bool { return t.HostEvents || t.Cursor != protocol.Cursor{} }
 
-// owe records in the caller's transaction that a deleted task's session must end. The caller
+// addOwedEnd records in the caller's transaction that a deleted task's session must end. The caller
 // makes the first attempt after the commit; if it does not, the second one follows.
-func (s *SessionEnds) owe(ctx context.Context, taskID string) error {
+func (s *SessionEnds) addOwedEnd(ctx context.Context, taskID string) error {
 	now := nowUTC(s.Now)
-	return s.Store.OweEnd(ctx, &SessionEnd{TaskID: taskID, Since: now, DueAt: now.Add(endPause(1)), Attempts: 1})
+	return s.Store.AddOwedEnd(ctx, &SessionEnd{TaskID: taskID, Since: now, DueAt: now.Add(endPause(1)), Attempts: 1})
 }
 
-// oweAgain owes the end of a session that was opened while its task was being deleted. The
+// addOwedEndAgain adds the end of a session that was opened while its task was being deleted. The
 // deleted task gets its host back, since an earlier end may have removed it.
-func (s *SessionEnds) oweAgain(ctx context.Context, opened *Task) error {
+func (s *SessionEnds) addOwedEndAgain(ctx context.Context, opened *Task) error {
 	_, err := s.Updater.update(ctx, opened.ID, func(ctx context.Context, tx *taskTx) error {
 		if tx.task.DeletedAt == nil {
 			return nil
 		}
 		tx.task.HostID, tx.dirty = opened.HostID, true
-		return s.owe(ctx, opened.ID)
+		return s.addOwedEnd(ctx, opened.ID)
 	})
 	return err
 }
@@ -108,7 +109,7 @@ func (s *SessionEnds) first(ctx context.Context, taskID string) {
 
 // Run tries the ends that are due, until ctx ends.
 func (s *SessionEnds) Run(ctx context.Context) error {
-	repeat(ctx, endsEvery, s.Round)
+	wait.Every(ctx, endsEvery, s.Round)
 	return nil
 }
 
@@ -120,19 +121,25 @@ func (s *SessionEnds) Round(ctx context.Context) {
 		s.report(ctx, "find", "", err)
 		return
 	}
-	byHost := map[string][]SessionEnd{}
-	for i := range due {
-		byHost[due[i].host()] = append(byHost[due[i].host()], due[i])
+	eachHost(due, (*SessionEnd).host, func(host string, ends []SessionEnd) { s.endAll(ctx, host, ends) })
+}
+
+// eachHost calls f for the rows of each host, several hosts in parallel. It returns when all calls have.
+func eachHost[T any](rows []T, hostOf func(*T) string, f func(host string, rows []T)) {
+	byHost := map[string][]T{}
+	for i := range rows {
+		host := hostOf(&rows[i])
+		byHost[host] = append(byHost[host], rows[i])
 	}
-	var group errgroup.Group
-	group.SetLimit(endsAtOnce)
-	for host, ends := range byHost {
-		group.Go(func() error {
-			s.endAll(ctx, host, ends)
+	var running errgroup.Group
+	running.SetLimit(endsAtOnce)
+	for host, list := range byHost {
+		running.Go(func() error {
+			f(host, list)
 			return nil
 		})
 	}
-	_ = group.Wait() // the attempts log their own errors
+	_ = running.Wait() // no call returns an error
 }
 
 func (s *SessionEnds) endAll(ctx context.Context, host string, ends []SessionEnd) {

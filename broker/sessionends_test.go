@@ -45,7 +45,7 @@ func (k *kit) session(hostID string) string {
 	return task.ID
 }
 
-func (k *kit) owed(hostID string) int {
+func (k *kit) owedEnds(hostID string) int {
 	k.t.Helper()
 	list, err := k.hosts.List(k.ctx, k.user)
 	k.must(err)
@@ -78,7 +78,7 @@ func TestASessionEndsWhenItsHostReturns(t *testing.T) {
 		k.host.down(errDown)
 		k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
 		same(t, k.host.ended(), `['`+task+`']`)
-		if n := k.owed(host); n != 1 {
+		if n := k.owedEnds(host); n != 1 {
 			t.Errorf("the host owes %d ends", n)
 		}
 		same(t, fault(k.hosts.Delete(k.ctx, k.user, host, false)), `{'code':'conflict','error':'The host still has 1 sessions of deleted tasks',
@@ -91,7 +91,7 @@ func TestASessionEndsWhenItsHostReturns(t *testing.T) {
 		k.upkeep.Prune(k.ctx)
 		k.host.down(nil)
 		k.round(0, task)
-		if n := k.owed(host); n != 0 {
+		if n := k.owedEnds(host); n != 0 {
 			t.Errorf("the host still owes %d ends", n)
 		}
 		k.round(time.Hour)
@@ -122,7 +122,7 @@ func TestAHealthyProbeHastensTheEnds(t *testing.T) {
 	probe = nil
 	k.hosts.Probe(k.ctx)
 	k.round(0, first, second)
-	if n := k.owed(host); n != 0 {
+	if n := k.owedEnds(host); n != 0 {
 		t.Errorf("the host still owes %d ends", n)
 	}
 }
@@ -144,8 +144,8 @@ func TestEndsOfOtherHostsAreMadeMeanwhile(t *testing.T) {
 	}
 	k.clock.Advance(4 * time.Second)
 	k.ends.Round(k.ctx)
-	if k.owed(down) != 1 || k.owed(up) != 0 {
-		t.Errorf("%d ends owed by the host that is down, %d by the other", k.owed(down), k.owed(up))
+	if k.owedEnds(down) != 1 || k.owedEnds(up) != 0 {
+		t.Errorf("%d ends owed by the host that is down, %d by the other", k.owedEnds(down), k.owedEnds(up))
 	}
 }
 
@@ -205,7 +205,7 @@ func TestATaskDeletedDuringItsCheckInOwesItsEnd(t *testing.T) {
 			if protocol.CodeOf(err) != protocol.CodeNotFound {
 				t.Errorf("the check-in: %v", err)
 			}
-			if n := k.owed(host); n != 1 {
+			if n := k.owedEnds(host); n != 1 {
 				t.Errorf("the host owes %d ends", n)
 			}
 			k.round(4*time.Second, task.ID)
@@ -244,7 +244,7 @@ func TestWhatEndsAnAttempt(t *testing.T) {
 			task := k.session(host)
 			k.host.down(c.answer)
 			k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
-			if n := k.owed(host); n != c.want {
+			if n := k.owedEnds(host); n != c.want {
 				t.Errorf("the host owes %d ends, want %d", n, c.want)
 			}
 		})

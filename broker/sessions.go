@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"bellhop/crypto/seal"
 	"bellhop/crypto/token"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
@@ -23,15 +25,24 @@ type Sessions struct {
 	Link       Link
 	Ends       *SessionEnds
 	Reconciler *Reconciler // woken when the host's open turn differs from the broker's; may be nil
+	Offers     *Offers     // of hosts, for tasks without one; nil: every host suits
 	Relayer    Relayer     // for streams that go through the broker
 	BrokerID   string      // this installation
 
 	Incarnation *Incarnation // of the database; may be nil
 
+	Origins []string // that hosts may name to the console, besides those at the names of their URLs
+
 	PublicURL  string // where hosts post to
 	BrowserURL string // where browsers see the broker; "" = PublicURL
 	Now        func() time.Time
 	Log        *slog.Logger
+
+	Observer observe.Observer // of check-ins; may be nil
+	Quotas   *Quotas          // of users; may be nil
+
+	diffs          userSlots
+	refusedOrigins sync.Map // by owner: the last origin that the host had no right to name, so that it is logged once
 }
 
 // SessionStore is what Sessions stores besides the changes of a task.
@@ -42,14 +53,16 @@ type SessionStore interface {
 	// OpenableTask returns CodeNotFound for another user's or a deleted task.
 	OpenableTask(ctx context.Context, userID, id string, now time.Time) (*OpenableTask, error)
 	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
-	AnnounceStore
+	TurnAnnouncer
 	Message(ctx context.Context, taskID, id string) (*Message, error)
 	// LastWithHash returns the newest message whose body hash begins with prefix.
 	LastWithHash(ctx context.Context, taskID, prefix string) (*Message, error)
+	// HasCredential reports whether a sign-in or API token of this id has not ended.
+	HasCredential(ctx context.Context, userID, id string) (bool, error)
 }
 
-// AnnounceStore adds a new message and its turn in one statement.
-type AnnounceStore interface {
+// TurnAnnouncer adds a new message and its announced turn in one statement.
+type TurnAnnouncer interface {
 	// Announces reports whether Announce is faster than LockTask followed by Apply.
 	Announces() bool
 	// Announce gives the message and its change the task's next numbers, which it takes
@@ -94,8 +107,11 @@ func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.Attac
 		return nil, err
 	}
 	req.Attach = true
-	response, err := s.Link.Open(ctx, at.target, req)
+	response, err := s.open(ctx, at, req)
 	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(s.storeTraits(ctx, at.task, response), s.checkCredential(ctx, response)); err != nil {
 		return nil, err
 	}
 	s.wakeIfTurnsDiffer(at.task, response)
@@ -111,7 +127,26 @@ func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.Attac
 // does not have the session, nothing is running and Interrupt succeeds. After a
 // response that may not be the host's, the host is asked for its state soon. For a
 // basic host Interrupt ends the turn at the broker; the caller must close the stream.
+// Queued messages wait then until a user resumes the queue.
 func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) (*protocol.InterruptResponse, error) {
+	task, err := s.agentTask(ctx, userID, taskID)
+	if err != nil {
+		return nil, err
+	}
+	if task.Queue.Messages > 0 {
+		_, err := s.Updater.updateTask(ctx, userID, taskID, func(_ context.Context, tx *taskTx) error {
+			tx.pauseQueue(protocol.PauseStopped, "")
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.interrupt(ctx, userID, taskID)
+}
+
+// interrupt is Interrupt without an effect on the queue.
+func (s *Sessions) interrupt(ctx context.Context, userID, taskID string) (*protocol.InterruptResponse, error) {
 	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
 		return nil, err
@@ -138,6 +173,30 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) (*proto
 		return nil, err
 	}
 	return done, nil
+}
+
+// Restart ends the agent program of a task, and with it the open turn. The next turn
+// continues the conversation in a new program. A session that the host does not have
+// needs no restart.
+func (s *Sessions) Restart(ctx context.Context, userID, taskID string) (*protocol.RestartResponse, error) {
+	at, err := s.find(ctx, userID, taskID)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.Link.Restart(ctx, at.target, taskID)
+	switch code := protocol.CodeOf(err); {
+	case code == protocol.CodeNotFound:
+		s.wake(taskID)
+		return &protocol.RestartResponse{Success: true, SessionID: taskID}, nil
+	case code == protocol.CodeMethodNotAllowed:
+		return nil, &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "The agent host cannot restart agents", Err: err,
+			Hint: "It is a basic agent server, or older than this broker: restart the agent there",
+		}
+	case errors.Is(err, ErrDoubtful):
+		s.wake(taskID)
+	}
+	return done, err
 }
 
 // find returns the session of a user's task.
@@ -181,24 +240,28 @@ func (s *Sessions) agentTask(ctx context.Context, userID, taskID string) (*Task,
 // openRequest is a request to open a session, with a webhook URL for the turn.
 func (s *Sessions) openRequest(at *session, turnID string) (*protocol.OpenSessionRequest, error) {
 	task := at.task
-	hook, _, err := s.webhook([]byte(at.secret.Reveal()), task.ID, turnID)
+	hook, _, err := s.webhook([]byte(at.secret.Reveal()), task, turnID)
 	if err != nil {
 		return nil, err
 	}
 	cursor := task.Cursor
 	return &protocol.OpenSessionRequest{
 		SessionID: task.ID, WebhookURL: hook, BrokerID: s.BrokerID,
-		Cursor: &cursor, Agent: task.Agent, Project: task.Project,
+		Cursor: &cursor, Agent: task.Agent, Project: task.Project, Model: task.Model, Workspace: task.Workspace,
 		Incarnation: at.incarnation, Title: task.Title, Owner: task.UserID,
 	}, nil
 }
 
-func (s *Sessions) webhook(secret []byte, taskID, turnID string) (string, time.Time, error) {
-	signed, expires, err := token.SignWebhook(secret, taskID, turnID, s.Now())
+func (s *Sessions) webhook(secret []byte, task *Task, turnID string) (string, time.Time, error) {
+	signed, expires, err := token.SignWebhook(secret, task.ID, turnID, s.Now())
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	return trimURL(s.PublicURL) + webhookPath + "?" + url.Values{"token": {signed}}.Encode(), expires, nil
+	hook := trimURL(s.PublicURL) + webhookPath + "?" + url.Values{"token": {signed}}.Encode()
+	if task.HostSigns {
+		hook += "#" + protocol.WebhookInHeader
+	}
+	return hook, expires, nil
 }
 
 func (s *Sessions) expiry(response *protocol.OpenSessionResponse) time.Time {
@@ -226,4 +289,18 @@ func (s *Sessions) wake(taskID string) {
 // hasEvents reports whether the host serves GET /session/:id/events.
 func hasEvents(response *protocol.OpenSessionResponse) bool {
 	return response.Cursor != nil || slices.Contains(response.Capabilities, protocol.CapabilityEvents)
+}
+
+// storeTraits stores what the host announced, if that changed since the last response.
+func (s *Sessions) storeTraits(ctx context.Context, task *Task, response *protocol.OpenSessionResponse) error {
+	traits := traitsOf(response)
+	if task.HostSigns == traits.signs && task.HostCredentials == traits.credentials {
+		return nil
+	}
+	_, err := s.Updater.updateTask(ctx, task.UserID, task.ID, func(_ context.Context, tx *taskTx) error {
+		traits.events = tx.task.HostEvents // only a turn decides that
+		tx.setTraits(traits)
+		return nil
+	})
+	return err
 }

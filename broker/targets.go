@@ -39,20 +39,20 @@ func (f *Targets) of(ctx context.Context, task *Task) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	return f.checked(task, target)
+	return f.complete(task, target)
 }
 
-// ofFound is of for a task whose host and passwords are read already.
+// ofFound returns the same target as of, from a host and passwords that are already read.
 func (f *Targets) ofFound(found *OpenableTask) (Target, error) {
 	if found.Host != nil {
-		return f.checked(&found.Task, found.Host.target(f.Now()))
+		return f.complete(&found.Task, found.Host.target(f.Now()))
 	}
-	return f.checked(&found.Task, own(&found.Task, found.Passwords))
+	return f.complete(&found.Task, own(&found.Task, found.Passwords))
 }
 
-// checked completes a task's own target, and returns CodeInvalid if its URL or its
-// passwords are missing.
-func (f *Targets) checked(task *Task, target Target) (Target, error) {
+// complete replaces a task's target by CustomAgentURL if that is set, and sets Events. It
+// returns CodeInvalid if the URL or the passwords are missing.
+func (f *Targets) complete(task *Task, target Target) (Target, error) {
 	target.Events = task.HostEvents
 	if f.CustomAgentURL != "" {
 		custom := Target{URL: trimURL(f.CustomAgentURL), Events: target.Events}
@@ -95,14 +95,19 @@ func own(task *Task, passwords []seal.Secret) Target {
 }
 
 func (h *Host) target(now time.Time) Target {
-	t := Target{URL: trimURL(h.URL), Relay: h.Reach == protocol.ReachRelay}
+	return Target{URL: trimURL(h.URL), Relay: h.Reach == protocol.ReachRelay, Passwords: h.Passwords(now)}
+}
+
+// Passwords returns the passwords that are valid now, newest first.
+func (h *Host) Passwords(now time.Time) []seal.Secret {
+	var passwords []seal.Secret
 	if !h.Password.IsZero() {
-		t.Passwords = append(t.Passwords, h.Password)
+		passwords = append(passwords, h.Password)
 	}
 	if !h.PreviousPassword.IsZero() && h.PreviousUntil != nil && now.Before(*h.PreviousUntil) {
-		t.Passwords = append(t.Passwords, h.PreviousPassword)
+		passwords = append(passwords, h.PreviousPassword)
 	}
-	return t
+	return passwords
 }
 
 func trimURL(u string) string { return strings.TrimRight(u, "/") }

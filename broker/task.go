@@ -17,10 +17,13 @@ type Task struct {
 	Mode           protocol.TaskMode
 	Agent          string
 	Project        string
-	HostID         string // a registered host, or "" when the task has its own AgentURL
+	Model          string                  // of the agent; "" leaves it to the host
+	PermissionMode protocol.PermissionMode // of check-ins that name none; "" leaves it to the host
+	Workspace      string                  // created by name, in which the session works; "" = one of its own
+	HostID         string                  // a registered host, or "" when the task has its own AgentURL
 	AgentURL       string
 	AgentPassword  seal.Secret // set when the task is created; reads leave it sealed
-	Guarded        bool        // a non-administrator gave AgentURL
+	Guarded        bool        // a non-administrator gave AgentURL: it is dialled through the outbound guard
 	WebhookSecret  seal.Secret // 32 random bytes as hex, created with the task; reads leave it sealed
 	AgentStatus    protocol.Status
 	Reason         string
@@ -28,16 +31,20 @@ type Task struct {
 	LastTurn       *protocol.LastTurn
 	Cursor         protocol.Cursor // of the last event stored without a gap
 	HostEvents     bool            // the host serves its events: it listed the capability or sent a cursor
-	Rev            int64
-	ReadRev        int64
-	LastSeq        int64 // display position of the newest message
-	OpenQuestions  int   // open interactions
-	Archived       bool
-	CreatedAt      time.Time
-	LastActivityAt time.Time
-	LastEventAt    *time.Time // when the host's last event arrived
-	ChangedAt      time.Time  // when Rev changed
-	DeletedAt      *time.Time // row and secret are kept for another 48 h
+	HostSigns      bool            // the host signs its posts: it listed the capability
+
+	HostCredentials bool // the host stores the credential of a stream token: it listed the capability
+	Rev             int64
+	ReadRev         int64
+	LastSeq         int64 // display position of the newest message
+	OpenQuestions   int   // open interactions
+	Archived        bool
+	CreatedAt       time.Time
+	LastActivityAt  time.Time
+	LastEventAt     *time.Time // when the host's last event arrived
+	ChangedAt       time.Time  // when Rev changed
+	DeletedAt       *time.Time // row and secret are kept for another 48 h
+	Queue           TaskQueue
 }
 
 // TurnState is the state of a turn.

@@ -17,9 +17,12 @@ type TaskPatch struct {
 	ReadRev       *int64             `json:"readRev"`
 	Agent         *string            `json:"agent"`
 	Project       *string            `json:"project"`
+	Model         *string            `json:"model"` // of the turns that are checked in from now on
 	HostID        *string            `json:"hostId"`
 	AgentURL      *string            `json:"agentUrl"`
 	AgentPassword *string            `json:"agentPassword"`
+
+	PermissionMode *protocol.PermissionMode `json:"permissionMode"` // of the turns that are checked in from now on
 }
 
 // Update changes a task. After a new password the previous one stays valid for 24
@@ -56,11 +59,20 @@ func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Calle
 	if p.Title != nil {
 		t.Title = strings.TrimSpace(*p.Title)
 	}
-	if p.Agent != nil {
-		t.Agent = *p.Agent
+	if err := t.setAgent(p.Agent, p.Model); err != nil {
+		return err
 	}
 	if p.Project != nil {
 		t.Project = *p.Project
+	}
+	if p.PermissionMode != nil && *p.PermissionMode == "" { // the session would keep the mode that it has
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "permissionMode must be plan, ask, accept-edits or auto",
+			Hint: "Leave it out to keep the task's; ask is that of a new task",
+		}
+	}
+	if p.PermissionMode != nil {
+		tx.setPermissionMode(ctx, *p.PermissionMode)
 	}
 	if p.Archived != nil {
 		t.Archived = *p.Archived
@@ -73,11 +85,30 @@ func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Calle
 			return err
 		}
 	}
+	if err := t.checkWorkspace(&before); err != nil {
+		return err
+	}
 	if before.Title != t.Title || before.Agent != t.Agent || before.Project != t.Project ||
-		before.Archived != t.Archived || before.ReadRev != t.ReadRev ||
+		before.Model != t.Model || before.Archived != t.Archived || before.ReadRev != t.ReadRev ||
 		before.HostID != t.HostID || before.AgentURL != t.AgentURL || before.Guarded != t.Guarded {
 		tx.touch()
 	}
+	return nil
+}
+
+func (t *Task) setAgent(agent, model *string) error {
+	if agent != nil && *agent != t.Agent {
+		t.Agent, t.Model = *agent, "" // the model was of the former agent
+	}
+	if model == nil {
+		return nil
+	}
+	if *model == "" && t.Model != "" { // the session would keep the model that it has
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "model must name a model of the agent", Hint: "Leave it out to keep the task's",
+		}
+	}
+	t.Model = *model
 	return nil
 }
 
@@ -91,19 +122,43 @@ func value(s *string) string {
 // Delete marks a task as deleted for 48 h, and asks the host to end the session. It
 // succeeds even if the host cannot be reached: then SessionEnds goes on asking.
 func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
-	var owed bool
-	_, err := s.Updater.updateTask(ctx, userID, id, func(ctx context.Context, tx *taskTx) error {
-		tx.task.DeletedAt = &tx.now
-		tx.touch()
-		if owed = owesEnd(tx.task); owed {
-			return s.Ends.owe(ctx, id)
-		}
-		tx.task.HostID = "" // so that the host can be removed while the deleted task is kept
-		return nil
-	})
+	owed, err := s.remove(ctx, userID, id)
 	if err != nil || !owed {
 		return err
 	}
 	s.Ends.first(ctx, id)
 	return nil
+}
+
+// DeleteAll deletes the tasks of a user like Delete, but leaves the first attempt to end a session to
+// SessionEnds: one host that cannot be reached must not delay the others.
+func (s *Tasks) DeleteAll(ctx context.Context, userID string) error {
+	for {
+		page, err := s.Store.Tasks(ctx, userID, TaskFilter{Limit: maxLimit})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			if _, err := s.remove(ctx, userID, page[i].ID); err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
+				return err
+			}
+		}
+	}
+}
+
+// remove marks a task as deleted and reports whether its host owes the end of a session.
+func (s *Tasks) remove(ctx context.Context, userID, id string) (owed bool, err error) {
+	_, err = s.Updater.updateTask(ctx, userID, id, func(ctx context.Context, tx *taskTx) error {
+		tx.task.DeletedAt, tx.task.Queue = &tx.now, TaskQueue{}
+		tx.touch()
+		if err := s.Store.ClearQueue(ctx, id); err != nil {
+			return err
+		}
+		if owed = mayHaveSession(tx.task); owed {
+			return s.Ends.addOwedEnd(ctx, id)
+		}
+		tx.task.HostID = "" // so that the host can be removed while the deleted task is kept
+		return nil
+	})
+	return owed, err
 }

@@ -20,8 +20,11 @@ type Tasks struct {
 	Updater      *Updater
 	Ends         *SessionEnds
 	Reconciler   *Reconciler               // woken while a reader waits for rows; may be nil
+	Offers       *Offers                   // of hosts, for tasks that name none; nil: every host suits
 	DefaultAgent string                    // for tasks created without agent, host and URL
 	CheckURL     func(rawURL string) error // the outbound guard for a non-administrator's agentUrl; may be nil
+	Quotas       *Quotas                   // of users; may be nil
+	Workspaces   *Workspaces               // that tasks can name; may be nil
 	Now          func() time.Time
 	Log          *slog.Logger
 }
@@ -43,6 +46,8 @@ type TaskStore interface {
 	TurnInteractions(ctx context.Context, taskID string, turnIDs []string) ([]Interaction, error)
 	Host(ctx context.Context, id string) (*Host, error)
 	Hosts(ctx context.Context) ([]Host, error)
+	// ClearQueue removes a task's queued messages.
+	ClearQueue(ctx context.Context, taskID string) error
 }
 
 // TaskFilter selects a page of a user's tasks, newest activity first.
@@ -72,7 +77,7 @@ const (
 	defaultLimit = 50
 	maxLimit     = 500
 	maxTitle     = 500
-	maxName      = 200 // agent, project
+	maxName      = 200 // agent, project, model
 )
 
 // clamp applies the default and the maximum to a requested limit.
@@ -83,14 +88,14 @@ func clamp(limit int) int {
 	return min(limit, maxLimit)
 }
 
-// Create makes a task. Without host and URL the task gets the reachable registered
-// host with the fewest open turns; if none is reachable, the first check-in tries
-// again.
+// Create makes a task. Without host and URL the task gets a reachable registered host
+// that offers its agent and project; if none is reachable, the first check-in tries again.
 func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateTaskRequest) (*protocol.Task, error) {
 	now := nowUTC(s.Now)
 	task := &Task{
 		ID: protocol.NewID(), UserID: caller.UserID, Title: strings.TrimSpace(req.Title), Mode: req.Mode,
-		Agent: req.Agent, Project: req.Project, AgentPassword: seal.NewSecret(req.AgentPassword),
+		PermissionMode: req.PermissionMode,
+		Agent:          req.Agent, Project: req.Project, Model: req.Model, AgentPassword: seal.NewSecret(req.AgentPassword),
 		WebhookSecret: seal.NewSecret(token.NewSecretHex()), AgentStatus: protocol.StatusNone,
 		CreatedAt: now, LastActivityAt: now, ChangedAt: now,
 	}
@@ -106,11 +111,17 @@ func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateT
 	if err := s.setPlace(ctx, caller, task, req.HostID, req.AgentURL); err != nil {
 		return nil, err
 	}
+	if err := s.setWorkspace(ctx, task, req.Workspace); err != nil {
+		return nil, err
+	}
 	if task.HostID == "" && task.AgentURL == "" && task.Mode == protocol.ModeAgent {
 		var err error
-		if task.HostID, err = pickHost(ctx, s.Store); err != nil {
+		if task.HostID, err = pickHost(ctx, s.Store, s.Offers, task); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.Quotas.allowTask(ctx, task.UserID); err != nil {
+		return nil, err
 	}
 	if err := s.Store.CreateTask(ctx, task); err != nil {
 		return nil, err
@@ -129,10 +140,12 @@ func checkTask(t *Task) error {
 		return protocol.Errorf(protocol.CodeInvalid, "agent is longer than %d characters", maxName)
 	case utf8.RuneCountInString(t.Project) > maxName:
 		return protocol.Errorf(protocol.CodeInvalid, "project is longer than %d characters", maxName)
+	case utf8.RuneCountInString(t.Model) > maxName:
+		return protocol.Errorf(protocol.CodeInvalid, "model is longer than %d characters", maxName)
 	case t.Mode != protocol.ModeAgent && t.Mode != protocol.ModeChat:
 		return protocol.Errorf(protocol.CodeInvalid, "mode must be agent or chat")
 	}
-	return nil
+	return t.PermissionMode.Check()
 }
 
 // List returns a page of the user's tasks, newest activity first.

@@ -96,7 +96,7 @@ func (tx *taskTx) collect() bool {
 	if tx.changed() {
 		tx.task.ChangedAt = tx.now
 	}
-	return tx.changed() || len(b.Events)+len(b.MovedEvents) > 0 || len(b.Turns) > 0 || tx.dirty
+	return tx.changed() || len(b.Events)+len(b.MovedEvents) > 0 || len(b.Turns) > 0 || len(b.Audit) > 0 || tx.dirty
 }
 
 func values[T any](pointers []*T) []T {
@@ -132,14 +132,31 @@ func (tx *taskTx) changeMessage(m *Message) {
 	tx.changedMessages = append(tx.changedMessages, m)
 }
 
-// turnMessage returns the user's message of a turn, or nil.
-func (tx *taskTx) turnMessage(ctx context.Context, turnID string) (*Message, error) {
+// savedMessage returns a user's message that this transaction adds or changes, or nil. The store
+// does not have that state of it yet.
+func (tx *taskTx) savedMessage(match func(*Message) bool) *Message {
 	for _, list := range [][]*Message{tx.newMessages, tx.changedMessages} {
 		for _, m := range list {
-			if m.Role == protocol.RoleUser && m.TurnID == turnID {
-				return m, nil
+			if m.Role == protocol.RoleUser && match(m) {
+				return m
 			}
 		}
+	}
+	return nil
+}
+
+// userMessage returns the user's message with an id.
+func (tx *taskTx) userMessage(ctx context.Context, id string) (*Message, error) {
+	if m := tx.savedMessage(func(m *Message) bool { return m.ID == id }); m != nil {
+		return m, nil
+	}
+	return tx.store.Message(ctx, tx.task.ID, id)
+}
+
+// turnMessage returns the user's message of a turn, or nil.
+func (tx *taskTx) turnMessage(ctx context.Context, turnID string) (*Message, error) {
+	if m := tx.savedMessage(func(m *Message) bool { return m.TurnID == turnID }); m != nil {
+		return m, nil
 	}
 	m, err := tx.store.TurnMessage(ctx, tx.task.ID, turnID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
@@ -168,7 +185,7 @@ func (tx *taskTx) question(ctx context.Context, id string) (*Interaction, error)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return tx.keepQuestion(found[0]), nil
+	return tx.cacheQuestion(found[0]), nil
 }
 
 // expireQuestions expires the open questions of an ended turn, which can no longer
@@ -182,7 +199,7 @@ func (tx *taskTx) expireQuestions(ctx context.Context, turnID string) error {
 		return err
 	}
 	for _, q := range found {
-		tx.keepQuestion(q)
+		tx.cacheQuestion(q)
 	}
 	for _, id := range slices.Sorted(maps.Keys(tx.questions)) {
 		if q := tx.questions[id]; q.State == protocol.InteractionOpen && q.TurnID == turnID {
@@ -194,8 +211,9 @@ func (tx *taskTx) expireQuestions(ctx context.Context, turnID string) error {
 	return nil
 }
 
-// keepQuestion returns the loaded interaction with the id of q, otherwise q.
-func (tx *taskTx) keepQuestion(q Interaction) *Interaction {
+// cacheQuestion returns the interaction of tx.questions with the id of q. If there is none,
+// it adds q.
+func (tx *taskTx) cacheQuestion(q Interaction) *Interaction {
 	if tx.questions == nil {
 		tx.questions = map[string]*Interaction{}
 	}

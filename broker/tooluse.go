@@ -99,7 +99,7 @@ func (e *effects) mergeTool(in *incomingEvent, m *Message, merge func(*protocol.
 	return nil
 }
 
-// changeTool merges into a row that is stored or was added here.
+// changeTool merges into a row that was stored before or is added by this transaction.
 func (tx *taskTx) changeTool(m *Message, merge func(*protocol.ToolUse, ToolPhase) ToolPhase) error {
 	if len(m.Artifacts) != 1 {
 		return fmt.Errorf("message %s: a tool row with %d artifacts", m.ID, len(m.Artifacts))
@@ -127,7 +127,7 @@ func (tx *taskTx) settleTools(ctx context.Context, turnID string) error {
 	if err != nil {
 		return err
 	}
-	tx.keepTools(found)
+	tx.cacheTools(found)
 	for _, id := range slices.Sorted(maps.Keys(tx.tools)) {
 		for _, m := range tx.tools[id] {
 			if m.TurnID != turnID || m.Phase != PhaseCall {
@@ -145,9 +145,9 @@ func (tx *taskTx) settleTools(ctx context.Context, turnID string) error {
 	return nil
 }
 
-// keepTools adds rows to tx.tools. Rows that are loaded already stay: they may have
-// changed since.
-func (tx *taskTx) keepTools(found []Message) {
+// cacheTools adds stored rows to tx.tools, except those that it has already: this
+// transaction may have changed them.
+func (tx *taskTx) cacheTools(found []Message) {
 	if tx.tools == nil {
 		tx.tools = map[string][]*Message{}
 	}

@@ -12,7 +12,7 @@ import (
 // contradicts the stored event (reliability IN-6).
 func TestRefusalsStoreLateEventsAndAudit(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + t.TempDir() + "/a.db" },
+		"sqlite":   func(t *testing.T) string { return storetest.SQLiteURL(t) },
 		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },
 	} {
 		t.Run(name, func(t *testing.T) {

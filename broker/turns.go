@@ -20,12 +20,13 @@ func (tx *taskTx) turn(ctx context.Context, id string) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx.keepTurns(found)
+	tx.cacheTurns(found)
 	return tx.turns[id], nil
 }
 
-// keepTurns adds turns, but does not overwrite those that are already loaded.
-func (tx *taskTx) keepTurns(turns []Turn) {
+// cacheTurns adds turns to tx.turns, except those that it has already: this transaction may
+// have changed them.
+func (tx *taskTx) cacheTurns(turns []Turn) {
 	if tx.turns == nil {
 		tx.turns = map[string]*Turn{}
 	}
@@ -42,7 +43,7 @@ func (tx *taskTx) unfinishedTurns(ctx context.Context) ([]*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx.keepTurns(found)
+	tx.cacheTurns(found)
 	var turns []*Turn
 	for _, t := range tx.turns {
 		if t.State != TurnClosed {
@@ -57,7 +58,7 @@ func (tx *taskTx) unfinishedTurns(ctx context.Context) ([]*Turn, error) {
 
 func (tx *taskTx) addTurn(t Turn) *Turn {
 	t.TaskID = tx.task.ID
-	tx.keepTurns([]Turn{t})
+	tx.cacheTurns([]Turn{t})
 	added := tx.turns[t.ID]
 	tx.saveTurn(added)
 	return added
@@ -82,6 +83,7 @@ func (tx *taskTx) closeTurn(ctx context.Context, t *Turn, end protocol.LastTurn)
 	tx.endTurn(t, end)
 	end.ID = t.ID
 	tx.task.LastTurn = &end
+	tx.pauseAfter(end)
 	if err := tx.reopenTurn(ctx, t.ID); err != nil {
 		return err
 	}
@@ -142,12 +144,12 @@ func (tx *taskTx) closeUnreported(ctx context.Context, match func(*Turn) bool) e
 	return nil
 }
 
-// undelivered marks a message as not delivered to its host, unless it was delivered
+// markUndelivered marks a message as not delivered to its host, unless it was delivered
 // or checked in again in the meantime. An announced turn cannot start then, because no
 // client has a token for it. A turn that the host has begun proves the delivery, which
 // a restored database may not know. turnID "" means the message's turn.
-func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) error {
-	message, err := tx.store.Message(ctx, tx.task.ID, messageID)
+func (tx *taskTx) markUndelivered(ctx context.Context, messageID, turnID string) error {
+	message, err := tx.userMessage(ctx, messageID)
 	if err != nil {
 		return err
 	}
@@ -160,7 +162,7 @@ func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) err
 		return err
 	}
 	message.Status = protocol.MessageError
-	if t != nil && t.State != TurnAnnounced {
+	if t.started() {
 		message.Status = protocol.MessageSent
 	}
 	tx.changeMessage(message)
@@ -171,9 +173,9 @@ func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) err
 	return nil
 }
 
-// startTurn takes back that a turn was not started. The broker assumes so when a check-in fails; an
-// event of the turn shows that its host has begun it. A restored database may not know of the
-// check-in that delivered it.
+// startTurn reopens a turn that the broker had closed as not started. The broker does so when a
+// check-in fails, but an event of the turn shows that its host has begun it. In a restored
+// database, the check-in that delivered it may be missing.
 func (tx *taskTx) startTurn(ctx context.Context, t *Turn) error {
 	t.FinishReason, t.Reason, t.FinishedAt = "", "", nil
 	message, err := tx.turnMessage(ctx, t.ID)
@@ -185,9 +187,32 @@ func (tx *taskTx) startTurn(ctx context.Context, t *Turn) error {
 	return nil
 }
 
-// delivered marks the message of a turn as sent. A host without events does not
+// hostTraits are what a host announced about itself when it opened the session.
+type hostTraits struct {
+	events bool // it serves its events
+	signs  bool // it signs its requests to the webhook
+
+	credentials bool // it stores the credential of a stream token
+}
+
+func traitsOf(response *protocol.OpenSessionResponse) hostTraits {
+	return hostTraits{
+		events: hasEvents(response), signs: slices.Contains(response.Capabilities, protocol.CapabilitySignatures),
+		credentials: supportsCredentials(response),
+	}
+}
+
+func (tx *taskTx) setTraits(of hostTraits) {
+	t := tx.task
+	if known := (hostTraits{t.HostEvents, t.HostSigns, t.HostCredentials}); known != of {
+		t.HostEvents, t.HostSigns, t.HostCredentials = of.events, of.signs, of.credentials
+		tx.dirty = true
+	}
+}
+
+// markDelivered marks the message of a turn as sent. A host without events does not
 // report a turn that it dropped, so the earlier turns are closed here.
-func (tx *taskTx) delivered(ctx context.Context, turnID string, hostEvents bool) error {
+func (tx *taskTx) markDelivered(ctx context.Context, turnID string, host hostTraits) error {
 	message, err := tx.turnMessage(ctx, turnID)
 	if err != nil {
 		return err
@@ -196,11 +221,8 @@ func (tx *taskTx) delivered(ctx context.Context, turnID string, hostEvents bool)
 		message.Status = protocol.MessageSent
 		tx.changeMessage(message)
 	}
-	if tx.task.HostEvents != hostEvents {
-		tx.task.HostEvents = hostEvents
-		tx.dirty = true
-	}
-	if hostEvents {
+	tx.setTraits(host)
+	if host.events {
 		return nil
 	}
 	earlier := true

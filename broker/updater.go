@@ -12,6 +12,7 @@ type Updater struct {
 	Store    UpdateStore
 	Notifier Notifier // may be nil
 	Webhooks Webhooks // may be nil
+	Queued   func()   // called when a queued message may be due; may be nil
 	Now      func() time.Time
 }
 
@@ -104,6 +105,9 @@ func (u *Updater) begin(task *Task) *taskTx {
 func (u *Updater) notify(task *Task) {
 	if u.Notifier != nil {
 		u.Notifier.Changed(task.UserID, task.ID, task.Rev)
+	}
+	if u.Queued != nil && task.Queue.Messages > 0 && task.OpenTurn == "" {
+		u.Queued()
 	}
 }
 

@@ -1,6 +1,10 @@
 package broker
 
-import "time"
+import (
+	"time"
+
+	"bellhop/crypto/seal"
+)
 
 // User is an account. Email is stored in lower case.
 type User struct {
@@ -9,6 +13,42 @@ type User struct {
 	PasswordHash string // argon2id, PHC string format
 	Admin        bool
 	CreatedAt    time.Time
+
+	SessionsAfter *time.Time // sessions that began before it have ended; nil = none have
+	DisabledAt    *time.Time // the user may not sign in; nil = they may
+	DeletedAt     *time.Time // maintenance erases the user; nil = it does not
+
+	SecondFactor bool // a password alone does not sign in; writes of the user ignore it
+}
+
+// Active reports whether the user may sign in.
+func (u *User) Active() bool { return u.DisabledAt == nil && u.DeletedAt == nil }
+
+// SecondFactor is the secret that a user's authenticator app computes codes from.
+type SecondFactor struct {
+	UserID        string
+	Secret        seal.Secret // base32
+	LastStep      int64       // of the last code that was used; earlier ones and this one work no more
+	CreatedAt     time.Time
+	ConfirmedAt   *time.Time // nil: no code has shown yet that an app has the secret; it does not count
+	RecoveryCodes int        // how many are left
+}
+
+// Enrolment is a second factor that its user has not confirmed yet.
+type Enrolment struct {
+	Secret seal.Secret // as people type it into an app
+	URI    seal.Secret // the content of a QR code; it has the secret
+}
+
+// SignIn is a session of a browser, as its user sees it. Its cookie is not part of it.
+type SignIn struct {
+	ID         string
+	UserID     string
+	UserAgent  string // as the browser sent it at the last use
+	Address    string // of the client at the last use
+	BeganAt    time.Time
+	LastUsedAt time.Time // at most a minute old
+	ExpiresAt  time.Time
 }
 
 // TokenKind decides which parts of the API a token may use.
@@ -33,6 +73,7 @@ type APIToken struct {
 	Name            string
 	Kind            TokenKind
 	AgentIdentifier string
+	Scopes          []Scope // empty: of a token of an earlier version, which has all
 	Hash            []byte
 	ExpiresAt       *time.Time
 	LastUsedAt      *time.Time

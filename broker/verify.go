@@ -243,7 +243,8 @@ func (c *comparison) rowAt(ctx context.Context, at protocol.Cursor) (*StoredEven
 		if position == at {
 			return row, nil
 		}
-		// The journal's epoch goes on behind this row, or an earlier one ended before it.
+		// Invented: the journal has later events of the row's epoch. Superseded: the journal's copy of
+		// that epoch ended before the row.
 		if position.Epoch == at.Epoch {
 			c.v.Invented++
 		} else {

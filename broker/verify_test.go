@@ -85,7 +85,7 @@ func TestVerifyFindsEveryDifference(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			db := storetest.OpenDB(t, "sqlite:"+t.TempDir()+"/a.db")
+			db := storetest.OpenDB(t, storetest.SQLiteURL(t))
 			k := kitOn(t, store.New(db, storetest.Sealer(t)))
 			task := k.task()
 			for _, e := range c.stored {

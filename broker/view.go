@@ -5,8 +5,9 @@ import "bellhop/protocol"
 // View returns the task as the API shows it.
 func (t *Task) View() *protocol.Task {
 	v := &protocol.Task{
-		ID: t.ID, Title: t.Title, Mode: t.Mode, Agent: t.Agent, Project: t.Project, HostID: t.HostID,
-		AgentURL: t.AgentURL, AgentStatus: t.AgentStatus, Reason: t.Reason, OpenTurn: optional(t.OpenTurn),
+		ID: t.ID, Title: t.Title, Mode: t.Mode, Agent: t.Agent, Project: t.Project, Model: t.Model, HostID: t.HostID,
+		PermissionMode: t.PermissionMode, Workspace: t.Workspace, AgentURL: t.AgentURL, AgentStatus: t.AgentStatus, Reason: t.Reason,
+		OpenTurn:         optional(t.OpenTurn),
 		OpenInteractions: t.OpenQuestions, ReadRev: t.ReadRev, Rev: t.Rev, Archived: t.Archived,
 		CreatedAt: t.CreatedAt, LastActivityAt: t.LastActivityAt,
 		BasicHost: !t.HostEvents && (t.OpenTurn != "" || t.LastTurn != nil),
@@ -14,6 +15,9 @@ func (t *Task) View() *protocol.Task {
 	if t.LastTurn != nil {
 		last := *t.LastTurn
 		v.LastTurn = &last
+	}
+	if q := t.Queue.TaskQueue; q.Messages > 0 {
+		v.Queue = &q
 	}
 	return v
 }

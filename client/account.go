@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // User is the signed-in user.
@@ -16,6 +17,13 @@ type User struct {
 // SignIn starts a session, kept in the client's cookies.
 func (c *Client) SignIn(ctx context.Context, email, password string) error {
 	body := map[string]string{"email": email, "password": password}
+	return c.call(ctx, http.MethodPost, "/api/auth/login", nil, body, nil)
+}
+
+// SignInWithCode is SignIn for an account with a second factor: code is one of its authenticator app, or a
+// recovery code. SignIn of such an account fails with the code second_factor.
+func (c *Client) SignInWithCode(ctx context.Context, email, password, code string) error {
+	body := map[string]string{"email": email, "password": password, "code": code}
 	return c.call(ctx, http.MethodPost, "/api/auth/login", nil, body, nil)
 }
 
@@ -43,11 +51,21 @@ func (c *Client) Me(ctx context.Context) (*User, error) {
 	return &got.User, nil
 }
 
-// CreateToken creates an API token. The broker never shows it again.
-func (c *Client) CreateToken(ctx context.Context, name string) (string, error) {
+// NewToken is an API token to create. ExpiresAt may be required, and limited, by the broker.
+type NewToken struct {
+	Name            string     `json:"name"`
+	Kind            string     `json:"kind,omitempty"` // user or agent; "" is user
+	AgentIdentifier string     `json:"agentIdentifier,omitempty"`
+	Scopes          []string   `json:"scopes,omitempty"` // of kind user, such as tasks:read
+	ExpiresAt       *time.Time `json:"expiresAt,omitempty"`
+}
+
+// CreateToken creates an API token. The broker never shows it again. It needs a session (SignIn): an API
+// token cannot create another one.
+func (c *Client) CreateToken(ctx context.Context, req *NewToken) (string, error) {
 	var made struct {
 		Token string `json:"token"`
 	}
-	err := c.call(ctx, http.MethodPost, "/api/tokens", nil, map[string]string{"name": name}, &made)
+	err := c.call(ctx, http.MethodPost, "/api/tokens", nil, req, &made)
 	return made.Token, err
 }

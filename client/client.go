@@ -24,6 +24,7 @@ const (
 type Options struct {
 	Token string       // API token; without it, call SignIn
 	HTTP  *http.Client // its Timeout and Jar are ignored; nil = a client of its own
+	Force bool         // prompts also start while a terminal client is attached, which is closed first
 
 	// Only for streams and feeds:
 	Idle       time.Duration // silence after which a connection is closed and retried: 30 s

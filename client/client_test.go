@@ -47,6 +47,11 @@ func TestCalls(t *testing.T) {
 			func(c *client.Client) (any, error) { return nil, c.SignIn(t.Context(), "a@b.c", "p") }, nil,
 		},
 		{
+			"sign in with a code", `{"user":{"id":"u"}}`,
+			`POST /api/auth/login Bearer bhp_canary {"code":"123456","email":"a@b.c","password":"p"}`,
+			func(c *client.Client) (any, error) { return nil, c.SignInWithCode(t.Context(), "a@b.c", "p", "123456") }, nil,
+		},
+		{
 			"sign in by link", `{}`, `POST /api/auth/login Bearer bhp_canary {"link":"once"}`,
 			func(c *client.Client) (any, error) {
 				return nil, c.SignInByLink(t.Context(), "http://127.0.0.1/#link=once")
@@ -57,8 +62,25 @@ func TestCalls(t *testing.T) {
 			func(c *client.Client) (any, error) { return c.Me(t.Context()) }, &client.User{ID: "u", Email: "a@b.c", Admin: true},
 		},
 		{
-			"create token", `{"token":"bhp_new"}`, `POST /api/tokens Bearer bhp_canary {"name":"n"}`,
-			func(c *client.Client) (any, error) { return c.CreateToken(t.Context(), "n") }, "bhp_new",
+			"agents", `{"agents":[{"id":"demo","title":"Demo","hostIds":["h"]}],"hosts":[]}`, `GET /api/agents Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.Agents(t.Context()) },
+			&protocol.OfferList{Agents: []protocol.OfferedChoice{{ID: "demo", Title: "Demo", HostIDs: []string{"h"}}}, Hosts: []protocol.OfferingHost{}},
+		},
+		{
+			"workspaces", `{"hosts":[{"hostId":"h","name":"one","workspaces":[]}]}`, `GET /api/workspaces Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.Workspaces(t.Context()) },
+			&protocol.HostWorkspaceList{Hosts: []protocol.WorkspaceHost{{HostID: "h", Name: "one", Workspaces: []protocol.Workspace{}}}},
+		},
+		{
+			"workspace of a task", `{"workspace":{"branch":"b","dirty":true,"metadata":{}}}`, `GET /api/tasks/t%2F1/workspace Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.TaskWorkspace(t.Context(), "t/1") },
+			&protocol.SessionWorkspace{Workspace: &protocol.WorkspaceState{Branch: "b", Dirty: true, Metadata: map[string]string{}}},
+		},
+		{
+			"create token", `{"token":"bhp_new"}`, `POST /api/tokens Bearer bhp_canary {"name":"n","scopes":["hosts"]}`,
+			func(c *client.Client) (any, error) {
+				return c.CreateToken(t.Context(), &client.NewToken{Name: "n", Scopes: []string{"hosts"}})
+			}, "bhp_new",
 		},
 		{
 			"create task", `{"id":"t"}`, `POST /api/tasks Bearer bhp_canary {"title":"x","agent":"demo"}`,
@@ -101,6 +123,12 @@ func TestCalls(t *testing.T) {
 			"interrupt", `{"success":true,"closeStream":true}`, `POST /api/agent/interrupt Bearer bhp_canary {"taskId":"t"}`,
 			func(c *client.Client) (any, error) { return c.Interrupt(t.Context(), "t") },
 			&protocol.InterruptResponse{Success: true, CloseStream: true},
+		},
+		{
+			"restart", `{"success":true,"sessionId":"t","endedTurn":"u"}`,
+			`POST /api/agent/restart Bearer bhp_canary {"taskId":"t"}`,
+			func(c *client.Client) (any, error) { return c.Restart(t.Context(), "t") },
+			&protocol.RestartResponse{Success: true, SessionID: "t", EndedTurn: "u"},
 		},
 		{
 			"diff", `{"success":true,"noDiffs":true}`, `POST /api/agent/diff Bearer bhp_canary {"taskId":"t"}`,

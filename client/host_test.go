@@ -109,6 +109,9 @@ func (s *stage) stream(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.t.Error(err)
 	}
+	if r.Header.Get("Last-Event-ID") != "" && r.Header.Get("Accept") == "text/event-stream" {
+		s.t.Error("a host would not answer the end with 204")
+	}
 	s.mu.Lock()
 	n := len(s.asked)
 	s.asked = append(s.asked, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s",

@@ -22,6 +22,12 @@ func (c *Client) Diff(ctx context.Context, taskID string) (*protocol.DiffRespons
 	return post[protocol.DiffResponse](ctx, c, "/api/agent/diff", protocol.TaskIDRequest{TaskID: taskID})
 }
 
+// Restart ends the task's agent program, and with it the open turn. The next turn continues
+// the conversation in a new program.
+func (c *Client) Restart(ctx context.Context, taskID string) (*protocol.RestartResponse, error) {
+	return post[protocol.RestartResponse](ctx, c, "/api/agent/restart", protocol.TaskIDRequest{TaskID: taskID})
+}
+
 // Interrupt stops the task's turn; without one it does nothing. If the response has
 // CloseStream, the host is basic: it stops when the reader of its stream leaves.
 func (c *Client) Interrupt(ctx context.Context, taskID string) (*protocol.InterruptResponse, error) {

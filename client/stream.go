@@ -60,7 +60,7 @@ func (c *Client) Send(ctx context.Context, req *protocol.CheckInRequest, attachm
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Open(got, &protocol.PromptRequest{Prompt: req.Message, Attachments: attachments})
+	s, err := c.Open(got, &protocol.PromptRequest{Prompt: req.Message, Attachments: attachments, Force: c.opts.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +213,7 @@ func (r *streamReader) request(ctx context.Context, lastID string) (*http.Reques
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	if lastID != "" {
+		req.Header.Set("Accept", "text/event-stream, application/json") // so that the end is a 204
 		req.Header.Set("Last-Event-ID", lastID)
 	}
 	return req, nil

@@ -92,6 +92,38 @@ func (c *Client) History(ctx context.Context, taskID string) iter.Seq2[protocol.
 	}
 }
 
+// Agents returns the agents and projects that the registered hosts offer, with hosts that are
+// offline. It may take a few seconds while a host does not answer.
+func (c *Client) Agents(ctx context.Context) (*protocol.OfferList, error) {
+	return get[protocol.OfferList](ctx, c, "/api/agents", nil)
+}
+
+// Workspaces returns the user's workspaces that agents created by name, on every registered host. A new task can
+// name one.
+func (c *Client) Workspaces(ctx context.Context) (*protocol.HostWorkspaceList, error) {
+	return get[protocol.HostWorkspaceList](ctx, c, "/api/workspaces", nil)
+}
+
+// TaskWorkspace returns the branch and the metadata of a task's workspace, and whether it has uncommitted changes.
+func (c *Client) TaskWorkspace(ctx context.Context, taskID string) (*protocol.SessionWorkspace, error) {
+	return get[protocol.SessionWorkspace](ctx, c, "/api/tasks/"+url.PathEscape(taskID)+"/workspace", nil)
+}
+
+// Announce makes an announcement. CodeForbidden: the caller is no administrator.
+func (c *Client) Announce(ctx context.Context, req *protocol.AnnounceRequest) (*protocol.Announcement, error) {
+	return post[protocol.Announcement](ctx, c, "/api/announcements", req)
+}
+
+// Announcements returns the announcements that hold.
+func (c *Client) Announcements(ctx context.Context) (*protocol.AnnouncementList, error) {
+	return get[protocol.AnnouncementList](ctx, c, "/api/announcements", nil)
+}
+
+// CancelAnnouncement takes an announcement back. CodeForbidden: the caller is no administrator.
+func (c *Client) CancelAnnouncement(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodDelete, "/api/announcements/"+url.PathEscape(id), nil, nil, nil)
+}
+
 // Orphans returns the sessions whose tasks the broker does not have. CodeForbidden: the
 // caller is no administrator.
 func (c *Client) Orphans(ctx context.Context) (*protocol.OrphanList, error) {

@@ -90,7 +90,7 @@ func checkAsk(s *scope, h *headless) {
 func checkRequestIDs(s *scope, h *headless) {
 	s.needs(h.options.Confirm)
 	p := h.start(s)
-	p.send(`{"type":"answer","request_id":"nobody-asked","text":"x"}`)
+	p.send(`{"type":"answer","request_id":"no-such-question","text":"x"}`)
 	p.refused("an answer to nothing")
 	p.input(h.options.Confirm)
 	q := p.question(protocol.LineConfirm, h.options.Confirm)

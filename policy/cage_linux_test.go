@@ -34,8 +34,8 @@ type cage struct {
 	ended bool
 }
 
-// caged is what happened to one command.
-type caged struct {
+// cageResult is the result of one command.
+type cageResult struct {
 	Allowed bool
 	Changes []string // outside the workspace
 	Kind    string   // of the cage, in its first message
@@ -97,8 +97,8 @@ func startCage(kind, dir string) (*cage, error) {
 	return c, nil
 }
 
-func (c *cage) read() (caged, error) {
-	var out caged
+func (c *cage) read() (cageResult, error) {
+	var out cageResult
 	line, err := c.out.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &out)
@@ -107,13 +107,13 @@ func (c *cage) read() (caged, error) {
 }
 
 // run decides about a command and runs it if it is allowed.
-func (c *cage) run(t testing.TB, command string, always bool) caged {
+func (c *cage) run(t testing.TB, command string, always bool) cageResult {
 	t.Helper()
 	line, err := json.Marshal(order{command, always})
 	if err == nil {
 		_, err = c.in.Write(append(line, '\n'))
 	}
-	var out caged
+	var out cageResult
 	if err == nil {
 		out, err = c.read()
 	}
@@ -147,10 +147,10 @@ func TestCageOfCommands(t *testing.T) {
 	out := json.NewEncoder(os.Stdout)
 	inside, err := enterCage(kind)
 	if err != nil {
-		_ = out.Encode(caged{Error: err.Error()})
+		_ = out.Encode(cageResult{Error: err.Error()})
 		return
 	}
-	_ = out.Encode(caged{Kind: kind})
+	_ = out.Encode(cageResult{Kind: kind})
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -158,7 +158,7 @@ func TestCageOfCommands(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			t.Fatal(err)
 		}
-		_ = out.Encode(inside.obey(o))
+		_ = out.Encode(inside.run(o))
 	}
 }
 
@@ -292,12 +292,12 @@ func (in *insideCage) fill() error {
 	return nil
 }
 
-// obey runs one order in a fresh workspace and compares the files outside of it.
-func (in *insideCage) obey(o order) (out caged) {
+// run executes one order in a fresh workspace and compares the files outside of it.
+func (in *insideCage) run(o order) (out cageResult) {
 	ws := in.dir + "/ws"
 	if !in.fresh {
 		if text, err := in.bash(in.dir, "rm -rf ws && cp -a template ws"); err != nil {
-			return caged{Error: fmt.Sprintf("workspace: %v: %s", err, text)}
+			return cageResult{Error: fmt.Sprintf("workspace: %v: %s", err, text)}
 		}
 		in.fresh = true
 	}
@@ -309,12 +309,12 @@ func (in *insideCage) obey(o order) (out caged) {
 	in.fresh = false
 	before, err := in.snapshot()
 	if err != nil {
-		return caged{Error: err.Error()}
+		return cageResult{Error: err.Error()}
 	}
 	_, _ = in.bash(ws, o.Command) // whether it succeeds says nothing
 	after, err := in.snapshot()
 	if err != nil {
-		return caged{Error: err.Error()}
+		return cageResult{Error: err.Error()}
 	}
 	for path, state := range after {
 		if before[path] != state {

@@ -13,7 +13,7 @@ var binDirs = []string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/
 
 // simple adds the operations of one simple command: the command itself, the command
 // that it wraps, and the files and addresses that it uses.
-func (w *walker) simple(words []word, in feed) {
+func (w *walker) simple(words []word, in stdin) {
 	if len(words) == 0 || w.full {
 		return
 	}
@@ -37,23 +37,23 @@ func (w *walker) simple(words []word, in feed) {
 		w.wrapped(wrap, args, in)
 		op.danger = cmp.Or(op.danger, hiddenDanger(name, args))
 	}
-	w.count++
-	w.ordinal = w.count
+	w.commands++
+	w.ordinal = w.commands
 	defer func() { w.ordinal, w.cause = 0, nil }()
 	r := w.understand(op.cause, name, args)
 	if wrap != nil && r == nil {
-		op.cause.doubt = wraps
+		op.cause.doubt = wrapsCommand
 	}
 	op.doubt, op.moves = op.cause.doubt, r != nil && r.program.moves
 	op.cause.danger = op.danger
 	w.add(op)
 	w.cause = op.cause
 	if r != nil {
-		w.usesOf(r)
+		w.addFromTable(r)
 	} else {
-		w.effects(name, args)
+		w.addFromUses(name, args)
 	}
-	w.changes(name, args)
+	w.recordChanges(name, args)
 }
 
 // understand reads a command by the table of known programs, and returns nil for
@@ -70,21 +70,21 @@ func (w *walker) understand(c *invocation, name string, args []word) *reading {
 		return nil
 	}
 	c.reading, c.plain, c.doubt = r, r.plain, r.doubt
-	c.isNamed = r.program.names != ""
+	c.mustBeNamed = r.program.named != ""
 	switch {
 	case c.doubt != "" || name == "cd" || r.program.isFree:
 	case !w.inWorkspace():
-		c.doubt = elsewhere
+		c.doubt = outsideWorkspace
 	case r.program.atTop && (!c.atTop || w.isBareRepository()):
 		c.doubt = "Runs git in a directory whose settings are not known"
 	}
 	return r
 }
 
-// usesOf adds the files and addresses of a command that the table describes.
-func (w *walker) usesOf(r *reading) {
+// addFromTable adds the files and addresses of a command that the table of programs describes.
+func (w *walker) addFromTable(r *reading) {
 	for _, u := range r.uses {
-		w.opens(u.tool, u.word)
+		w.addFile(u.tool, u.word)
 	}
 	if r.program.net == "" {
 		return
@@ -97,8 +97,8 @@ func (w *walker) usesOf(r *reading) {
 	}
 }
 
-// condition returns why the words of a test are not understood. The tests that
-// evaluate their words are not.
+// condition returns why the words of a test are not understood, or "". A test outside
+// plainTests may evaluate its words as arithmetic, so it is not understood.
 func condition(name string, args []word) string {
 	if end, ok := map[string]string{"[": "]", "[[": "]]"}[name]; ok {
 		if len(args) == 0 || args[len(args)-1].text != end {
@@ -111,7 +111,7 @@ func condition(name string, args []word) string {
 		case a.split || a.glob, strings.HasPrefix(a.text, unknown) && len(args) != 3 && len(args) != 2:
 			return "Words of the test are not known beforehand"
 		case strings.HasPrefix(a.text, "-") && !slices.Contains(plainTests, a.text):
-			return evaluates
+			return evaluatesText
 		}
 	}
 	return ""
@@ -120,7 +120,7 @@ func condition(name string, args []word) string {
 var plainTests = strings.Fields("-e -f -d -L -h -s -r -w -x -z -n -nt -ot -ef -a -o")
 
 // wrapped adds the operations of the command that a wrapper command runs.
-func (w *walker) wrapped(wrap wrapper, args []word, in feed) {
+func (w *walker) wrapped(wrap wrapper, args []word, in stdin) {
 	w.depth++
 	defer func() { w.depth-- }()
 	if w.depth > maxScripts*4 {
@@ -130,9 +130,9 @@ func (w *walker) wrapped(wrap wrapper, args []word, in feed) {
 	wrap(w, args, in)
 }
 
-// changes records what a command changes for the later commands of the script: the
+// recordChanges records what a command changes for the later commands of the script: the
 // directory, variables, the meaning of names.
-func (w *walker) changes(name string, args []word) {
+func (w *walker) recordChanges(name string, args []word) {
 	switch name {
 	case "cd", "pushd", "chdir":
 		w.changeDirectory(args)
@@ -143,11 +143,11 @@ func (w *walker) changes(name string, args []word) {
 	case "export", "declare", "typeset", "readonly", "local":
 		for _, arg := range args {
 			variable, _, _ := strings.Cut(arg.text, "=")
-			w.sets(strings.TrimSuffix(variable, "+"))
+			w.variableSet(strings.TrimSuffix(variable, "+"))
 		}
 	case "read", "printf", "mapfile", "readarray", "getopts", "unset":
 		for _, arg := range args {
-			w.sets(arg.text)
+			w.variableSet(arg.text)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func hiddenDanger(name string, args []word) string {
 		return ""
 	}
 	for i := range args[:min(len(args), 16)] {
-		if found := danger(path.Base(args[i].text), args[i+1:], feed{}); found != "" {
+		if found := danger(path.Base(args[i].text), args[i+1:], stdin{}); found != "" {
 			return found
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the decisions of testdata/bypass anew")
+var update = flag.Bool("update", false, "write the decisions of testdata/bypass again")
 
 // bypassDir holds commands and calls that try to get around the rules, and plain ones
 // that must stay usable. Each line of a file has the decision of the built-in rules,

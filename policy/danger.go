@@ -8,7 +8,7 @@ import (
 
 // danger returns why a command is destructive, or "" if it is not known to be. name
 // has no directory.
-func danger(name string, args []word, in feed) string {
+func danger(name string, args []word, in stdin) string {
 	if dangerRule := dangers[name]; dangerRule != nil {
 		return dangerRule(options(args))
 	}
@@ -17,7 +17,7 @@ func danger(name string, args []word, in feed) string {
 		return always[name]
 	case strings.HasPrefix(name, "mkfs."):
 		return formats
-	case in.piped && !in.static && runsInput(name, args):
+	case in.piped && !in.isKnown && runsInput(name, args):
 		return "Runs whatever is piped to it"
 	}
 	return ""
@@ -180,7 +180,7 @@ func findDanger(s commandWords) string {
 }
 
 func mvDanger(s commandWords) string {
-	return when(len(s.words) > 0 && harmless(s.words[len(s.words)-1]), "Moves files to where they are lost")
+	return when(len(s.words) > 0 && isPseudoDevice(s.words[len(s.words)-1]), "Moves files to where they are lost")
 }
 
 func crontabDanger(s commandWords) string {
@@ -200,7 +200,7 @@ func gitDanger(s commandWords) string {
 		return ""
 	}
 	loses := gitLosses[args[0]]
-	return when(loses != nil && loses(options(known(args[1:]))), history)
+	return when(loses != nil && loses(options(literalWords(args[1:]))), history)
 }
 
 // gitLosses are the git subcommands that discard work with some options.

@@ -1,21 +1,16 @@
 package policy
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
+	"bellhop/internal/yamlfile"
 	"bellhop/protocol"
 )
 
 // Limits of a policy file.
 const (
-	maxFile  = 1 << 20
+	maxFile  = yamlfile.MaxSize
 	maxRules = 2000
 )
 
@@ -53,9 +48,6 @@ func Parse(content []byte, name string, o Options) (*Engine, error) {
 }
 
 func parse(content []byte, name string, tools toolNames) (document, error) {
-	if len(content) > maxFile {
-		return document{}, invalid(name, nil, "is longer than %d bytes", maxFile)
-	}
 	root, err := load(content, name)
 	if err != nil || root == nil {
 		return document{extends: true}, err
@@ -64,31 +56,16 @@ func parse(content []byte, name string, tools toolNames) (document, error) {
 }
 
 // load returns the only YAML document of content, or nil if it is empty.
-func load(content []byte, name string) (*yaml.Node, error) {
-	var root, second yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	err := decoder.Decode(&root)
-	if errors.Is(err, io.EOF) {
-		return nil, nil //nolint:nilnil // an empty file is a policy without rules
+func load(content []byte, name string) (*yamlfile.Node, error) {
+	root, err := yamlfile.Parse(content)
+	if err != nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: join(name, err.Error())}
 	}
-	if err == nil && len(root.Content) == 0 {
-		return nil, nil //nolint:nilnil // as above
-	}
-	if err == nil {
-		if err = decoder.Decode(&second); errors.Is(err, io.EOF) {
-			return root.Content[0], nil
-		}
-	}
-	if err == nil {
-		return nil, invalid(name, &second, "a second document begins here")
-	}
-	return nil, &protocol.Error{
-		Code: protocol.CodeInvalid, Message: join(name, strings.TrimPrefix(err.Error(), "yaml: ")),
-	}
+	return root, nil
 }
 
-// read parses a policy from a node of a larger file.
-func read(node *yaml.Node, name string, tools toolNames) (document, error) {
+// read parses a policy from a node, which may be a part of a larger file.
+func read(node *yamlfile.Node, name string, tools toolNames) (document, error) {
 	r := &reader{name: name, tools: tools}
 	doc := r.document(node)
 	return doc, r.err
@@ -102,11 +79,8 @@ func join(name, what string) string {
 	return name + ": " + what
 }
 
-func invalid(name string, at *yaml.Node, format string, args ...any) error {
-	what := fmt.Sprintf(format, args...)
-	if at != nil {
-		what = fmt.Sprintf("line %d: %s", at.Line, what)
-	}
+func invalid(name string, at *yamlfile.Node, format string, args ...any) error {
+	what := fmt.Sprintf("line %d: %s", at.Line, fmt.Sprintf(format, args...))
 	return &protocol.Error{Code: protocol.CodeInvalid, Message: join(name, what)}
 }
 
@@ -115,7 +89,7 @@ func (t *ruleText) compile(home, prefix string) rule {
 	action := Action(t.action)
 	r := rule{
 		name: prefix + t.name, tools: newGlobs(t.tools), agents: newGlobs(t.agents), projects: newGlobs(t.projects), hosts: newGlobs(t.hosts),
-		common: commonMask(t.tools), colon: needColon(newGlobs(t.tools)), destructive: t.destructive,
+		common: commonMask(t.tools), colon: requiresColon(newGlobs(t.tools)), destructive: t.destructive,
 		decision: Decision{
 			Action: action, Level: Level(t.level), Message: t.message, Rule: prefix + t.name, Timeout: t.timeout, BuiltIn: prefix != "",
 		},

@@ -10,15 +10,15 @@ import (
 
 // Reasons why a part of a script is not understood.
 const (
-	evaluates   = "Evaluates text that is not known beforehand"
-	setsNames   = "Sets a variable, which may change what other commands do"
-	newNames    = "Gives a name another meaning"
-	elsewhere   = "Runs in a directory that is not in the workspace, or not known beforehand"
-	wraps       = "Runs another command in a way that is not understood"
-	outOfTree   = "Redirects to a path outside the workspace, or not known beforehand"
-	cannotSee   = "Contains characters that cannot be seen"
-	otherShells = "Means something else to other shells"
-	unsafeCall  = "The argument of the tool is not understood: "
+	evaluatesText    = "Evaluates text that is not known beforehand"
+	setsNames        = "Sets a variable, which may change what other commands do"
+	newNames         = "Gives a name another meaning"
+	outsideWorkspace = "Runs in a directory that is not in the workspace, or not known beforehand"
+	wrapsCommand     = "Runs another command in a way that is not understood"
+	outOfTree        = "Redirects to a path outside the workspace, or not known beforehand"
+	invisible        = "Contains characters that cannot be seen"
+	otherShells      = "Means something else to other shells"
+	unsafeCall       = "The argument of the tool is not understood: "
 )
 
 // doubt adds an operation that only a rule with exactly these words allows, for a part
@@ -33,10 +33,10 @@ func (w *walker) expression(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.ParamExp:
 		if evaluated(n) {
-			w.doubt("${…}", evaluates)
+			w.doubt("${…}", evaluatesText)
 		}
 	case *syntax.ExtGlob: // zsh reads "*(e:'…':)" as a pattern that runs commands
-		w.doubt("("+n.Pattern.Value+")", evaluates)
+		w.doubt("("+n.Pattern.Value+")", evaluatesText)
 	case *syntax.SglQuoted: // in fish the backslash hides the end of the text
 		if strings.HasSuffix(n.Value, `\`) {
 			w.doubt("'"+n.Value+"'", otherShells)
@@ -51,11 +51,11 @@ func (w *walker) expression(n syntax.Node) {
 		w.arithmetic(n.Exprs...)
 	case *syntax.UnaryTest:
 		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
-			w.doubt("[[ "+n.Op.String(), evaluates)
+			w.doubt("[[ "+n.Op.String(), evaluatesText)
 		}
 	case *syntax.BinaryTest:
 		if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr && (!isNumber(n.X) || !isNumber(n.Y)) {
-			w.doubt("[[ "+n.Op.String(), evaluates)
+			w.doubt("[[ "+n.Op.String(), evaluatesText)
 		}
 	}
 }
@@ -69,11 +69,12 @@ func evaluated(p *syntax.ParamExp) bool {
 	return p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull || p.Exp.Op == syntax.OtherParamOps)
 }
 
-// arithmetic accepts numbers and operators: the value of a name is evaluated too.
+// arithmetic adds a doubt about expressions with more than numbers and operators: the shell
+// also evaluates the value of a name.
 func (w *walker) arithmetic(list ...syntax.ArithmExpr) {
 	for _, x := range list {
 		if x != nil && !numeric(x) {
-			w.doubt("((…))", evaluates)
+			w.doubt("((…))", evaluatesText)
 			return
 		}
 	}
@@ -98,9 +99,9 @@ func isNumber(n syntax.Node) bool {
 	return ok && word.Lit() != "" && strings.Trim(word.Lit(), "0123456789") == ""
 }
 
-// comments adds doubts about comments that look like commands: some interactive shells
-// take # for a word and run the rest.
-func (w *walker) comments(f *syntax.File) {
+// doubtComments adds doubts about comments that look like commands: some interactive shells
+// take # for a word and run the text after it.
+func (w *walker) doubtComments(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.Comment); ok && strings.ContainsAny(c.Text, ";&|`$<>") {
 			w.doubt("#"+c.Text, otherShells)

@@ -34,15 +34,15 @@ var fileUses = func() map[string]fileUse {
 	return m
 }()
 
-// effects adds the files that a well-known program opens and the addresses that it
-// connects to.
-func (w *walker) effects(name string, args []word) {
+// addFromUses adds the files that a program opens and the addresses that it connects to. It is
+// for programs that are not in the table of programs.
+func (w *walker) addFromUses(name string, args []word) {
 	switch name {
 	case "curl", "wget", "http", "https", "xh", "aria2c":
-		w.fetches(args)
+		w.addFetches(args)
 		return
 	case "ssh", "sftp", "telnet", "ftp", "nc", "ncat", "netcat", "socat":
-		if first := rest(args, sshValued, 0); len(first) > 0 {
+		if first := afterOptions(args, sshValued, 0); len(first) > 0 {
 			_, host, ok := strings.Cut(first[0].text, "@")
 			if !ok {
 				host = first[0].text
@@ -53,9 +53,9 @@ func (w *walker) effects(name string, args []word) {
 	case "dd":
 		for _, a := range args {
 			if file, ok := strings.CutPrefix(a.text, "if="); ok {
-				w.opens(FileRead, word{text: file})
+				w.addFile(FileRead, word{text: file})
 			} else if file, ok := strings.CutPrefix(a.text, "of="); ok {
-				w.opens(FileWrite, word{text: file})
+				w.addFile(FileWrite, word{text: file})
 			}
 		}
 		return
@@ -69,11 +69,11 @@ func (w *walker) effects(name string, args []word) {
 	}) {
 		u.tool = FileWrite
 	}
-	w.operands(name, u, args)
+	w.addOperands(name, u, args)
 }
 
-// operands finds the paths among the words of a program and adds the operations on them.
-func (w *walker) operands(name string, u fileUse, args []word) {
+// addOperands finds the paths among the words of a program and adds the operations on them.
+func (w *walker) addOperands(name string, u fileUse, args []word) {
 	paths := make([]word, 0, len(args))
 	operandsOnly := false // after --
 	for i, a := range args {
@@ -87,9 +87,9 @@ func (w *walker) operands(name string, u fileUse, args []word) {
 			return
 		case len(a.text) > 1 && a.text[0] == '-':
 			if target, ok := strings.CutPrefix(a.text, "--target-directory="); ok {
-				w.opens(FileWrite, word{text: target})
+				w.addFile(FileWrite, word{text: target})
 			} else if a.text == "-t" && u.last != "" && i+1 < len(args) {
-				w.opens(FileWrite, args[i+1])
+				w.addFile(FileWrite, args[i+1])
 			}
 		default:
 			paths = append(paths, a)
@@ -98,7 +98,8 @@ func (w *walker) operands(name string, u fileUse, args []word) {
 	w.addPaths(u, paths[min(u.skip, len(paths)):])
 }
 
-// addPaths adds the operations on the paths. The last may be another host's.
+// addPaths adds the operations on the paths. The last one may be a path on another machine
+// (host:path), which adds a connection.
 func (w *walker) addPaths(u fileUse, paths []word) {
 	for i, p := range paths {
 		tool := u.tool
@@ -110,13 +111,13 @@ func (w *walker) addPaths(u fileUse, paths []word) {
 			w.add(address(NetConnect, host[strings.LastIndexByte(host, '@')+1:]))
 			continue
 		}
-		w.opens(tool, p)
+		w.addFile(tool, p)
 	}
 }
 
-// fetches parses the words of curl and similar programs: addresses, and files to
+// addFetches adds what curl and similar programs use: addresses, files to send and files to
 // write.
-func (w *walker) fetches(args []word) {
+func (w *walker) addFetches(args []word) {
 	found := false
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
@@ -126,14 +127,14 @@ func (w *walker) fetches(args []word) {
 				continue // curl's -O takes no word
 			}
 			i++
-			w.opens(FileWrite, args[i])
+			w.addFile(FileWrite, args[i])
 		case strings.HasPrefix(text, "--output="), strings.HasPrefix(text, "--output-document="):
-			w.opens(FileWrite, word{text: text[strings.IndexByte(text, '=')+1:]})
+			w.addFile(FileWrite, word{text: text[strings.IndexByte(text, '=')+1:]})
 		case (text == "-T" || text == "--upload-file" || text == "-K" || text == "--config") && i+1 < len(args):
 			i++
-			w.opens(FileRead, args[i])
+			w.addFile(FileRead, args[i])
 		case strings.HasPrefix(text, "@") || strings.Contains(text, "=@"):
-			w.opens(FileRead, word{text: text[strings.IndexByte(text, '@')+1:]})
+			w.addFile(FileRead, word{text: text[strings.IndexByte(text, '@')+1:]})
 		case strings.Contains(text, "://"), text != "" && text[0] != '-' && looksLikeHost(text):
 			found = true
 			w.add(address(NetFetch, text))

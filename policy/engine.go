@@ -94,14 +94,14 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	operations := e.operations(c, &in)
 	decisions := make([]Decision, 0, len(operations))
 	for i := range operations {
-		v := adjust(c.Mode, &operations[i], e.firstRule(c, &in, &operations[i]))
-		decisions = append(decisions, v)
-		level = level.Max(v.Level)
-		if out.Action == "" || v.stricter(out) {
-			out = v
+		one := adjust(c.Mode, &operations[i], e.firstRule(c, &in, &operations[i]))
+		decisions = append(decisions, one)
+		level = level.Max(one.Level)
+		if out.Action == "" || one.stricter(out) {
+			out = one
 		}
 		if explain {
-			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: cmp.Or(operations[i].danger, operations[i].doubt), Decision: v})
+			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: cmp.Or(operations[i].danger, operations[i].doubt), Decision: one})
 		}
 	}
 	out.Level = level.Max(out.Level)

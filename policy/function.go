@@ -20,8 +20,8 @@ func (w *walker) function(c *syntax.FuncDecl) {
 	}
 	w.doubt("function", newNames)
 	before := w.dirs
-	if w.statement(c.Body, feed{}); !slices.Equal(before, w.dirs) {
-		w.dirs = []string{""} // a call changes the directory of its caller
+	if w.statement(c.Body, stdin{}); !slices.Equal(before, w.dirs) {
+		w.dirs = []string{""} // unknown: a call may change the directory of its caller
 	}
 }
 

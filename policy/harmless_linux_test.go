@@ -10,7 +10,7 @@ import (
 )
 
 // failIfEscaped fails the test if an allowed command changed something outside the workspace.
-func failIfEscaped(t testing.TB, command string, got caged) {
+func failIfEscaped(t testing.TB, command string, got cageResult) {
 	t.Helper()
 	if len(got.Changes) > 0 {
 		t.Errorf("the policy allows %q, which changes %q outside the workspace", command, got.Changes)

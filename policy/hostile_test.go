@@ -24,7 +24,7 @@ func TestScriptsBeyondTheLimitsAreNotParsed(t *testing.T) {
 		"processes":            "cat " + strings.Repeat("<(cat ", 501),
 		"behind other quotes":  "echo '(' " + strings.Repeat("(", 501),
 		"in a here-document":   "cat <<E\n" + strings.Repeat("$(", 501) + "\nE\n",
-		"half of everything":   strings.Repeat("(", 65000),
+		"brackets alone":       strings.Repeat("(", 65000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, steps := e.Explain(bash(command))
@@ -54,6 +54,24 @@ func TestLongButFlatScriptsAreParsed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAWordThatMayBecomeSeveralOperandsIsCritical(t *testing.T) {
+	e := rules(t, "version: 1\nrules:\n  - {tool: shell:run, command: [grep *, git grep *], action: allow}\n  - {tool: 'file:*', path: inside, action: allow}\n")
+	for command, want := range map[string]string{
+		"grep {a,/etc/shadow} b":           "confirm CRITICAL",
+		"grep -- {a,/etc/shadow} b":        "confirm CRITICAL",
+		"grep $pattern b":                  "confirm CRITICAL",
+		"grep /etc/* b":                    "confirm CRITICAL",
+		"git grep -- {a,/etc/shadow} HEAD": "confirm CRITICAL",
+		`grep "$pattern" b`:                "allow INFO",
+		"grep 'a*' b":                      "allow INFO",
+		"grep -e a b":                      "allow INFO",
+	} {
+		if d := e.Decide(bash(command)); outcome(d) != want {
+			t.Errorf("%s: %s (%s), want %s", command, outcome(d), d.Message, want)
+		}
 	}
 }
 
@@ -89,7 +107,7 @@ func command(t *rapid.T) string {
 	return strings.Join(parts, joint) + rapid.SampledFrom([]string{"", "", rapid.String().Draw(t, "noise")}).Draw(t, "tail")
 }
 
-func TestMoreHarmIsNeverMilder(t *testing.T) {
+func TestAHarmfulCommandNeverLowersTheLevel(t *testing.T) {
 	var engines []*Engine
 	for _, p := range policies {
 		engines = append(engines, rules(t, p))

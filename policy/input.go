@@ -132,8 +132,8 @@ func (in *input) commands() (scripts []string, words [][]string) {
 	return scripts, words
 }
 
-// folder returns the directory in which a command starts, or "" for the workspace. Of
-// several directories none is known.
+// folder returns the directory in which a command starts, "" for the workspace, or unknown
+// if the members name different directories.
 func (in *input) folder() string {
 	folder := ""
 	in.each(folderMembers, func(text string) {
@@ -148,8 +148,7 @@ func (in *input) folder() string {
 var patchLine = regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:\+\+\+|---) (?:[ab]/)?)([^\t\r\n]+)`)
 
 // paths returns the paths of a file tool's call, from members, lists of changes and
-// patches.
-// If isFile is set, so are texts of unknown members that look like paths.
+// patches. If isFile is set, it also returns texts of unknown members that look like paths.
 func (in *input) paths(isFile bool) []string {
 	var out []string
 	add := func(path string) {
@@ -164,7 +163,7 @@ func (in *input) paths(isFile bool) []string {
 		}
 	})
 	for _, name := range []string{"changes", "locations", "edits", "operations"} {
-		in.changed(in.members[name], add)
+		in.changedPaths(in.members[name], add)
 	}
 	patch := func(text string) {
 		for _, m := range patchLine.FindAllStringSubmatch(text, -1) {
@@ -198,8 +197,8 @@ func (in *input) otherMembers(lists ...[]string) []string {
 	return out
 }
 
-// isSearch reports whether a reading tool's call without a path searches the workspace:
-// it says what to look for, and nothing that is not known.
+// isSearch reports whether a reading tool's call without a path searches the workspace: it
+// has members, and all of them describe what to search for.
 func (in *input) isSearch() bool {
 	return len(in.members) > 0 && len(in.otherMembers(searchMembers)) == 0
 }
@@ -209,9 +208,9 @@ func (in *input) hasCommand() bool {
 	return in.members["command"] != nil || in.members["cmd"] != nil || in.members["script"] != nil
 }
 
-// unreadable returns a member of a shell tool's call that may change what runs, or
-// "" if there is none.
-func (in *input) unreadable() string {
+// unknownMember returns the name of a member of a shell tool's call that may change what
+// runs, or "" if there is none.
+func (in *input) unknownMember() string {
 	if text, _ := in.argument("chars"); text != "" {
 		return "chars"
 	}
@@ -225,8 +224,9 @@ func (in *input) unreadable() string {
 	return ""
 }
 
-// changed reads a list of {path}, or an object whose keys are paths.
-func (in *input) changed(raw json.RawMessage, add func(string)) {
+// changedPaths calls add with each path in raw: a list of objects with a path, or an object
+// whose keys are paths.
+func (in *input) changedPaths(raw json.RawMessage, add func(string)) {
 	if len(raw) == 0 {
 		return
 	}

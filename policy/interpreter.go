@@ -10,7 +10,7 @@ import (
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"}
 
 // shell runs the text after -c, the script on its standard input, or a file.
-func shell(w *walker, args []word, in feed) bool {
+func shell(w *walker, args []word, in stdin) bool {
 	code, file := shellArguments(args)
 	switch {
 	case code != nil:
@@ -20,9 +20,9 @@ func shell(w *walker, args []word, in feed) bool {
 		w.refuse(notKnown)
 		return true
 	case file != nil:
-		w.opens(FileRead, *file)
+		w.addFile(FileRead, *file)
 		return false
-	case in.piped && in.static:
+	case in.piped && in.isKnown:
 		w.nested(in.script)
 		return true
 	}
@@ -31,7 +31,7 @@ func shell(w *walker, args []word, in feed) bool {
 
 // shellArguments returns the text after -c, or the file.
 func shellArguments(args []word) (code, file *word) {
-	command, stdin := false, false
+	command, fromStdin := false, false
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
 		switch {
@@ -42,13 +42,13 @@ func shellArguments(args []word) (code, file *word) {
 		case len(text) > 1 && (text[0] == '-' || text[0] == '+'):
 			short := text[0] == '-' && text[1] != '-'
 			command = command || short && strings.Contains(text, "c")
-			stdin = stdin || short && strings.Contains(text, "s")
+			fromStdin = fromStdin || short && strings.Contains(text, "s")
 			if short && strings.HasSuffix(text, "o") {
 				i++
 			}
 		case command:
 			return &args[i], nil
-		case stdin || text == "-":
+		case fromStdin || text == "-":
 			return nil, nil
 		default:
 			return nil, &args[i]
@@ -57,7 +57,7 @@ func shellArguments(args []word) (code, file *word) {
 	return nil, nil
 }
 
-func switchUser(w *walker, args []word, _ feed) bool {
+func switchUser(w *walker, args []word, _ stdin) bool {
 	for i := range args {
 		text := args[i].text
 		switch {
@@ -74,8 +74,9 @@ func switchUser(w *walker, args []word, _ feed) bool {
 	return false
 }
 
-// sourced refuses an unknown script; a known file counts as a command.
-func sourced(w *walker, args []word, _ feed) bool {
+// sourced is for source and ".". It refuses a file that is not known beforehand. About a
+// known file the rules decide as about any command.
+func sourced(w *walker, args []word, _ stdin) bool {
 	if len(args) > 0 && args[0].unknown() {
 		w.refuse(notKnown)
 	}
@@ -85,7 +86,7 @@ func sourced(w *walker, args []word, _ feed) bool {
 func joined(args []word) string { return strings.Join(texts(args), " ") }
 
 // eval runs its words in the current shell, so a cd in them takes effect after it.
-func eval(w *walker, args []word, _ feed) bool {
+func eval(w *walker, args []word, _ stdin) bool {
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
 	}
@@ -97,16 +98,16 @@ func eval(w *walker, args []word, _ feed) bool {
 	return true
 }
 
-func trap(w *walker, args []word, _ feed) bool {
-	if args = rest(args, "", 0); len(args) > 1 && args[0].text != "-" && args[0].text != "" {
+func trap(w *walker, args []word, _ stdin) bool {
+	if args = afterOptions(args, "", 0); len(args) > 1 && args[0].text != "-" && args[0].text != "" {
 		w.nested(args[0].text)
 	}
 	return true
 }
 
 // watch joins its words and runs them as a script.
-func watch(w *walker, args []word, _ feed) bool {
-	args = rest(args, "n", 0)
+func watch(w *walker, args []word, _ stdin) bool {
+	args = afterOptions(args, "n", 0)
 	if len(args) > 0 {
 		w.nested(joined(args))
 	}
@@ -117,9 +118,9 @@ func watch(w *walker, args []word, _ feed) bool {
 const sshValued = "bcDEeFIiJLlmOopQRSWw"
 
 // remote handles ssh: the remote command is checked as if it ran here. The
-// connection is a separate operation, see effects.
-func remote(w *walker, args []word, _ feed) bool {
-	if args = rest(args, sshValued, 1); len(args) > 0 {
+// connection is a separate operation, see addFromUses.
+func remote(w *walker, args []word, _ stdin) bool {
+	if args = afterOptions(args, sshValued, 1); len(args) > 0 {
 		w.nested(joined(args))
 	}
 	return false

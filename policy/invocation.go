@@ -10,19 +10,21 @@ type invocation struct {
 	danger  string
 	reading *reading
 
-	isNamed bool // a rule must name the program and subcommand to allow it
-	isPiped bool // its input comes from another command, a here-document or a file
-	atTop   bool // it runs in the workspace itself
+	mustBeNamed bool // a rule must name the program and subcommand to allow it
+	isPiped     bool // its input comes from another command, a here-document or a file
+	atTop       bool // it runs in the workspace itself
 
-	variants [][]string // what forms computed
+	variants [][]string // the result of forms; nil before its first call
 }
 
 // depth is the number of words that name the program and its subcommand.
 func (r *reading) depth() int { return strings.Count(r.program.key, " ") + 1 }
 
-// forms lists the words as they may read to a rule that denies or asks: without the
-// options before a subcommand, whether or not these take a value, and without any
-// options.
+// forms returns the lists of words that denying and confirming rules are compared with:
+//   - the words as they are written,
+//   - the words without the options before a subcommand. An option may take the next word as its
+//     value or not, so there is a list for each reading,
+//   - the words without any options.
 func (c *invocation) forms() [][]string {
 	if c.variants != nil || len(c.words) == 0 {
 		return c.variants
@@ -31,7 +33,7 @@ func (c *invocation) forms() [][]string {
 	if c.plain != nil {
 		c.variants = append(c.variants, c.plain)
 	}
-	starts := map[int]bool{1: true}
+	starts := map[int]bool{1: true} // indexes at which an option or the subcommand may begin
 	for i := 1; i < len(c.words) && i < maxForms; i++ {
 		if !starts[i] || !strings.HasPrefix(c.words[i], "-") {
 			continue
@@ -40,7 +42,7 @@ func (c *invocation) forms() [][]string {
 	}
 	for i := 2; i < len(c.words); i++ {
 		if starts[i] {
-			c.variants = append(c.variants, c.with(c.words[i:]))
+			c.variants = append(c.variants, c.withProgram(c.words[i:]))
 		}
 	}
 	bare := []string{}
@@ -49,7 +51,7 @@ func (c *invocation) forms() [][]string {
 			bare = append(bare, word)
 		}
 	}
-	c.variants = append(c.variants, c.with(bare))
+	c.variants = append(c.variants, c.withProgram(bare))
 	if r := c.reading; r != nil {
 		c.variants = append(c.variants, append(strings.Fields(r.program.key), texts(r.operands)...))
 	}
@@ -59,6 +61,7 @@ func (c *invocation) forms() [][]string {
 // maxForms limits the words that are read as options before a subcommand.
 const maxForms = 32
 
-func (c *invocation) with(words []string) []string {
+// withProgram returns the words with the command's program in front.
+func (c *invocation) withProgram(words []string) []string {
 	return append([]string{c.words[0]}, words...)
 }

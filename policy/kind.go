@@ -27,7 +27,7 @@ var kinds = map[kind]func(r *reading, v word) string{
 	"data":     func(r *reading, v word) string { return curlData(r, v, "@") },
 	"form":     func(r *reading, v word) string { return curlData(r, v, "@<") },
 	"format":   without("starts a program", "%G"),                 // %G? of git checks signatures with another program
-	"printed":  without("is evaluated by some shells", "$(", "`"), // printf %d 'a[$(…)]'
+	"printed":  without("is evaluated by some shells", "$(", "`"), // printf %d 'a[$(…)]' runs the command in a subscript
 	"jq":       without("reads more than its input", "env", "import", "include", "input"),
 	"awk":      matching(`^(?:/[^/\\]*/ *|NR *[<>=!]=? *[0-9]+ *)?(?:\{ *print(?: *(?:\$(?:[0-9]+|NF)|"[^"\\]*")[ ,]*)* *;? *\})?$`, inArgument),
 	"sed":      sedScript,
@@ -72,8 +72,9 @@ func without(otherwise string, texts ...string) func(*reading, word) string {
 	}
 }
 
-// copyTarget is the last operand of cp and mv. In a directory, each operand before it
-// becomes a file of the same name, which may be a link.
+// copyTarget is the last operand of cp and mv. If it is a directory, each operand before it
+// becomes a file of the same name in it. These files are checked one by one, because a link
+// that exists under such a name would lead the write elsewhere.
 func copyTarget(r *reading, v word) string {
 	sources := r.operands[:max(0, len(r.operands)-1)]
 	if !r.walker.isDirectory(v) {

@@ -12,8 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
+	"bellhop/internal/yamlfile"
 	"bellhop/protocol"
 )
 
@@ -42,6 +41,7 @@ type Live struct {
 	mu     sync.Mutex
 	seen   []byte // content of the files at the last read
 	notice string // error of the last reload; "" = it succeeded
+	show   func(isWrong bool)
 }
 
 // Open reads the rules. An invalid file is an error here; for later errors see
@@ -92,6 +92,14 @@ func (l *Live) Notices() []string {
 	return []string{l.notice}
 }
 
+// ShowWith sets the function that is called when the file has become wrong, and when it is right
+// again. The function must not call the Live.
+func (l *Live) ShowWith(show func(isWrong bool)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.show = show
+}
+
 // Run reloads the file when it changes, until ctx ends.
 func (l *Live) Run(ctx context.Context) error {
 	if l.opts.File == "" {
@@ -118,6 +126,9 @@ func (l *Live) Reload() {
 	engine, content, err := l.opts.read()
 	if err != nil {
 		notice := fmt.Sprintf("The policy is wrong, the earlier rules stay: %v", err)
+		if l.notice == "" && l.show != nil {
+			l.show(true)
+		}
 		if l.notice == "" || !bytes.Equal(content, l.seen) {
 			l.notice = notice + " (since " + l.opts.Now().UTC().Format(time.RFC3339) + ")"
 			l.opts.Log.Error("the policy is wrong; the earlier rules stay", "file", l.opts.File, "error", err)
@@ -127,6 +138,9 @@ func (l *Live) Reload() {
 	}
 	if bytes.Equal(content, l.seen) && l.notice == "" {
 		return
+	}
+	if l.notice != "" && l.show != nil {
+		l.show(false)
 	}
 	l.seen, l.notice = content, ""
 	l.engine.Store(engine)
@@ -148,11 +162,11 @@ func (o *LiveOptions) read() (*Engine, []byte, error) {
 	if err != nil {
 		return nil, content, err
 	}
-	section := member(root, "policy")
+	section := root.Member("policy")
 	switch {
 	case section == nil:
 		return Default(o.Engine), content, nil
-	case section.Kind == yaml.ScalarNode && section.Value != "":
+	case section.Kind == yamlfile.Scalar && section.Value != "":
 		name := section.Value
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(o.File), name)
@@ -170,19 +184,6 @@ func (o *LiveOptions) read() (*Engine, []byte, error) {
 		return nil, content, err
 	}
 	return newEngine(doc, o.Engine), content, nil
-}
-
-// member returns a value of a mapping, nil if it is missing.
-func member(root *yaml.Node, name string) *yaml.Node {
-	if root == nil || root.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value == name {
-			return root.Content[i+1]
-		}
-	}
-	return nil
 }
 
 func readFile(name string) ([]byte, error) {

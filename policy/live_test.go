@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,8 @@ func TestRulesFollowTheirFile(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
+		var shown []bool // whether the file is wrong, as clients are shown
+		l.ShowWith(func(isWrong bool) { shown = append(shown, isWrong) })
 		go func() { done <- l.Run(ctx) }()
 
 		want := func(when string, action Action, notices int) {
@@ -63,12 +66,15 @@ func TestRulesFollowTheirFile(t *testing.T) {
 		}
 		want("without a file they stay too", Allow, 1)
 		put(t, file, allows)
-		want("the notice goes with the mistake", Allow, 0)
+		want("without the mistake there is no notice", Allow, 0)
 		put(t, file, denies)
-		want("and changes are taken up again", Deny, 0)
+		want("after the mistake, changes apply again", Deny, 0)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
+		}
+		if !slices.Equal(shown, []bool{true, false}) {
+			t.Errorf("shown: %v", shown)
 		}
 		if n := strings.Count(log.String(), "the policy is wrong"); n != 2 {
 			t.Errorf("the mistakes are logged %d times:\n%s", n, &log)

@@ -17,8 +17,9 @@ func members(text []byte) (map[string]json.RawMessage, bool) {
 	return s.found, true
 }
 
-// scan is a position in a JSON text. Each method reads the element in its name and
-// the space after it, and returns false when there is another element.
+// scan is a position in a JSON text. Each method reads the element that it is named after
+// and returns false if the text has another element there. All but string and word also
+// read the space after it.
 type scan struct {
 	text  []byte
 	at    int
@@ -35,6 +36,7 @@ func (s *scan) next() byte {
 	return 0
 }
 
+// sign reads one of the characters {}[]:, and returns false if it is not c.
 func (s *scan) sign(c byte) bool {
 	if s.next() != c {
 		return false
@@ -188,7 +190,8 @@ func (s *scan) word() bool {
 	return s.at > from && json.Valid(s.text[from:s.at])
 }
 
-// plain returns the content of a JSON string without escapes.
+// plain returns the content of a JSON string. It returns false if the string has an
+// escape, because decoding escapes is left to json.Unmarshal.
 func plain(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false

@@ -36,7 +36,7 @@ rules:
 		{"a rule asks for it", write("keys/a"), "dw ci ci ci"},
 		{"a file that others trust", write(".git/hooks/x"), "dc cc cc cc"},
 		{"a command that writes", bash("touch a"), "dw ci ci ai"},
-		{"a command that runs the workspace", bash("go test ./..."), "dw ci ci ai"},
+		{"a command that runs code of the workspace", bash("go test ./..."), "dw ci ci ai"},
 		{"a command that moves files", bash("git checkout x"), "dw ci ci ai"},
 		{"what is not understood", bash("python3 x.py"), "dc cc cc cc"},
 		{"what destroys", bash("rm -rf /"), "dc cc cc cc"},
@@ -48,7 +48,7 @@ rules:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := strings.Fields(c.want)
-			want = append(want, want[1], want[1]) // modes that are none count as ask
+			want = append(want, want[1], want[1]) // unknown modes count as ask
 			for i, mode := range append(protocol.PermissionModes(), "", "unknown") {
 				c.call.Mode = mode
 				d := e.Decide(c.call)
@@ -75,18 +75,18 @@ func TestTheHostsOwnToolsAreKnown(t *testing.T) {
 		want string
 	}{
 		{"what only reads is not asked", "", "", "workspace_getStatus", nil, "allow INFO"},
-		{"nor is it with a path", "", "", "workspace_getMetadata", other, "allow INFO"},
+		{"what only reads is not asked with a path either", "", "", "workspace_getMetadata", other, "allow INFO"},
 		{"a plan may read", "plan", "", "workspace_getStatus", nil, "allow INFO"},
 		{"what changes is asked", "", "", "workspace_create", named, "confirm INFO"},
 		{"a plan may not change", "plan", "", "workspace_create", named, "deny WARN"},
 		{"a command's name is no command", "", "", "workspace_executeCommand", remove, "confirm INFO"},
 		{"deleting is asked", "", "", "workspace_delete", other, "confirm INFO"},
-		{"with force at the highest level", "", "", "workspace_delete", force, "confirm CRITICAL"},
-		{"even in auto mode", "auto", "", "workspace_delete", force, "confirm CRITICAL"},
-		{"where a rule allows it", "", "{tool: 'mcp:*', action: allow}", "workspace_delete", force, "confirm CRITICAL"},
-		{"which covers it without force", "", "{tool: 'mcp:*', action: allow}", "workspace_delete", other, "allow INFO"},
-		{"force that is no boolean counts", "", "", "workspace_delete", unclear, "confirm CRITICAL"},
-		{"arguments that are not told count", "", "", "workspace_delete", titled, "confirm CRITICAL"},
+		{"deleting with force is asked at the highest level", "", "", "workspace_delete", force, "confirm CRITICAL"},
+		{"deleting with force is asked in auto mode too", "auto", "", "workspace_delete", force, "confirm CRITICAL"},
+		{"deleting with force is asked although a rule allows it", "", "{tool: 'mcp:*', action: allow}", "workspace_delete", force, "confirm CRITICAL"},
+		{"a rule may allow deleting without force", "", "{tool: 'mcp:*', action: allow}", "workspace_delete", other, "allow INFO"},
+		{"force that is no boolean counts as force", "", "", "workspace_delete", unclear, "confirm CRITICAL"},
+		{"arguments that the agent does not report count as force", "", "", "workspace_delete", titled, "confirm CRITICAL"},
 		{"a rule may deny what reads", "", "{tool: 'mcp:*', action: deny}", "workspace_getStatus", nil, "deny WARN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

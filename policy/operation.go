@@ -85,7 +85,7 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	case NetSearch:
 	default:
 		out = e.files(paths, tool, in)
-		if isUnknownTool(tool) && !strings.HasPrefix(tool, hostTools) && in.hasCommand() {
+		if isUnknownTool(tool) && !strings.HasPrefix(tool, hostToolPrefix) && in.hasCommand() {
 			out = append(out, e.shell(paths, in)...)
 			out = append(out, operation{tool: tool, url: c.Tool})
 		}
@@ -131,25 +131,25 @@ func (e *Engine) shell(paths *pathResolver, in *input) []operation {
 	if folder := in.folder(); folder != "" {
 		w.dirs = w.below(folder)
 	}
-	if why := in.unreadable(); why != "" {
-		w.doubt(why, unsafeCall+why)
+	if name := in.unknownMember(); name != "" {
+		w.doubt(name, unsafeCall+name)
 	}
 	scripts, words := in.commands()
 	for _, s := range scripts {
 		w.script(s)
 	}
 	for _, list := range words {
-		if script, ok := carried(known(list)); ok {
+		if script, ok := wrappedScript(literalWords(list)); ok {
 			w.script(script)
 		} else {
-			w.simple(known(list), feed{})
+			w.simple(literalWords(list), stdin{})
 		}
 	}
 	if len(w.operations) == 0 && len(scripts)+len(words) > 0 {
 		w.add(operation{words: []string{}}) // an empty script
 	}
 	if len(w.operations) == 0 {
-		w.refuse("The command is not told")
+		w.refuse("The call names no command")
 	}
 	for i := range w.operations { // in a loop, a later command may have run before an earlier one
 		w.operations[i].tainted = w.operations[i].tainted || w.tainted

@@ -217,7 +217,7 @@ func (g pathGlobs) isExact(p *place) bool {
 	return false
 }
 
-func (g pathGlobs) spot(s *spot) bool {
+func (g pathGlobs) matchSpot(s *spot) bool {
 	for i := range g {
 		if g[i].match(s) {
 			return true
@@ -230,10 +230,10 @@ func (g pathGlobs) spot(s *spot) bool {
 // both readings of the path, other rules only one.
 func (g pathGlobs) match(p *place, both bool) bool {
 	if p.straight {
-		return g.spot(&p.written)
+		return g.matchSpot(&p.written)
 	}
 	if both {
-		return g.spot(&p.written) && g.spot(&p.real)
+		return g.matchSpot(&p.written) && g.matchSpot(&p.real)
 	}
-	return g.spot(&p.written) || g.spot(&p.real)
+	return g.matchSpot(&p.written) || g.matchSpot(&p.real)
 }

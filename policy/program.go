@@ -7,39 +7,43 @@ import (
 	"strings"
 	"sync"
 
-	"gopkg.in/yaml.v3"
+	"bellhop/internal/yamlfile"
 )
 
 //go:embed programs.yaml
 var programFile []byte
 
 // program is one row of programs.yaml: a program, or a program and its subcommand,
-// whose words are understood.
+// whose words are understood. The top of programs.yaml describes the columns.
 type program struct {
 	key      string // "git log"
-	names    string // why a rule must name the key's words to allow the command, "" if any rule may
-	net      string // the tool of the addresses that it reaches
+	named    string // why a rule allows the command only if it names the key's words; "" if any rule may allow it
+	net      string // the tool name of the operations for the addresses that it reaches; "" if it reaches none
 	operands []kind
 	repeats  int // index of the operand that repeats, -1 for none
 	flags    map[string]option
-	instead  []string
-	expects  []string
+	instead  []string // options that take the place of the first operand
+	expects  []string // options of which one must be there
 
-	isGroup, alone            bool // there are rows for its subcommands; it also runs without one
-	words, anyOption          bool
-	moves, atTop, takesDigits bool
-	isFree                    bool // its words are only text
+	isGroup     bool // there are rows for its subcommands
+	alone       bool // it also runs without a subcommand
+	words       bool // its options are whole words, with one dash or two
+	anyOption   bool // an option that is not in flags does no harm
+	moves       bool // it changes names or links of files
+	atTop       bool // it is understood only in the workspace's own directory
+	takesDigits bool // -5 is an option
+	isFree      bool // no word of it can name a file, so all are only text
 }
 
 // option is one option of a program.
 type option struct {
 	value    kind // "" for none
 	optional bool // the value is there only if it is in the same word
-	last     bool // the letter ends its group: what follows it would be its value
+	last     bool // the letter must end its group (-vi): further letters would be its value
 	inPlace  bool // the program writes the files that it reads
 }
 
-// programText is a row as it is written.
+// programText is a row of programs.yaml before it is compiled.
 type programText struct {
 	Program   string
 	Operands  string
@@ -55,8 +59,7 @@ type programText struct {
 	Alone     bool
 }
 
-// programs returns the table of known programs by key. It is read once: it does not
-// change.
+// programs returns the table of known programs by key. The table is parsed at the first call.
 var programs = sync.OnceValue(func() map[string]*program {
 	table, err := readPrograms(programFile)
 	if err != nil {
@@ -70,7 +73,11 @@ func readPrograms(text []byte) (map[string]*program, error) {
 		Shared map[string]string
 		Rows   []programText
 	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
+	root, err := yamlfile.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := root.Decode(&file); err != nil {
 		return nil, err
 	}
 	table := map[string]*program{}
@@ -99,7 +106,7 @@ func readPrograms(text []byte) (map[string]*program, error) {
 
 func (t *programText) compile(key string, shared map[string]string) (*program, error) {
 	p := &program{
-		key: key, names: t.Names, net: t.Net, repeats: -1, flags: map[string]option{}, alone: t.Alone,
+		key: key, named: t.Names, net: t.Net, repeats: -1, flags: map[string]option{}, alone: t.Alone,
 		words: t.Words, anyOption: t.AnyOption, moves: t.Moves, atTop: t.AtTop,
 		instead: strings.Fields(t.Instead), expects: strings.Fields(t.Expects),
 	}
@@ -154,17 +161,21 @@ func (p *program) addFlag(text string) error {
 	return nil
 }
 
+// isRepeated reports whether the i-th of n operands is a repetition of the operand with *.
+func (p *program) isRepeated(i, n int) bool {
+	after := len(p.operands) - 1 - p.repeats
+	return p.repeats >= 0 && i >= p.repeats && n-i > after
+}
+
 // operand returns the kind of the i-th of n operands, "" if there is none.
 func (p *program) operand(i, n int) kind {
-	switch after := len(p.operands) - 1 - p.repeats; {
-	case p.repeats < 0 || i < p.repeats:
-		if i < len(p.operands) {
-			return p.operands[i]
-		}
-		return ""
-	case n-i <= after:
-		return p.operands[len(p.operands)-(n-i)]
-	default:
+	switch {
+	case p.isRepeated(i, n):
 		return p.operands[p.repeats]
+	case p.repeats >= 0 && i >= p.repeats:
+		return p.operands[len(p.operands)-(n-i)]
+	case i < len(p.operands):
+		return p.operands[i]
 	}
+	return ""
 }

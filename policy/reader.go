@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
+	"bellhop/internal/yamlfile"
 )
 
 // reader reads the nodes of a policy and keeps the first error. It accepts only the
@@ -18,44 +18,38 @@ type reader struct {
 	err   error
 }
 
-func (r *reader) fail(at *yaml.Node, format string, args ...any) {
+func (r *reader) fail(at *yamlfile.Node, format string, args ...any) {
 	if r.err == nil {
 		r.err = invalid(r.name, at, format, args...)
 	}
 }
 
-// mapping calls the member's function for every key of a node. Unknown and repeated
-// keys are errors.
-func (r *reader) mapping(node *yaml.Node, what string, members map[string]func(*yaml.Node)) {
-	if node.Kind != yaml.MappingNode {
+// mapping calls the member's function for every key of a node. Unknown keys are errors;
+// package yamlfile refuses repeated ones.
+func (r *reader) mapping(node *yamlfile.Node, what string, members map[string]func(*yamlfile.Node)) {
+	if node.Kind != yamlfile.Mapping {
 		r.fail(node, "%s must be a mapping", what)
 		return
 	}
-	seen := map[string]bool{}
 	for i := 0; i+1 < len(node.Content) && r.err == nil; i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
-		member, known := members[key.Value]
-		switch {
-		case key.Kind != yaml.ScalarNode || !known:
+		if member, known := members[key.Value]; known {
+			member(value)
+		} else {
 			names := strings.Join(slices.Sorted(maps.Keys(members)), ", ")
 			r.fail(key, "%s has no %q; known are %s", what, key.Value, names)
-		case seen[key.Value]:
-			r.fail(key, "%q is repeated", key.Value)
-		default:
-			seen[key.Value] = true
-			member(value)
 		}
 	}
 }
 
-func (r *reader) document(node *yaml.Node) document {
+func (r *reader) document(node *yamlfile.Node) document {
 	doc := document{extends: true}
 	version := false
-	r.mapping(node, "a policy", map[string]func(*yaml.Node){
-		"version": func(n *yaml.Node) { r.oneOf(n, "version", "1"); version = true },
-		"extends": func(n *yaml.Node) { doc.extends = r.oneOf(n, "extends", "default", "none") == "default" },
-		"timeout": func(n *yaml.Node) { doc.timeout = r.duration(n) },
-		"rules":   func(n *yaml.Node) { doc.rules = r.rules(n) },
+	r.mapping(node, "a policy", map[string]func(*yamlfile.Node){
+		"version": func(n *yamlfile.Node) { r.oneOf(n, "version", "1"); version = true },
+		"extends": func(n *yamlfile.Node) { doc.extends = r.oneOf(n, "extends", "default", "none") == "default" },
+		"timeout": func(n *yamlfile.Node) { doc.timeout = r.duration(n) },
+		"rules":   func(n *yamlfile.Node) { doc.rules = r.rules(n) },
 	})
 	if !version {
 		r.fail(node, `a policy begins with "version: 1"`)
@@ -63,8 +57,8 @@ func (r *reader) document(node *yaml.Node) document {
 	return doc
 }
 
-func (r *reader) rules(node *yaml.Node) []ruleText {
-	if node.Kind != yaml.SequenceNode || len(node.Content) > maxRules {
+func (r *reader) rules(node *yamlfile.Node) []ruleText {
+	if node.Kind != yamlfile.Sequence || len(node.Content) > maxRules {
 		r.fail(node, "rules must be a list of at most %d", maxRules)
 		return nil
 	}
@@ -87,21 +81,21 @@ func (r *reader) rules(node *yaml.Node) []ruleText {
 	return out
 }
 
-func (r *reader) rule(node *yaml.Node) ruleText {
+func (r *reader) rule(node *yamlfile.Node) ruleText {
 	var t ruleText
-	list := func(into *[]string) func(*yaml.Node) { return func(n *yaml.Node) { *into = r.patterns(n) } }
-	text := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = r.text(n) } }
-	r.mapping(node, "a rule", map[string]func(*yaml.Node){
+	list := func(into *[]string) func(*yamlfile.Node) { return func(n *yamlfile.Node) { *into = r.patterns(n) } }
+	text := func(into *string) func(*yamlfile.Node) { return func(n *yamlfile.Node) { *into = r.text(n) } }
+	r.mapping(node, "a rule", map[string]func(*yamlfile.Node){
 		"name": text(&t.name), "message": text(&t.message),
-		"tool": func(n *yaml.Node) { t.tools = r.toolPatterns(n) }, "agent": list(&t.agents), "project": list(&t.projects),
+		"tool": func(n *yamlfile.Node) { t.tools = r.toolPatterns(n) }, "agent": list(&t.agents), "project": list(&t.projects),
 		"command": list(&t.commands), "path": list(&t.paths), "host": list(&t.hosts),
-		"args":        func(n *yaml.Node) { t.args = r.arguments(n) },
-		"where":       func(n *yaml.Node) { t.where = r.oneOf(n, "where", "inside", "outside") },
-		"destructive": func(n *yaml.Node) { t.destructive = r.oneOf(n, "destructive", "true", "false") == "true" },
-		"action":      func(n *yaml.Node) { t.action = r.oneOf(n, "action", "allow", "confirm", "deny") },
-		"level":       func(n *yaml.Node) { t.level = r.oneOf(n, "level", "INFO", "WARN", "CRITICAL") },
-		"timeout":     func(n *yaml.Node) { t.timeout = r.duration(n) },
-		"on_timeout":  func(n *yaml.Node) { r.oneOf(n, "on_timeout", "deny") },
+		"args":        func(n *yamlfile.Node) { t.args = r.arguments(n) },
+		"where":       func(n *yamlfile.Node) { t.where = r.oneOf(n, "where", "inside", "outside") },
+		"destructive": func(n *yamlfile.Node) { t.destructive = r.oneOf(n, "destructive", "true", "false") == "true" },
+		"action":      func(n *yamlfile.Node) { t.action = r.oneOf(n, "action", "allow", "confirm", "deny") },
+		"level":       func(n *yamlfile.Node) { t.level = r.oneOf(n, "level", "INFO", "WARN", "CRITICAL") },
+		"timeout":     func(n *yamlfile.Node) { t.timeout = r.duration(n) },
+		"on_timeout":  func(n *yamlfile.Node) { r.oneOf(n, "on_timeout", "deny") },
 	})
 	switch {
 	case len(t.tools) == 0:
@@ -118,16 +112,16 @@ func (r *reader) rule(node *yaml.Node) ruleText {
 	return t
 }
 
-func (r *reader) text(n *yaml.Node) string {
-	if n.Kind != yaml.ScalarNode || n.Value == "" || len(n.Value) > 1000 {
+func (r *reader) text(n *yamlfile.Node) string {
+	if n.Kind != yamlfile.Scalar || n.Value == "" || len(n.Value) > 1000 {
 		r.fail(n, "must be a text of at most 1000 characters")
 		return ""
 	}
 	return n.Value
 }
 
-func (r *reader) oneOf(n *yaml.Node, key string, values ...string) string {
-	if n.Kind != yaml.ScalarNode || !slices.Contains(values, n.Value) {
+func (r *reader) oneOf(n *yamlfile.Node, key string, values ...string) string {
+	if n.Kind != yamlfile.Scalar || !slices.Contains(values, n.Value) {
 		r.fail(n, "%s must be %s", key, strings.Join(values, " or "))
 		return ""
 	}
@@ -135,9 +129,9 @@ func (r *reader) oneOf(n *yaml.Node, key string, values ...string) string {
 }
 
 // patterns reads a text or a list of texts and expands their braces.
-func (r *reader) patterns(n *yaml.Node) []string {
-	nodes := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
+func (r *reader) patterns(n *yamlfile.Node) []string {
+	nodes := []*yamlfile.Node{n}
+	if n.Kind == yamlfile.Sequence {
 		nodes = n.Content
 	}
 	if len(nodes) == 0 {
@@ -156,7 +150,7 @@ func (r *reader) patterns(n *yaml.Node) []string {
 
 // toolPatterns reads patterns for tools. A name that matches no tool is an error: a rule
 // that denies would protect nothing.
-func (r *reader) toolPatterns(n *yaml.Node) []string {
+func (r *reader) toolPatterns(n *yamlfile.Node) []string {
 	patterns := r.patterns(n)
 	for _, p := range patterns {
 		if p != "" && !r.tools.isKnown(p) {
@@ -166,8 +160,8 @@ func (r *reader) toolPatterns(n *yaml.Node) []string {
 	return patterns
 }
 
-func (r *reader) arguments(n *yaml.Node) []argumentText {
-	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+func (r *reader) arguments(n *yamlfile.Node) []argumentText {
+	if n.Kind != yamlfile.Mapping || len(n.Content) == 0 {
 		r.fail(n, "args must map names of arguments to patterns")
 		return nil
 	}
@@ -178,9 +172,9 @@ func (r *reader) arguments(n *yaml.Node) []argumentText {
 	return out
 }
 
-func (r *reader) duration(n *yaml.Node) time.Duration {
+func (r *reader) duration(n *yamlfile.Node) time.Duration {
 	d, err := time.ParseDuration(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil || d < time.Second || d > maxTimeout {
+	if n.Kind != yamlfile.Scalar || err != nil || d < time.Second || d > maxTimeout {
 		r.fail(n, "timeout must be a duration from 1s to %s, such as 90s or 10m", "168h")
 		return 0
 	}

@@ -25,7 +25,8 @@ type use struct {
 	word word
 }
 
-// use records that the command uses a file.
+// use records that the command uses a file. It returns "", as the functions of kinds do for
+// a word that is understood.
 func (r *reading) use(tool string, v word) string {
 	if v.glob {
 		v = word{text: unknown}
@@ -34,8 +35,8 @@ func (r *reading) use(tool string, v word) string {
 	return ""
 }
 
-// doubts records why a word is not understood. The first reason is kept.
-func (r *reading) doubts(why string) {
+// addDoubt records why a word is not understood. The first reason is kept.
+func (r *reading) addDoubt(why string) {
 	if r.doubt == "" {
 		r.doubt = why
 	}
@@ -51,18 +52,18 @@ func (w *walker) read(name string, args []word) *reading {
 	args = r.subcommand(args)
 	r.plain = append(r.plain, texts(args)...)
 	if p = r.program; p.isGroup && !p.alone && r.doubt == "" {
-		r.doubts("This use of " + p.key + " is not understood")
+		r.addDoubt("This use of " + p.key + " is not understood")
 	}
 	r.words(args)
 	r.classify()
 	if len(p.expects) > 0 && !slices.ContainsFunc(p.expects, func(f string) bool { return slices.Contains(r.flags, f) }) {
-		r.doubts("This use of " + p.key + " is not understood")
+		r.addDoubt("This use of " + p.key + " is not understood")
 	}
 	return r
 }
 
-// subcommand follows the words to the row of a subcommand and returns the words
-// behind it.
+// subcommand sets the program to the row of the subcommand that the words name, and returns
+// the words after it.
 func (r *reading) subcommand(args []word) []word {
 	for r.program.isGroup {
 		at := 0
@@ -90,17 +91,12 @@ func (r *reading) subcommand(args []word) []word {
 func (r *reading) words(args []word) {
 	for i := 0; i < len(args); i++ {
 		v := args[i]
-		if !r.single(v) {
-			r.doubts("Words of " + r.program.key + " are not known beforehand")
+		if !r.isSingle(v) {
+			r.addDoubt("Words of " + r.program.key + " are not known beforehand")
 		}
 		switch text := v.text; {
 		case text == "--":
-			for _, rest := range args[i+1:] {
-				if rest.split {
-					r.single(rest)
-				}
-				r.operands = append(r.operands, rest)
-			}
+			r.operands = append(r.operands, args[i+1:]...)
 			return
 		case len(text) < 2 || text[0] != '-' || r.program.isFree:
 			r.operands = append(r.operands, v)
@@ -110,9 +106,9 @@ func (r *reading) words(args []word) {
 	}
 }
 
-// single reports whether a word stays one word that is not an option, whatever its
-// unknown parts and patterns become.
-func (r *reading) single(v word) bool {
+// isSingle reports whether the shell surely passes a word on as one word that is no option,
+// whatever the values of its unknown parts and patterns are.
+func (r *reading) isSingle(v word) bool {
 	if r.program.anyOption {
 		return true
 	}
@@ -143,7 +139,7 @@ func (r *reading) option(v word, next []word) bool {
 		return r.flag(name, f, word{text: value, glob: v.glob}, hasValue, next)
 	}
 	if p.words || strings.HasPrefix(text, "--") {
-		r.doubts("The option " + show(name) + " of " + p.key + " is not understood")
+		r.addDoubt("The option " + show(name) + " of " + p.key + " is not understood")
 		return false
 	}
 	return r.letters(v, next)
@@ -156,7 +152,7 @@ func (r *reading) flag(name string, f option, value word, hasValue bool, next []
 	switch {
 	case f.value == "":
 		if hasValue && (!r.program.words || value.text != "true" && value.text != "false") {
-			r.doubts("The option " + name + " of " + r.program.key + " has a value that is not understood")
+			r.addDoubt("The option " + name + " of " + r.program.key + " has a value that is not understood")
 		}
 		return false
 	case hasValue:
@@ -165,11 +161,11 @@ func (r *reading) flag(name string, f option, value word, hasValue bool, next []
 	case f.optional:
 		return false
 	case len(next) == 0:
-		r.doubts("The option " + name + " of " + r.program.key + " has no value")
+		r.addDoubt("The option " + name + " of " + r.program.key + " has no value")
 		return false
 	}
 	if next[0].split || next[0].glob {
-		r.doubts("Words of " + r.program.key + " are not known beforehand")
+		r.addDoubt("Words of " + r.program.key + " are not known beforehand")
 	}
 	r.value(name, f, next[0])
 	return true
@@ -177,7 +173,7 @@ func (r *reading) flag(name string, f option, value word, hasValue bool, next []
 
 func (r *reading) value(name string, f option, v word) {
 	if why := kinds[f.value](r, v); why != "" {
-		r.doubts("The value of " + name + " of " + r.program.key + " " + why)
+		r.addDoubt("The value of " + name + " of " + r.program.key + " " + why)
 	}
 }
 
@@ -188,7 +184,7 @@ func (r *reading) letters(v word, next []word) bool {
 		f, ok := r.program.flags[name]
 		switch {
 		case !ok || f.last && rest != "":
-			r.doubts("The option " + show(v.text) + " of " + r.program.key + " is not understood")
+			r.addDoubt("The option " + show(v.text) + " of " + r.program.key + " is not understood")
 			return false
 		case f.value != "":
 			return r.flag(name, f, word{text: rest, glob: v.glob}, rest != "", next)
@@ -209,12 +205,15 @@ func (r *reading) classify() {
 	for i, v := range all {
 		k := row.operand(i, len(all))
 		if k == "" {
-			r.doubts("The word " + show(v.text) + " of " + p.key + " is not understood")
+			r.addDoubt("The word " + show(v.text) + " of " + p.key + " is not understood")
 			continue
+		}
+		if (v.split || v.glob) && !p.isFree && !row.isRepeated(i, len(all)) { // later words may get other kinds
+			r.addDoubt("The word " + show(v.text) + " of " + p.key + " may become several words")
 		}
 		r.operands = all[:i+1] // some kinds look at the operands before theirs
 		if why := kinds[k](r, v); why != "" {
-			r.doubts("The word " + show(v.text) + " of " + p.key + " " + why)
+			r.addDoubt("The word " + show(v.text) + " of " + p.key + " " + why)
 		}
 	}
 	r.operands = all

@@ -9,7 +9,7 @@ import (
 
 // redirect adds the operations of a redirection and returns the command's new
 // input.
-func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
+func (w *walker) redirect(r *syntax.Redirect, in stdin) stdin {
 	if r.Word != nil {
 		w.inner(r.Word)
 	}
@@ -21,44 +21,44 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 		if r.Hdoc != nil {
 			w.inner(r.Hdoc)
 		}
-		in.script, in.static = w.document(r.Hdoc)
+		in.script, in.isKnown = w.document(r.Hdoc)
 		if quoted(r.Word) {
-			in.script, in.static = raw(r.Hdoc), true
+			in.script, in.isKnown = raw(r.Hdoc), true
 		}
 		in.piped = true
 		return in
 	case syntax.WordHdoc:
 		in.piped = true
-		in.script, in.static = w.fixed(r.Word)
+		in.script, in.isKnown = w.fixed(r.Word)
 		return in
 	}
 	target := w.word(r.Word)
 	switch r.Op {
 	case syntax.RdrIn:
-		w.opens(FileRead, target)
-		return feed{file: true, piped: harmless(target.text) || strings.HasPrefix(target.text, unknown)}
+		w.addFile(FileRead, target)
+		return stdin{file: true, piped: isPseudoDevice(target.text) || strings.HasPrefix(target.text, unknown)}
 	case syntax.DplIn, syntax.DplOut:
 		if target.text == "-" || strings.Trim(target.text, "0123456789-") == "" && target.text != "" {
 			return in
 		}
-		w.redirects(target)
+		w.addOutput(target)
 	case syntax.RdrInOut:
-		w.opens(FileRead, target)
-		w.redirects(target)
+		w.addFile(FileRead, target)
+		w.addOutput(target)
 	default:
-		w.redirects(target)
+		w.addOutput(target)
 	}
 	return in
 }
 
-// redirects adds the writing of a file by a redirection. Outside the workspace it is
-// not understood.
-func (w *walker) redirects(target word) {
+// addOutput adds the writing of a file by a redirection. A file outside the workspace is a
+// doubt.
+func (w *walker) addOutput(target word) {
 	from := len(w.operations)
 	if strings.HasPrefix(target.text, "!") { // zsh reads ">! file" as a redirection to the file
 		w.doubt(">"+target.text, otherShells)
 	}
-	w.opens(FileWrite, target)
+	w.addFile(FileWrite, target)
 	for i := from; i < len(w.operations); i++ {
 		if op := &w.operations[i]; op.place != nil && !op.place.inside() {
 			op.doubt = outOfTree
@@ -79,8 +79,8 @@ func raw(body *syntax.Word) string {
 	return clean(body.Lit())
 }
 
-// harmless reports whether a path is a device that stores nothing.
-func harmless(path string) bool {
+// isPseudoDevice reports whether a path is a device that stores nothing.
+func isPseudoDevice(path string) bool {
 	switch path {
 	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full":
 		return true
@@ -94,10 +94,10 @@ var (
 	blockDevice = regexp.MustCompile(`^/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|md|dm-|loop|ram|mem|kmem|port|zram)`)
 )
 
-// opens adds the reading or writing of a file, in each directory in which the
+// addFile adds the use of a file by a tool such as FileRead, in each directory in which the
 // command may run.
-func (w *walker) opens(tool string, target word) {
-	if harmless(target.text) {
+func (w *walker) addFile(tool string, target word) {
+	if isPseudoDevice(target.text) {
 		return
 	}
 	if m := netDevice.FindStringSubmatch(target.text); m != nil {

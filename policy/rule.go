@@ -37,7 +37,7 @@ const (
 // words.
 type commandGlob struct {
 	words   globs
-	more    bool
+	more    bool   // the pattern ends in *
 	first   string // the first word, if it has no wildcard
 	literal int    // the number of words at the beginning that have no wildcard
 }
@@ -59,11 +59,12 @@ func newCommandGlob(pattern string) commandGlob {
 // isExact reports whether the pattern matches one list of words only.
 func (g *commandGlob) isExact() bool { return !g.more && g.literal == len(g.words) }
 
-// permits reports whether an allowing rule with the pattern covers a command. Words
-// that are not understood need a pattern without wildcards, for a command that is
-// given nothing but these words; a program that runs other code must be named.
+// permits reports whether an allowing rule with the pattern covers a command. A command
+// that is not understood is covered only by a pattern without wildcards, in the workspace's
+// directory and without piped input. A program that runs other code is covered only if the
+// pattern names it and its subcommand.
 func (g *commandGlob) permits(c *invocation) bool {
-	if c.danger != "" && !c.atTop { // its paths are meant from the workspace
+	if c.danger != "" && !c.atTop { // the author of the rule meant paths relative to the workspace
 		return false
 	}
 	if g.isExact() && g.match(c.words, false) {
@@ -72,7 +73,7 @@ func (g *commandGlob) permits(c *invocation) bool {
 	if c.doubt != "" {
 		return false
 	}
-	if c.isNamed && g.literal < c.reading.depth() {
+	if c.mustBeNamed && g.literal < c.reading.depth() {
 		return false
 	}
 	return g.match(c.words, false) || c.plain != nil && g.match(c.plain, false)
@@ -111,8 +112,8 @@ func (g *commandGlob) match(words []string, loose bool) bool {
 }
 
 type argumentGlob struct {
-	name string
-	text globs
+	name     string
+	patterns globs
 }
 
 // applies reports whether the rule covers this agent and project.
@@ -135,7 +136,7 @@ func (r *rule) match(c *Call, in *input, op *operation) bool {
 	case allows && !r.mayAllow(op):
 		return false
 	}
-	if len(r.commands) > 0 && !r.command(op, allows) {
+	if len(r.commands) > 0 && !r.matchesCommand(op, allows) {
 		return false
 	}
 	if r.where != anywhere && (op.place == nil || op.place.inside() != (r.where == inside)) {
@@ -149,7 +150,7 @@ func (r *rule) match(c *Call, in *input, op *operation) bool {
 	}
 	for _, a := range r.args {
 		text, ok := in.argument(a.name)
-		if !ok || !a.text.match(text) {
+		if !ok || !a.patterns.match(text) {
 			return false
 		}
 	}
@@ -162,14 +163,15 @@ func (r *rule) uses(tool string, colon bool, op *operation) bool {
 	if op.bit == 0 && r.tools.match(op.tool) || op.bit != 0 && r.common&op.bit != 0 {
 		return true
 	}
-	if r.decision.Action == Allow && !op.isMain { // the agent's name says nothing about what follows from the call
+	// The tool's own name says nothing about the operations that follow from the call.
+	if r.decision.Action == Allow && !op.isMain {
 		return false
 	}
 	return (colon || !r.colon) && r.tools.match(tool)
 }
 
-// needColon reports whether every text that the patterns match contains a colon.
-func needColon(patterns globs) bool {
+// requiresColon reports whether every text that the patterns match contains a colon.
+func requiresColon(patterns globs) bool {
 	for i := range patterns {
 		if !strings.Contains(patterns[i].text, ":") {
 			return false
@@ -184,7 +186,7 @@ func needColon(patterns globs) bool {
 func (r *rule) mayAllow(op *operation) bool {
 	switch {
 	case op.words != nil:
-		return len(r.commands) > 0 || op.doubt == "" && !op.tainted && (op.cause == nil || !op.cause.isNamed)
+		return len(r.commands) > 0 || op.doubt == "" && !op.tainted && (op.cause == nil || !op.cause.mustBeNamed)
 	case op.doubt != "":
 		return op.place != nil && r.paths.isExact(op.place)
 	case op.cause != nil && len(r.commands) > 0: // a file of a command whose words the rule names
@@ -195,7 +197,7 @@ func (r *rule) mayAllow(op *operation) bool {
 	return true
 }
 
-func (r *rule) command(op *operation, allows bool) bool {
+func (r *rule) matchesCommand(op *operation, allows bool) bool {
 	if op.cause == nil || len(op.cause.words) == 0 || allows && op.tainted {
 		return false
 	}

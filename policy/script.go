@@ -51,7 +51,7 @@ func (w *walker) script(text string) {
 		return
 	}
 	if hasInvisible(text) {
-		w.doubt(unknown, cannotSee)
+		w.doubt(unknown, invisible)
 	}
 	w.parsed += len(text)
 	w.depth++
@@ -60,7 +60,7 @@ func (w *walker) script(text string) {
 	if err != nil {
 		w.refuse("The command cannot be read: it is not valid shell")
 	}
-	if script, ok := w.carried(file); ok && w.depth == 1 {
+	if script, ok := w.wrappedScript(file); ok && w.depth == 1 {
 		w.script(script)
 		return
 	}
@@ -72,9 +72,9 @@ func (w *walker) script(text string) {
 	}
 }
 
-// carried returns the script of a call that is only "bash -lc SCRIPT": some agents send
+// wrappedScript returns SCRIPT of a call that is only "bash -lc SCRIPT": some agents send
 // every command in this form.
-func carried(words []word) (string, bool) {
+func wrappedScript(words []word) (string, bool) {
 	if len(words) != 3 || words[1].text != "-c" && words[1].text != "-lc" || words[2].unknown() || words[2].split {
 		return "", false
 	}
@@ -82,7 +82,7 @@ func carried(words []word) (string, bool) {
 	return words[2].text, slices.Contains(shells, name) && (dir == "" || slices.Contains(binDirs, dir))
 }
 
-func (w *walker) carried(f *syntax.File) (string, bool) {
+func (w *walker) wrappedScript(f *syntax.File) (string, bool) {
 	if f == nil || len(f.Stmts) != 1 {
 		return "", false
 	}
@@ -91,7 +91,7 @@ func (w *walker) carried(f *syntax.File) (string, bool) {
 	if !ok || len(s.Redirs) > 0 || s.Background || s.Coprocess || s.Disown || s.Negated || len(c.Assigns) > 0 || len(c.Args) != 3 {
 		return "", false
 	}
-	return carried([]word{w.word(c.Args[0]), w.word(c.Args[1]), w.word(c.Args[2])})
+	return wrappedScript([]word{w.word(c.Args[0]), w.word(c.Args[1]), w.word(c.Args[2])})
 }
 
 const tooDeep = "The command is nested too deep to be read"
@@ -104,8 +104,8 @@ func (w *walker) file(f *syntax.File) {
 	case nesting(f) > maxNesting:
 		w.refuse(tooDeep)
 	default:
-		w.comments(f)
-		w.block(f.Stmts, feed{})
+		w.doubtComments(f)
+		w.block(f.Stmts, stdin{})
 	}
 }
 
@@ -142,8 +142,8 @@ func nests(n syntax.Node) bool {
 	return false
 }
 
-// grammars keep parsers for the next call, because their buffers are most of the
-// memory that parsing a short command needs.
+// grammars has a pool of parsers for each shell language. Parsers are used again, because
+// their buffers are most of the memory that parsing a short command needs.
 type grammars struct{ bash, posix sync.Pool }
 
 func (*grammars) parse(free *sync.Pool, variant syntax.LangVariant, text string) (*syntax.File, error) {

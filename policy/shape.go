@@ -90,7 +90,7 @@ func (c *invocation) shape() string {
 	}
 	flags := slices.Compact(slices.Sorted(slices.Values(c.reading.flags)))
 	parts := append([]string{c.reading.program.key}, flags...)
-	if c.isNamed {
+	if c.mustBeNamed {
 		parts = append(parts, texts(c.reading.operands)...)
 	}
 	return strings.Join(parts, " ")

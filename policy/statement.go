@@ -9,13 +9,13 @@ import (
 // block adds the operations of statements that run one after the other and may read
 // the input piped to the list. A cd may fail, so the statements after it may run in
 // either directory.
-func (w *walker) block(list []*syntax.Stmt, in feed) {
+func (w *walker) block(list []*syntax.Stmt, in stdin) {
 	for _, s := range list {
 		w.maybe(func() { w.statement(s, in) })
 	}
 }
 
-func (w *walker) statement(s *syntax.Stmt, in feed) {
+func (w *walker) statement(s *syntax.Stmt, in stdin) {
 	if s == nil || w.full {
 		return
 	}
@@ -29,7 +29,7 @@ func (w *walker) statement(s *syntax.Stmt, in feed) {
 	w.command(s.Cmd, in)
 }
 
-func (w *walker) command(c syntax.Command, in feed) {
+func (w *walker) command(c syntax.Command, in stdin) {
 	switch c := c.(type) {
 	case nil:
 	case *syntax.CallExpr:
@@ -78,19 +78,19 @@ func (w *walker) command(c syntax.Command, in feed) {
 func (w *walker) loop(round func()) {
 	before := w.dirs
 	if round(); !slices.Equal(before, w.dirs) {
-		w.dirs = []string{""}
+		w.dirs = []string{""} // unknown: each further round may begin elsewhere
 		round()
 	}
 }
 
-func (w *walker) conditional(c *syntax.IfClause, in feed) {
+func (w *walker) conditional(c *syntax.IfClause, in stdin) {
 	for ; c != nil; c = c.Else {
 		w.block(c.Cond, in)
 		w.block(c.Then, in)
 	}
 }
 
-func (w *walker) binary(c *syntax.BinaryCmd, in feed) {
+func (w *walker) binary(c *syntax.BinaryCmd, in stdin) {
 	switch c.Op {
 	case syntax.AndStmt: // the right side runs only after the left one succeeded
 		w.statement(c.X, in)
@@ -100,7 +100,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, in feed) {
 		w.maybe(func() { w.statement(c.Y, in) })
 	default: // a pipe runs each side in its own process, but some shells run the last one themselves
 		w.isolated(func() { w.statement(c.X, in) })
-		w.maybe(func() { w.statement(c.Y, feed{piped: true}) })
+		w.maybe(func() { w.statement(c.Y, stdin{piped: true}) })
 	}
 }
 
@@ -109,10 +109,10 @@ func (w *walker) inner(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			w.isolated(func() { w.block(n.Stmts, feed{}) })
+			w.isolated(func() { w.block(n.Stmts, stdin{}) })
 			return false
 		case *syntax.ProcSubst:
-			w.isolated(func() { w.block(n.Stmts, feed{}) })
+			w.isolated(func() { w.block(n.Stmts, stdin{}) })
 			return false
 		}
 		w.expression(n)
@@ -120,7 +120,7 @@ func (w *walker) inner(node syntax.Node) {
 	})
 }
 
-func (w *walker) call(c *syntax.CallExpr, in feed) {
+func (w *walker) call(c *syntax.CallExpr, in stdin) {
 	for _, a := range c.Assigns {
 		w.assign(a)
 		if len(c.Args) == 0 || !w.isHarmlessSetting(a) {

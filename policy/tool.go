@@ -12,7 +12,7 @@ const (
 	FileWrite  = "file:write"
 	FileDelete = "file:delete"
 	ShellRun   = "shell:run"
-	ShellRead  = "shell:output" // the output of a background command, or its end
+	ShellRead  = "shell:output" // reads the output of a background command, or ends the command
 	NetFetch   = "net:fetch"
 	NetSearch  = "net:search"
 	NetConnect = "net:connect"

@@ -33,8 +33,8 @@ func (n toolNames) isKnown(pattern string) bool {
 	return slices.ContainsFunc(n, g.match) || g.match("mcp:") || g.match("other:")
 }
 
-// nearest returns the known name that is most like an unknown one: a common name if
-// that has a colon, as common names have.
+// nearest returns the known name that is most like an unknown one. For a name with a colon it
+// is a common name, because only those have one.
 func (n toolNames) nearest(name string) string {
 	if strings.Contains(name, ":") {
 		n = commonNames

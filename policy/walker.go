@@ -16,26 +16,26 @@ type walker struct {
 
 	dirs       []string // where the next command may run; "" is unknown
 	operations []operation
-	set        map[string]bool // HOME and PWD, once the script sets them
+	set        map[string]bool // those of HOME and PWD that the script sets
 	tainted    bool            // names may refer to other programs
 
-	checked  []string // the directories that isInside is about
-	isInside bool
-	ordinal  int // of the current command; commands are counted from 1
-	count    int
-	cause    *invocation
+	isInside bool        // all of checked are inside the workspace
+	checked  []string    // the value of dirs for which isInside was computed
+	commands int         // number of commands so far
+	ordinal  int         // number of the current command, from 1; 0 outside a command
+	cause    *invocation // the current command
 
-	depth  int // of nested scripts and wrapper commands
-	parsed int // bytes parsed so far
-	full   bool
+	depth  int  // of nested scripts and wrapper commands
+	parsed int  // bytes parsed so far
+	full   bool // maxOperations is reached: nothing more is added
 }
 
-// feed is the standard input of a command.
-type feed struct {
-	piped  bool
-	file   bool   // a file that is named
-	script string // the text of a here-document or here-string
-	static bool   // script is known
+// stdin is the standard input of a command. The zero value is one that the script does not set.
+type stdin struct {
+	piped   bool   // the command may read a script from it: from another command, a here-document, a device
+	file    bool   // a file that the command names
+	script  string // the text of a here-document or here-string
+	isKnown bool   // script has the whole text: nothing in it depends on the run
 }
 
 func (w *walker) add(op operation) {
@@ -74,7 +74,8 @@ func (w *walker) nested(text string) {
 	w.isolated(func() { w.script(text) })
 }
 
-// maybe runs f and keeps both directories: f may or may not run.
+// maybe calls f for a part of the script that may or may not run. Afterwards dirs has the
+// directories of both cases.
 func (w *walker) maybe(f func()) {
 	before := w.dirs
 	f()

@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is one word of a command. In its text, "unknown" stands for each part whose
-// value is not known before the call runs.
+// word is one word of a command. In its text, the constant unknown stands for each part
+// whose value is not known before the call runs.
 type word struct {
 	text string
 	glob bool // it has an unquoted * ? or [ and stands for file names
@@ -22,8 +22,8 @@ func hasUnknown(text string) bool { return strings.Contains(text, unknown) }
 // isShort reports whether a word is a group of short options: -x, but not --x.
 func isShort(text string) bool { return len(text) > 1 && text[0] == '-' && text[1] != '-' }
 
-// known returns words for texts that no shell expands.
-func known(list []string) []word {
+// literalWords returns words for texts that no shell expands.
+func literalWords(list []string) []word {
 	out := make([]word, len(list))
 	for i, text := range list {
 		out[i].text = strings.ReplaceAll(text, unknown, "\uFFFD")

@@ -8,7 +8,7 @@ import (
 // wrapper handles one wrapper command, such as env or timeout: it adds the operations of
 // the command in the arguments. It returns false if they contain none; the rules then
 // decide about the wrapper command itself.
-type wrapper func(w *walker, args []word, in feed) bool
+type wrapper func(w *walker, args []word, in stdin) bool
 
 var wrappers map[string]wrapper
 
@@ -29,9 +29,9 @@ func init() { // not in the declaration, which would be an initialization cycle:
 	}
 }
 
-// rest returns the arguments after a command's options and the given number of
+// afterOptions returns the arguments after a command's options and the given number of
 // operands. valued lists the option letters that take the next word as their value.
-func rest(args []word, valued string, operands int) []word {
+func afterOptions(args []word, valued string, operands int) []word {
 	for len(args) > 0 {
 		text := args[0].text
 		if text == "--" {
@@ -62,11 +62,11 @@ var longValued = map[string]bool{
 
 // after returns a wrapper whose command follows its options and the given number of operands.
 func after(valued string, operands int) wrapper {
-	return func(w *walker, args []word, in feed) bool {
-		args = rest(args, valued, operands)
-		for len(args) > 0 && assignment(args[0].text) { // sudo A=1 cmd
+	return func(w *walker, args []word, in stdin) bool {
+		args = afterOptions(args, valued, operands)
+		for len(args) > 0 && isAssignment(args[0].text) { // sudo A=1 cmd
 			name, _, _ := strings.Cut(args[0].text, "=")
-			w.sets(name)
+			w.variableSet(name)
 			args = args[1:]
 		}
 		w.simple(args, in)
@@ -75,7 +75,7 @@ func after(valued string, operands int) wrapper {
 }
 
 // environment is for env, whose options and assignments precede the command.
-func environment(w *walker, args []word, in feed) bool {
+func environment(w *walker, args []word, in stdin) bool {
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
 		if line, ok := splitString(text); ok { // one word that holds a command line
@@ -86,7 +86,7 @@ func environment(w *walker, args []word, in feed) bool {
 		case text == "-u" || text == "--unset":
 			i++
 		case strings.HasPrefix(text, "-C") || strings.HasPrefix(text, "--chdir"):
-			w.isolated(func() { // the command runs in a directory that is not followed
+			w.isolated(func() { // the command runs in a directory that is not known
 				w.dirs = []string{""}
 				after("uC", 0)(w, args[i:], in)
 			})
@@ -114,19 +114,19 @@ func splitString(text string) (string, bool) {
 
 // fromInput is for commands that run a command with words from their input.
 func fromInput(valued string) wrapper {
-	return func(w *walker, args []word, _ feed) bool {
-		args = rest(args, valued, 0)
+	return func(w *walker, args []word, _ stdin) bool {
+		args = afterOptions(args, valued, 0)
 		if len(args) == 0 {
 			return false
 		}
-		w.simple(append(slices.Clone(args), word{text: unknown}), feed{}) // the words from the input
+		w.simple(append(slices.Clone(args), word{text: unknown}), stdin{}) // the words from the input
 		return true
 	}
 }
 
 // find adds the commands between -exec and ; or +. It returns false because find reads
 // files in any case: the rules decide about it too.
-func find(w *walker, args []word, _ feed) bool {
+func find(w *walker, args []word, _ stdin) bool {
 	for i := 0; i < len(args); i++ {
 		switch args[i].text {
 		case "-exec", "-execdir", "-ok", "-okdir":
@@ -134,7 +134,7 @@ func find(w *walker, args []word, _ feed) bool {
 			for end < len(args) && args[end].text != ";" && args[end].text != "+" {
 				end++
 			}
-			w.simple(found(args[i+1:end]), feed{})
+			w.simple(found(args[i+1:end]), stdin{})
 			i = end
 		}
 	}
@@ -143,11 +143,11 @@ func find(w *walker, args []word, _ feed) bool {
 
 // fd adds the command after -x or -X, which extends to the end of the line. It returns
 // false for the same reason as find.
-func fd(w *walker, args []word, _ feed) bool {
+func fd(w *walker, args []word, _ stdin) bool {
 	for i, a := range args {
 		switch a.text {
 		case "-x", "-X", "--exec", "--exec-batch":
-			w.simple(append(found(args[i+1:]), word{text: unknown}), feed{})
+			w.simple(append(found(args[i+1:]), word{text: unknown}), stdin{})
 			return false
 		}
 	}
@@ -164,8 +164,8 @@ func found(args []word) []word {
 }
 
 // lock is for flock FILE COMMAND… and flock FILE -c SCRIPT.
-func lock(w *walker, args []word, in feed) bool {
-	args = rest(args, "wE", 1)
+func lock(w *walker, args []word, in stdin) bool {
+	args = afterOptions(args, "wE", 1)
 	if len(args) > 1 && args[0].text == "-c" {
 		w.nested(args[1].text)
 		return true

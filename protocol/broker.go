@@ -73,7 +73,15 @@ type InterruptResponse struct {
 	CloseStream bool `json:"closeStream,omitempty"`
 }
 
-// TaskIDRequest is the body of POST /api/agent/interrupt and /api/agent/diff.
+// RestartResponse is the response to POST /api/agent/restart, and to POST
+// /session/:id/restart on the agent host. EndedTurn is the turn that was open, "" for none.
+type RestartResponse struct {
+	Success   bool   `json:"success"`
+	SessionID string `json:"sessionId"`
+	EndedTurn string `json:"endedTurn"`
+}
+
+// TaskIDRequest is the body of POST /api/agent/interrupt, /api/agent/restart and /api/agent/diff.
 type TaskIDRequest struct {
 	TaskID string `json:"taskId"`
 }
@@ -116,6 +124,13 @@ type CreateTaskRequest struct {
 	AgentURL      string   `json:"agentUrl,omitempty"`
 	AgentPassword string   `json:"agentPassword,omitempty"`
 	Mode          TaskMode `json:"mode,omitempty"`
+	Model         string   `json:"model,omitempty"` // of the agent; "" leaves it to the host
+
+	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // of check-ins that name none; "" leaves it to the host
+
+	// Workspace is the name of one of the user's workspaces, in which the task works. It decides
+	// host and project.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 // Task is a task, as the broker's API returns it.
@@ -138,6 +153,12 @@ type Task struct {
 	Archived         bool         `json:"archived"`
 	CreatedAt        time.Time    `json:"createdAt"`
 	LastActivityAt   time.Time    `json:"lastActivityAt"`
+	Queue            *TaskQueue   `json:"queue,omitempty"` // absent while no message is queued
+	Model            string       `json:"model,omitempty"` // of its next turns; "" leaves it to the host
+
+	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // of its next turns; "" leaves it to the host
+
+	Workspace string `json:"workspace,omitempty"` // created by name, in which the task works
 }
 
 // LastTurn describes how a task's newest closed turn ended.
@@ -188,11 +209,13 @@ type Message struct {
 	Format    string          `json:"format,omitempty"`    // of the agent's texts, with the two below: as the agent sent them
 	Metadata  json.RawMessage `json:"metadata,omitempty"`  // an object; source_documents are shown with the text
 	Timestamp json.RawMessage `json:"timestamp,omitempty"` // milliseconds since 1970
+	Origin    string          `json:"origin,omitempty"`    // OriginTerminal: of a turn made in the agent's terminal client
 }
 
 // Describe sets what an agent sent about the text of an event. Texts without a format
 // and metadata have no timestamp either, as before.
 func (m *Message) Describe(e *Event) {
+	m.Origin = e.Origin
 	if e.Format != "" || len(e.Metadata) > 0 {
 		m.Format, m.Metadata, m.Timestamp = e.Format, e.Metadata, e.Timestamp
 	}

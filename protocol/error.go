@@ -14,7 +14,13 @@ const (
 	CodeInvalid          Code = "invalid"            // 400: the request is wrong; repeating it is useless
 	CodeUnauthorized     Code = "unauthorized"       // 401: no caller, or not one that may do this
 	CodeTokenExpired     Code = "token_expired"      // 401: the signature is right, the token has expired; renew it
+	CodeSignatureMissing Code = "signature_missing"  // 401: the session's host signs its posts, and this one is not signed
+	CodeSignatureInvalid Code = "signature_invalid"  // 401: the body was changed, or signed with another agent password
+	CodeSignatureTime    Code = "signature_time"     // 401: signed too long ago or in the future; carries the broker's time
+	CodeSecondFactor     Code = "second_factor"      // 401: the password is right; the code of the second factor is missing or wrong
 	CodeForbidden        Code = "forbidden"          // 403: known caller, not allowed (cross-site, not an admin)
+	CodeQuota            Code = "quota_exceeded"     // 403: the user has as much as they may have
+	CodeSessionKey       Code = "session_key"        // 403: the session needs the key of the broker that opened it
 	CodeNotFound         Code = "not_found"          // 404: absent, or the caller may not know it exists
 	CodeMethodNotAllowed Code = "method_not_allowed" // 405, with Allow
 	CodeConflict         Code = "conflict"           // 409: same id, other content; or the state moved on
@@ -23,6 +29,8 @@ const (
 	CodeFenced           Code = "fenced"             // 409: the event's epoch is over
 	CodeUnverified       Code = "unverified"         // 409: the task's host does not confirm the event's epoch
 	CodeBusy             Code = "busy"               // 409: a turn is open
+	CodeAttached         Code = "attached"           // 409: a terminal client works in the session; force takes over
+	CodeNoWorkspace      Code = "no_workspace"       // 409: the workspace that the session works in does not exist, or is another user's
 	CodeNoTurn           Code = "no_turn"            // 409: this token cannot start a turn
 	CodePromptMismatch   Code = "prompt_mismatch"    // 409: the prompt differs from the checked-in message
 	CodeForeignBroker    Code = "foreign_broker"     // 409: the session belongs to another broker

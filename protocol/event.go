@@ -30,6 +30,7 @@ type Event struct {
 	Seq       int64           `json:"seq,omitempty"`
 	TurnID    string          `json:"turnId,omitempty"`
 	Timestamp json.RawMessage `json:"timestamp,omitempty"` // a JSON number, kept as sent
+	Origin    string          `json:"origin,omitempty"`    // OriginTerminal, or "" for a turn that a prompt to the host began
 
 	// text
 	ID       string          `json:"id,omitempty"`
@@ -72,6 +73,10 @@ type Event struct {
 	Code    string `json:"code,omitempty"`
 }
 
+// OriginTerminal is the Origin of the events of a turn that a user made in the agent's own
+// terminal client. Such a turn is reported when it is over.
+const OriginTerminal = "terminal"
+
 // FinishReason describes how a turn ended. The event's reason has the details.
 type FinishReason string
 
@@ -96,11 +101,13 @@ type TurnReason = string
 
 // Turn reasons.
 const (
-	ReasonAborted       TurnReason = "aborted"        // the user interrupted
-	ReasonHostRestarted TurnReason = "host-restarted" // the host crashed or stopped during the turn
-	ReasonNotStarted    TurnReason = "not-started"    // announced, never prompted: replaced, or its tokens have expired
-	ReasonHostLost      TurnReason = "host-lost"      // closed by the broker, because the host does not have the turn
-	ReasonAgentExited   TurnReason = "agent-exited"   // the agent program exited during the turn
+	ReasonAborted        TurnReason = "aborted"         // the user interrupted
+	ReasonHostRestarted  TurnReason = "host-restarted"  // the host crashed or stopped during the turn
+	ReasonNotStarted     TurnReason = "not-started"     // announced, never prompted: replaced, or its tokens have expired
+	ReasonHostLost       TurnReason = "host-lost"       // closed by the broker, because the host does not have the turn
+	ReasonAgentExited    TurnReason = "agent-exited"    // the agent program exited during the turn
+	ReasonAgentRestarted TurnReason = "agent-restarted" // a person restarted the agent program
+	ReasonAgentStopped   TurnReason = "agent-stopped"   // the operator stopped the agents of the project
 )
 
 // Status is the activity of an agent.

@@ -48,6 +48,12 @@ const (
 	MaxArtifact = 256 << 10
 	// MaxArtifacts is how many artifacts a user's message may have.
 	MaxArtifacts = 20
+	// MaxWorkspaceName limits the name of a workspace.
+	MaxWorkspaceName = 64
+	// MaxQueued is how many messages of a task may be queued.
+	MaxQueued = 50
+	// MaxQueue limits the content of a task's queued messages in all, attachments as base64.
+	MaxQueue = 2 * MaxPrompt
 	// MaxPatch limits the patch of a Diff.
 	MaxPatch = 512 << 10
 	// MaxWebhookBody limits the body of a webhook request.

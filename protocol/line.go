@@ -42,6 +42,7 @@ type Line struct {
 
 	Text        *string      `json:"text,omitempty"` // input, answer
 	Attachments []Attachment `json:"attachments,omitempty"`
+	Force       bool         `json:"force,omitempty"` // input: as in PromptRequest
 	Value       *bool        `json:"value,omitempty"` // confirmation
 	Remember    string       `json:"remember,omitempty"`
 }

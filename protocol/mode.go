@@ -8,7 +8,7 @@ type PermissionMode string
 
 // Modes of a session, from the strictest to the mildest.
 const (
-	ModePlan        PermissionMode = "plan"         // nothing may change: what does is denied
+	ModePlan        PermissionMode = "plan"         // calls that change something are denied
 	ModeAsk         PermissionMode = "ask"          // the rules as they are; also ""
 	ModeAcceptEdits PermissionMode = "accept-edits" // files of the workspace are written without asking
 	ModeAuto        PermissionMode = "auto"         // only CRITICAL calls are asked

@@ -16,7 +16,7 @@ var eventIDForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,128}$`)
 // ParseEvent parses one webhook event strictly: first ParseObject, then the members
 // that protocol section 1.4 gives its type, with their types. Members of other
 // types and unknown ones are ignored; of an unknown type only the envelope
-// (sessionId, type, eventId, epoch, seq, turnId, timestamp) is read. An optional
+// (sessionId, type, eventId, epoch, seq, turnId, timestamp, origin) is read. An optional
 // member that is null is absent. Failures are CodeInvalid and name the member.
 func ParseEvent(raw []byte) (*Event, error) {
 	object, err := SplitObject(raw)
@@ -120,6 +120,9 @@ func (r *eventReader) envelope(e *Event) {
 	r.positive("seq", &e.Seq)
 	if r.has("timestamp") {
 		r.number("timestamp", &e.Timestamp)
+	}
+	if string(r.value("origin")) == `"`+OriginTerminal+`"` { // earlier hosts may mean something else by this name
+		e.Origin = OriginTerminal
 	}
 }
 

@@ -187,3 +187,15 @@ func TestMarshalledEventsParse(t *testing.T) {
 		}
 	}
 }
+
+func TestTheOnlyOriginIsTheTerminal(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"terminal"`: protocol.OriginTerminal, `"Terminal"`: "", `"console"`: "", `""`: "", `7`: "", `null`: "", `{"a":1}`: "",
+		`"` + strings.Repeat("terminal", 10_000) + `"`: "",
+	} {
+		e, err := protocol.ParseEvent([]byte(`{"type":"text","sessionId":"s","id":"a","text":"x","timestamp":1,"origin":` + raw + `}`))
+		if err != nil || e.Origin != want {
+			t.Errorf("%.40s: %+v, %v", raw, e, err)
+		}
+	}
+}

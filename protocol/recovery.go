@@ -14,9 +14,9 @@ type TurnPrompt struct {
 }
 
 // ReconcileRequest is the body of POST /reconcile on the agent host. The host
-// compares those sessions of the broker with the broker's cursors that it has not
-// compared since the incarnation began; with Force all of them, or those that
-// Sessions names.
+// compares those of the broker's sessions that it has not compared since the incarnation
+// began. With Force it compares others again: those that Sessions names, or all of them
+// if it names none.
 type ReconcileRequest struct {
 	BrokerID    string   `json:"brokerId"`
 	Incarnation string   `json:"incarnation"`
@@ -50,8 +50,9 @@ type BoundSession struct {
 	Owner        string `json:"owner,omitempty"` // the id of the task's user
 	Agent        string `json:"agent"`
 	Project      string `json:"project"`
-	Cursor       Cursor `json:"cursor"`       // of the newest event
-	Acknowledged Cursor `json:"acknowledged"` // the broker has everything up to here
+	Cursor       Cursor `json:"cursor"`          // of the newest event
+	Acknowledged Cursor `json:"acknowledged"`    // the broker has everything up to here
+	Keyed        bool   `json:"keyed,omitempty"` // a list leaves out Title and Owner: they need the session's key
 
 	CreatedAt      time.Time `json:"createdAt"`
 	LastActivityAt time.Time `json:"lastActivityAt"`

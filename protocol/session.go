@@ -18,11 +18,22 @@ type OpenSessionRequest struct {
 	Turn       *AnnouncedTurn `json:"turn,omitempty"`
 	Attach     bool           `json:"attach,omitempty"` // the token may read, answer and interrupt, but not prompt
 
+	// BindKey binds the key in HeaderSessionKey to the session, unless it has one.
+	BindKey bool `json:"bindKey,omitempty"`
+
 	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // "" keeps the session's
 
 	Incarnation string `json:"incarnation,omitempty"` // one unbroken life of the broker's database
 	Title       string `json:"title,omitempty"`       // of the task, for its adoption
 	Owner       string `json:"owner,omitempty"`       // the id of the task's user, for its adoption
+
+	// Credential is the id of the sign-in or API token that the stream token is for. Hosts
+	// that do not list CapabilityCredentials ignore it.
+	Credential string `json:"credential,omitempty"`
+
+	// Workspace is the name of a workspace of the session's user, in which the session works instead
+	// of one of its own. Hosts that do not list CapabilityWorkspaces ignore it.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 // AnnouncedTurn is a turn that the token of the response may start once.
@@ -46,6 +57,7 @@ type OpenSessionResponse struct {
 	Reason       StatusReason `json:"reason,omitempty"`
 	OpenTurn     string       `json:"openTurn,omitempty"`    // the running turn, or ""
 	QueuedTurns  []string     `json:"queuedTurns,omitempty"` // prompted turns behind the open one
+	Attached     bool         `json:"attached,omitempty"`    // a terminal client is: prompts without force get CodeAttached
 	Capabilities []string     `json:"capabilities,omitempty"`
 
 	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // the session's; "" is ModeAsk
@@ -57,13 +69,61 @@ const (
 	CapabilityResume       = "resume"
 	CapabilityInteractions = "interactions"
 	CapabilityDiff         = "diff"
+	CapabilitySessionKeys  = "session-keys" // BindKey binds a key
+
+	// CapabilitySignatures: the host signs what it posts to the webhook of a named broker, and knows
+	// WebhookInHeader. The broker refuses posts of that session without a signature.
+	CapabilitySignatures = "webhook-signatures"
+
+	// CapabilityCredentials: the host stores Credential with the stream token, and knows POST /revoke.
+	CapabilityCredentials = "credentials"
+
+	// CapabilityWorkspaces: the host knows Workspace, HeaderOwnerKey, GET /workspaces and GET /session/:id/workspace.
+	CapabilityWorkspaces = "workspaces"
 )
+
+// Limits of credentials.
+const (
+	MaxCredential  = 64  // bytes of one credential's id
+	MaxCredentials = 100 // credentials in one RevokeRequest
+)
+
+// RevokeRequest asks an agent host to end the stream tokens and the streams that it issued to
+// credentials, in all sessions of the broker.
+type RevokeRequest struct {
+	BrokerID    string   `json:"brokerId"`
+	Credentials []string `json:"credentials"`
+}
+
+// RevokeResponse repeats the broker's id, which proves that a host wrote it.
+type RevokeResponse struct {
+	Success  bool   `json:"success"`
+	BrokerID string `json:"brokerId"`
+}
+
+// WebhookInHeader is the fragment of a webhook URL whose token belongs into a header instead of the
+// query: Authorization, or HeaderWebhookToken for a renewal. No client sends a fragment, so a host
+// that does not know it posts to the same URL as ever.
+const WebhookInHeader = "token-in-header"
+
+// HeaderWebhookToken has the webhook token of a renewal, whose Authorization has the agent
+// password. A host that does not know the header sends the token in the query.
+const HeaderWebhookToken = "Bellhop-Webhook-Token"
+
+// HeaderSessionKey is the header of the key that a named broker binds to a session. Every
+// later request about that session needs it, beside the agent password.
+const HeaderSessionKey = "Bellhop-Session-Key"
+
+// HeaderOwnerKey is the header of the key that a named broker proves a user with. It opens the
+// workspaces that sessions of this user created.
+const HeaderOwnerKey = "Bellhop-Owner-Key"
 
 // PromptRequest is the body of POST /stream/:sessionId on the agent host.
 type PromptRequest struct {
 	Prompt      string       `json:"prompt"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 	WhenBusy    WhenBusy     `json:"whenBusy,omitempty"`
+	Force       bool         `json:"force,omitempty"` // also while a terminal client is attached, which is closed first
 }
 
 // WhenBusy decides about a prompt while another turn is open. The stream of a

@@ -26,8 +26,8 @@ type Options struct {
 	Base    string // path under which browsers see the broker: "", or "/…" without a trailing slash
 	Version string // of this program
 
-	// Visitor reports whether the request has a session, which saves the page a
-	// failing call. It also returns the origins that the page may call besides its
+	// Visitor reports whether the request has a session. The page gets the result, so that it
+	// makes no call that would fail without a session. Visitor also returns the origins that the page may call besides its
 	// own: the agent hosts that this user streams from. Nil means no user and no
 	// origins.
 	Visitor func(r *http.Request) (signedIn bool, origins []string)

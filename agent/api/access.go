@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
@@ -39,8 +40,18 @@ func (s *Server) requireCreator(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func (one *session) opens(plain string) bool {
-	return plain != "" && subtle.ConstantTimeCompare(token.Hash(plain), one.tokenHash) == 1
+// opens reports whether a token is the one with the hash.
+func opens(plain string, hash []byte) bool {
+	return plain != "" && subtle.ConstantTimeCompare(token.Hash(plain), hash) == 1
+}
+
+// tokenHash returns the hash of a session's token; the session may have ended.
+func (s *Server) tokenHash(ctx context.Context, id string) ([]byte, error) {
+	if one, err := s.find(id); err == nil {
+		return one.tokenHash, nil
+	}
+	kept, err := s.stored(ctx, id)
+	return kept.TokenHash, err
 }
 
 func unauthorized(hint string) error {
@@ -64,8 +75,11 @@ func (s *Server) requireMember(next echo.HandlerFunc) echo.HandlerFunc {
 		if s.isOwner(c.Request()) {
 			return next(c)
 		}
-		one, err := s.find(c.Param("id"))
-		if err != nil || !one.opens(bearer(c.Request())) {
+		hash, err := s.tokenHash(c.Request().Context(), c.Param("id"))
+		if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
+			return err
+		}
+		if err != nil || !opens(bearer(c.Request()), hash) {
 			return unauthorized("Send the session's or the server's token as Authorization: Bearer")
 		}
 		return next(c)
@@ -86,9 +100,18 @@ func (s *Server) member(c echo.Context) (*session, error) {
 	case len(given) == 1:
 		header = given[0]
 	}
-	one, err := s.find(c.Param("id"))
-	if err != nil || !one.opens(header) {
+	hash, err := s.tokenHash(c.Request().Context(), c.Param("id"))
+	if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
+		return nil, err
+	}
+	if err != nil || !opens(header, hash) {
 		return nil, unauthorized("Send the token of POST /sessions as ?token= or as Authorization: Bearer")
+	}
+	one, err := s.find(c.Param("id"))
+	if err != nil {
+		return nil, &protocol.Error{
+			Code: protocol.CodeGone, Message: "The session has ended", Hint: "GET /sessions/ID/history still has its lines",
+		}
 	}
 	return one, nil
 }

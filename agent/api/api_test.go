@@ -236,20 +236,20 @@ func TestWithoutATokenOnlyOpeningIsFree(t *testing.T) {
 		method, path, bearer string
 		want                 int
 	}{
-		"a listing without a token":         {"GET", "/sessions", "", 401},
-		"a listing with a session's token":  {"GET", "/sessions", a.Token, 401},
-		"a listing with the printed token":  {"GET", "/sessions", s.owner(), 200},
-		"a history without a token":         {"GET", "/sessions/" + a.SessionID + "/history", "", 401},
-		"a history with another's token":    {"GET", "/sessions/" + a.SessionID + "/history", b.Token, 401},
-		"a history with the session's":      {"GET", "/sessions/" + a.SessionID + "/history", a.Token, 200},
-		"a WebSocket without a token":       {"GET", "/ws/" + a.SessionID, "", 401},
-		"a WebSocket with the printed one":  {"GET", "/ws/" + a.SessionID, s.owner(), 401},
-		"an end without a token":            {"DELETE", "/sessions/" + a.SessionID, "", 401},
-		"an end with the session's token":   {"DELETE", "/sessions/" + a.SessionID, a.Token, 401},
-		"opening with a wrong token":        {"POST", "/sessions", "wrong", 401},
-		"opening with the printed token":    {"POST", "/sessions", s.owner(), 201},
-		"an end of an unknown session":      {"DELETE", "/sessions/none", s.owner(), 404},
-		"a history of one that is not open": {"GET", "/sessions/none/history", s.owner(), 404},
+		"a listing without a token":                 {"GET", "/sessions", "", 401},
+		"a listing with a session's token":          {"GET", "/sessions", a.Token, 401},
+		"a listing with the printed token":          {"GET", "/sessions", s.owner(), 200},
+		"a history without a token":                 {"GET", "/sessions/" + a.SessionID + "/history", "", 401},
+		"a history with another's token":            {"GET", "/sessions/" + a.SessionID + "/history", b.Token, 401},
+		"a history with the session's":              {"GET", "/sessions/" + a.SessionID + "/history", a.Token, 200},
+		"a WebSocket without a token":               {"GET", "/ws/" + a.SessionID, "", 401},
+		"a WebSocket with the printed one":          {"GET", "/ws/" + a.SessionID, s.owner(), 401},
+		"an end without a token":                    {"DELETE", "/sessions/" + a.SessionID, "", 401},
+		"an end with the session's token":           {"DELETE", "/sessions/" + a.SessionID, a.Token, 401},
+		"opening with a wrong token":                {"POST", "/sessions", "wrong", 401},
+		"opening with the printed token":            {"POST", "/sessions", s.owner(), 201},
+		"an end of an unknown session":              {"DELETE", "/sessions/none", s.owner(), 404},
+		"the history of a session that is not open": {"GET", "/sessions/none/history", s.owner(), 404},
 	} {
 		if status, body := s.call(c.method, c.path, c.bearer, ""); status != c.want {
 			t.Errorf("%s: %d %s, want %d", name, status, body, c.want)
@@ -319,7 +319,7 @@ func TestIdleSessionsEndWithTheirFiles(t *testing.T) {
 	s := start(t, Config{IdleTimeout: time.Minute})
 	watched, left, never := s.open("", ""), s.open("", ""), s.open("", "")
 	keeper, leaver := s.dial(watched, ""), s.dial(left, "")
-	leaver.input("ask Anybody there?")
+	leaver.input("ask Is a reader there?")
 	leaver.answer(leaver.until(protocol.LineAsk).RequestID, "no")
 	leaver.until(protocol.LineState)
 	s.clock.Add(int64(50 * time.Second))
@@ -342,7 +342,7 @@ func TestIdleSessionsEndWithTheirFiles(t *testing.T) {
 }
 
 func (s *stand) ids() string {
-	list, _ := s.server.list(context.Background(), nil)
+	list, _ := s.server.list(context.Background(), &listRequest{})
 	var ids []string
 	for _, l := range list.Sessions {
 		ids = append(ids, l.SessionID)

@@ -3,12 +3,8 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
-	"time"
 
-	"github.com/coder/websocket"
-
+	"bellhop/agent/api/history"
 	"bellhop/protocol"
 )
 
@@ -31,48 +27,7 @@ func (s *Server) create(ctx context.Context, r *createRequest) (*createResponse,
 	return &createResponse{SessionID: one.id, Token: plain}, nil
 }
 
-type noRequest struct{}
-
-// States of a session in a listing.
-const (
-	stateIdle    = "idle"
-	stateBusy    = "busy"
-	stateWaiting = "waiting" // for the answer to a question
-)
-
-type listed struct {
-	SessionID string     `json:"session_id"`
-	Model     string     `json:"model"`
-	State     string     `json:"state"`
-	Clients   int        `json:"clients"`
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at"` // null while a client is connected
-}
-
-type listResponse struct {
-	Sessions []listed `json:"sessions"`
-}
-
-func (s *Server) list(context.Context, *noRequest) (*listResponse, error) {
-	r := &listResponse{Sessions: []listed{}}
-	for _, one := range s.all() {
-		status := one.hub.Status()
-		l := listed{SessionID: one.id, Model: one.model, State: stateIdle, Clients: status.Clients, CreatedAt: one.created.UTC()}
-		switch {
-		case status.Questions > 0:
-			l.State = stateWaiting
-		case status.Busy:
-			l.State = stateBusy
-		}
-		if !status.Left.IsZero() {
-			at := status.Left.Add(s.config.IdleTimeout).UTC()
-			l.ExpiresAt = &at
-		}
-		r.Sessions = append(r.Sessions, l)
-	}
-	slices.SortFunc(r.Sessions, func(a, b listed) int { return strings.Compare(a.SessionID, b.SessionID) })
-	return r, nil
-}
+type noResponse struct{}
 
 type sessionRequest struct {
 	ID string `param:"id" json:"-"`
@@ -83,23 +38,59 @@ type historyResponse struct {
 	Lines     []json.RawMessage `json:"lines"`
 }
 
-func (s *Server) history(_ context.Context, r *sessionRequest) (*historyResponse, error) {
-	one, err := s.find(r.ID)
+// history returns the lines of a session, open or ended.
+func (s *Server) history(ctx context.Context, r *sessionRequest) (*historyResponse, error) {
+	if one, err := s.find(r.ID); err == nil {
+		return &historyResponse{SessionID: one.id, Lines: one.hub.History()}, nil
+	}
+	kept, err := s.stored(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &historyResponse{SessionID: one.id, Lines: one.hub.History()}, nil
+	lines, err := s.config.History.Lines(ctx, kept.ID)
+	return &historyResponse{SessionID: kept.ID, Lines: lines}, err
 }
 
-// remove ends a session at once, including its turn and its clients.
-func (s *Server) remove(_ context.Context, r *sessionRequest) (*noRequest, error) {
+// stored returns a session of the history; an unknown id is CodeNotFound.
+func (s *Server) stored(ctx context.Context, id string) (history.Session, error) {
+	if s.config.History == nil {
+		return history.Session{}, protocol.Errorf(protocol.CodeNotFound, "No such session")
+	}
+	return s.config.History.Find(ctx, id)
+}
+
+type removeRequest struct {
+	ID      string `param:"id" json:"-"`
+	History string `query:"history" json:"-"`
+}
+
+// remove ends a session at once, including its turn and its clients, and deletes its history.
+// With history=keep the history stays. A session that has ended already has only its history.
+func (s *Server) remove(ctx context.Context, r *removeRequest) (*noResponse, error) {
+	keeps := r.History == "keep"
+	switch {
+	case r.History != "" && !keeps:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "history must be \"keep\" or absent")
+	case keeps && s.config.History == nil:
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "This server keeps no histories", Hint: "Start it with --data DIR",
+		}
+	}
 	s.mu.Lock()
 	one, ok := s.sessions[r.ID]
 	delete(s.sessions, r.ID)
 	s.mu.Unlock()
-	if !ok {
-		return nil, protocol.Errorf(protocol.CodeNotFound, "No such session")
+	if ok {
+		one.end(endDeleted)
+	} else if _, err := s.stored(ctx, r.ID); err != nil {
+		return nil, err
 	}
-	one.end(websocket.StatusNormalClosure, "the session has been deleted")
-	return nil, nil //nolint:nilnil // 204 has no body
+	if keeps || s.config.History == nil {
+		return nil, nil //nolint:nilnil // 204 has no body
+	}
+	err := s.config.History.Delete(ctx, r.ID)
+	if ok && protocol.CodeOf(err) == protocol.CodeNotFound { // a session without lines leaves nothing
+		err = nil
+	}
+	return nil, err
 }

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 
 	"bellhop/agent"
+	"bellhop/agent/api/history"
 	"bellhop/crypto/token"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/wsline"
@@ -35,11 +35,12 @@ type Opened struct {
 // Config configures a server. Open is required.
 type Config struct {
 	Open        func(context.Context, Opening) (Opened, error)
-	Token       string        // "" makes one, see Server.Token, and lets everyone open sessions: for loopback only
-	Workspaces  string        // parent of the sessions' directories, which are kept; "" creates temporary ones
-	IdleTimeout time.Duration // ten minutes if zero
-	MaxSessions int           // 256 if zero
-	Version     string        // of the program, for the hello line
+	Token       string         // "" makes one, see Server.Token, and lets everyone open sessions: for loopback only
+	Workspaces  string         // parent of the sessions' directories, which are kept; "" creates temporary ones
+	IdleTimeout time.Duration  // ten minutes if zero
+	MaxSessions int            // 256 if zero
+	Version     string         // of the program, for the hello line
+	History     *history.Store // keeps histories beyond their sessions; nil ends them together
 	Limits      wsline.Limits
 	Times       wsline.Times
 	Now         func() time.Time
@@ -133,7 +134,7 @@ func (s *Server) endIdle() time.Duration {
 	s.mu.Unlock()
 	for _, one := range idle {
 		s.config.Log.Info("session ended: no client was connected", "session", one.id, "for", s.config.IdleTimeout)
-		one.end(websocket.StatusNormalClosure, "the session has ended: nobody watched it")
+		one.end(endIdle)
 	}
 	return next
 }
@@ -173,7 +174,7 @@ func (s *Server) stop() {
 	s.mu.Unlock()
 	var group sync.WaitGroup
 	for _, one := range list {
-		group.Go(func() { one.end(websocket.StatusGoingAway, "the server stops") })
+		group.Go(func() { one.end(endStopped) })
 	}
 	group.Wait()
 	s.clients.Wait()

@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"bellhop/agent"
+	"bellhop/agent/api/history"
 	"bellhop/crypto/token"
 	"bellhop/internal/wsline"
 	"bellhop/protocol"
@@ -28,6 +29,7 @@ type session struct {
 	hub       *wsline.Hub
 	agent     *agent.Session
 	close     func()
+	record    *record // nil: the history ends with the session
 	ended     sync.Once
 	senders   sync.Map // line that is being handled → the *wsline.Watcher that sent it
 }
@@ -43,12 +45,12 @@ func (s *Server) open(ctx context.Context, model, instructions string) (one *ses
 		err = s.begin(ctx, one, model, instructions)
 	}
 	if err != nil {
-		one.end(websocket.StatusInternalError, "the session could not be opened")
+		one.end(endFailed)
 		_ = s.release(nil)
 		return nil, "", err
 	}
 	if err := s.release(one); err != nil {
-		one.end(websocket.StatusGoingAway, "the server stops")
+		one.end(endStopped)
 		return nil, "", err
 	}
 	return one, plain, nil
@@ -125,6 +127,9 @@ func (s *Server) begin(ctx context.Context, one *session, model, instructions st
 	if one.model == "" {
 		one.model = agent.ModelDemo
 	}
+	if err == nil {
+		err = s.keep(ctx, one)
+	}
 	return err
 }
 
@@ -161,6 +166,9 @@ func (one *session) handle(w *wsline.Watcher, raw []byte) {
 	if err == nil && line.Type == protocol.LineInput && one.hub.Status().Full {
 		err = protocol.Errorf(protocol.CodeStorageFull, "The session's history is full. Open another session")
 	}
+	if err == nil && line.Type == protocol.LineInput {
+		err = one.record.ready()
+	}
 	if err == nil {
 		one.senders.Store(line, w)
 		err = one.agent.Handle(line)
@@ -173,14 +181,29 @@ func (one *session) handle(w *wsline.Watcher, raw []byte) {
 	}
 }
 
+// ending is a reason why sessions end.
+type ending struct {
+	code   websocket.StatusCode
+	text   string // for clients
+	reason string // for the history
+}
+
+var (
+	endFailed  = ending{websocket.StatusInternalError, "the session could not be opened", history.EndDeleted}
+	endDeleted = ending{websocket.StatusNormalClosure, "the session has been deleted", history.EndDeleted}
+	endIdle    = ending{websocket.StatusNormalClosure, "the session has ended: no client watched it", history.EndIdle}
+	endStopped = ending{websocket.StatusGoingAway, "the server stops", history.EndStopped}
+)
+
 // end closes everything of a session, including temporary files, and returns when that is done.
 // It may be called again.
-func (one *session) end(code websocket.StatusCode, reason string) {
+func (one *session) end(why ending) {
 	one.ended.Do(func() {
 		if one.agent != nil {
 			one.agent.Close()
 		}
-		one.hub.End(code, reason)
+		one.hub.End(why.code, why.text)
+		one.record.end(why.reason)
 		if one.close != nil {
 			one.close()
 		}

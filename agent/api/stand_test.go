@@ -196,7 +196,7 @@ func (c *client) confirm(id string, value bool) {
 func (s *stand) awaitClients(id string, want int) {
 	s.t.Helper()
 	for s.t.Context().Err() == nil {
-		list, err := s.server.list(s.t.Context(), nil)
+		list, err := s.server.list(s.t.Context(), &listRequest{})
 		if err != nil {
 			s.t.Fatal(err)
 		}

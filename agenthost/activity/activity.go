@@ -25,7 +25,7 @@ type Tracker struct {
 // program is a program that a person started in a terminal.
 type program struct {
 	doing  core.Activity
-	silent *time.Timer // while it is busy
+	silent *time.Timer // while it works or waits
 }
 
 // maxPrograms limits the number of programs that are remembered per workspace.
@@ -46,8 +46,8 @@ func room(programs map[string]*program, name string) string {
 	return Unnamed
 }
 
-// New returns an empty Tracker. A busy program that reports nothing for the time of
-// quiet counts as idle. changed is called after what a workspace's programs do in total
+// New returns an empty Tracker. A program that works or waits and reports nothing for the
+// time of quiet counts as idle. changed is called after what a workspace's programs do in total
 // has changed.
 func New(quiet time.Duration, changed func(path string)) *Tracker {
 	return &Tracker{quiet: quiet, changed: changed, known: map[string]map[string]*program{}}
@@ -85,7 +85,8 @@ func (a *Tracker) Report(path, name string, now core.Activity) {
 		}
 		p := &program{doing: now}
 		programs[name] = p
-		if now.Status == protocol.StatusBusy {
+		// Waiting ends by silence too: a program does not report that a person left its question with Esc.
+		if now.Status == protocol.StatusBusy || now.Reason != "" {
 			p.silent = time.AfterFunc(a.quiet, func() { a.fellSilent(path, name, p) })
 		}
 	})

@@ -92,6 +92,18 @@ func TestASilentProgramIsTakenToBeIdle(t *testing.T) {
 		if got := a.Now("w").Status; got != protocol.StatusBusy {
 			t.Errorf("at work again: %s", got)
 		}
+		waiting := core.Activity{Status: protocol.StatusIdle, Reason: protocol.ReasonWaiting}
+		a.Report("w", "p", waiting) // its person leaves the question by Esc, which no hook reports
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		if got := a.Now("w"); got != waiting {
+			t.Errorf("9 minutes after a question: %+v", got)
+		}
+		time.Sleep(time.Minute + time.Second)
+		synctest.Wait()
+		if got := a.Now("w"); got != (core.Activity{Status: protocol.StatusIdle}) {
+			t.Errorf("10 minutes after a question: %+v", got)
+		}
 		a.Stop()
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/agenthost"
+	"bellhop/crypto/seal"
 	"bellhop/protocol"
 )
 
@@ -20,27 +22,115 @@ import (
 func (a *API) requirePassword(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !a.hasPassword(c.Request()) {
-			return &protocol.Error{
+			return a.wrongPassword(c, &protocol.Error{
 				Code: protocol.CodeUnauthorized, Message: "Unauthorized",
 				Hint: "Send the agent password of this host as Authorization: Bearer",
-			}
+			})
 		}
 		return next(c)
 	}
 }
 
-// requireSessionAccess accepts requests with the agent password or with a stream
-// token of the session in the path.
+// requireSessionKey accepts requests with the agent password and the key that is bound to
+// the session in the path, if there is one.
+func (a *API) requireSessionKey(next echo.HandlerFunc) echo.HandlerFunc {
+	return a.requirePassword(func(c echo.Context) error {
+		if err := a.checkKey(c); err != nil {
+			return err
+		}
+		return next(c)
+	})
+}
+
+// requireSessionAccess accepts what requireSessionKey does, and stream tokens of the session
+// in the path.
 func (a *API) requireSessionAccess(next echo.HandlerFunc) echo.HandlerFunc {
+	byKey := a.requireSessionKey(next)
 	return func(c echo.Context) error {
 		if a.hasPassword(c.Request()) {
-			return next(c)
+			return byKey(c)
 		}
 		if _, err := a.streamGrant(c); err != nil {
-			return err
+			return a.wrongPassword(c, err)
 		}
 		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), byToken{}, true)))
 		return next(c)
+	}
+}
+
+// requireOperator accepts requests with the agent password and the operator's key.
+func (a *API) requireOperator(next echo.HandlerFunc) echo.HandlerFunc {
+	return a.requirePassword(func(c echo.Context) error {
+		if !a.isOperator(c.Request()) {
+			return &protocol.Error{
+				Code: protocol.CodeSessionKey, Message: "This needs the operator's key of the host",
+				Hint: "It is the file operator-key in the host's data directory",
+			}
+		}
+		return next(c)
+	})
+}
+
+// checkKey returns CodeSessionKey unless the request has the key of the session in the
+// path or the operator's. A session without a key needs none.
+func (a *API) checkKey(c echo.Context) error {
+	if a.isOperator(c.Request()) {
+		return nil
+	}
+	return a.Host.CheckKey(c.Param("id"), sessionKey(c.Request()))
+}
+
+// sessionKey is the key in the request's header, "" if it is missing or repeated.
+func sessionKey(r *http.Request) string { return onlyHeader(r, protocol.HeaderSessionKey) }
+
+// onlyHeader is the value of a request's header, "" if it is missing or repeated.
+func onlyHeader(r *http.Request, name string) string {
+	values := r.Header.Values(name)
+	if len(values) != 1 {
+		return ""
+	}
+	return values[0]
+}
+
+func (a *API) isOperator(r *http.Request) bool {
+	return !a.OperatorKey.IsZero() && equal(sessionKey(r), a.OperatorKey)
+}
+
+// byOperator is the key of a request's context that marks the holder of the operator's key.
+type byOperator struct{}
+
+// noteOperator marks requests that have the operator's key.
+func (a *API) noteOperator(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), byOperator{}, a.isOperator(r))))
+		return next(c)
+	}
+}
+
+// Limits of wrong passwords from one address. The right one is never counted or delayed, so
+// that a sender at the address of a broker cannot lock it out.
+const (
+	wrongPerSecond = 0.5
+	wrongBurst     = 20
+)
+
+// wrongPassword returns err, or CodeTooManyRequests when the sender's address sent too many
+// wrong passwords. Requests without one, and stream tokens, are not counted.
+func (a *API) wrongPassword(c echo.Context, err error) error {
+	credential := bearerCredential(c.Request())
+	if credential == "" || strings.HasPrefix(credential, agenthost.StreamTokenPrefix) ||
+		protocol.CodeOf(err) != protocol.CodeUnauthorized {
+		return err
+	}
+	ok, wait := a.wrong.Allow(c.RealIP())
+	if ok {
+		return err
+	}
+	return &protocol.Error{
+		Code: protocol.CodeTooManyRequests, Message: "Too many wrong passwords",
+		Hint:       "Wait before the next attempt. The right password is accepted at once.",
+		RetryAfter: int(math.Ceil(wait.Seconds())),
 	}
 }
 
@@ -56,13 +146,34 @@ func (a *API) streamGrant(c echo.Context) (agenthost.Grant, error) {
 	return a.Host.Authorize(c.Request().Context(), c.Param("id"), token)
 }
 
-// hasPassword compares hashes in constant time, so that the time reveals neither
-// the length nor a matching prefix of the password.
+// openGrant is streamGrant for a stream: the request's context ends with the credential that the
+// token was issued to. The caller must call leave.
+func (a *API) openGrant(c echo.Context) (g agenthost.Grant, leave func(), err error) {
+	token, err := streamToken(c.Request())
+	if err != nil {
+		return g, nil, err
+	}
+	g, held, leave, err := a.Host.AuthorizeStream(c.Request().Context(), c.Param("id"), token)
+	if err != nil {
+		return g, nil, err
+	}
+	c.SetRequest(c.Request().WithContext(held))
+	return g, leave, nil
+}
+
+// hasPassword reports whether the request has the agent password. A host without a password
+// accepts requests without a credential that arrive on loopback.
 func (a *API) hasPassword(r *http.Request) bool {
 	if a.Password.IsZero() {
 		return bearerCredential(r) == "" && r.URL.Query().Get("token") == "" && isLoopback(r)
 	}
-	got, want := sha256.Sum256([]byte(bearerCredential(r))), sha256.Sum256([]byte(a.Password.Reveal()))
+	return equal(bearerCredential(r), a.Password)
+}
+
+// equal compares hashes in constant time, so that the time reveals neither the length nor a
+// matching prefix of the secret.
+func equal(given string, secret seal.Secret) bool {
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret.Reveal()))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 

@@ -33,15 +33,15 @@ func TestPasswordRoutesRefuseStreamTokens(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.open("s1")
 	for name, header := range map[string][]string{
-		"nothing":                nil,
-		"a wrong password":       {"Authorization: Bearer " + password + "x"},
-		"a beginning of it":      {"Authorization: Bearer " + password[:8]},
-		"an empty one":           {"Authorization: Bearer "},
-		"another scheme":         {"Authorization: Basic " + password},
-		"no scheme":              {"Authorization: " + password},
-		"two headers":            {bearerPassword, bearerPassword},
-		"a session's own token":  {"Authorization: Bearer " + token},
-		"a wrong one in a query": {"X-Password: " + password},
+		"nothing":               nil,
+		"a wrong password":      {"Authorization: Bearer " + password + "x"},
+		"a beginning of it":     {"Authorization: Bearer " + password[:8]},
+		"an empty one":          {"Authorization: Bearer "},
+		"another scheme":        {"Authorization: Basic " + password},
+		"no scheme":             {"Authorization: " + password},
+		"two headers":           {bearerPassword, bearerPassword},
+		"a session's own token": {"Authorization: Bearer " + token},
+		"another header":        {"X-Password: " + password},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, q := range passwordRoutes {

@@ -3,13 +3,16 @@ package api
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
 	"bellhop/agenthost"
 	"bellhop/crypto/seal"
 	"bellhop/internal/diskspace"
+	"bellhop/internal/httpapi"
 	"bellhop/internal/wsline"
+	"bellhop/protocol"
 )
 
 // StatusInterval is the shortest time between two frames of /status/events.
@@ -23,6 +26,10 @@ type API struct {
 	// address are accepted.
 	Password seal.Secret
 
+	// OperatorKey opens every session, beside the password. It is a file in the host's data;
+	// "" = there is none.
+	OperatorKey seal.Secret
+
 	PublicURL      string       // its name is accepted as Host on loopback
 	AllowedOrigins []string     // as returned by httpapi.ParseOrigins
 	Log            *slog.Logger // nil = none
@@ -33,9 +40,18 @@ type API struct {
 	// Ready returns an error while turns cannot start; nil = always ready.
 	Ready func(ctx context.Context) error
 
-	Ping         time.Duration // 0 = sse.PingInterval
-	WriteTimeout time.Duration // 0 = sse.WriteTimeout
-	StatusEvery  time.Duration // 0 = StatusInterval
+	// Offer describes what tasks can choose from; nil = GET /offer answers 404.
+	Offer func(ctx context.Context) (*protocol.HostOffer, error)
+
+	// Describe says what a workspace holds, for GET /status; nil = it is left out.
+	Describe func(ctx context.Context, path string) (*agenthost.WorkspaceDescription, error)
+
+	Metrics http.Handler // answers GET /metrics; nil = there are none
+
+	Now          func() time.Time // nil = time.Now
+	Ping         time.Duration    // 0 = sse.PingInterval
+	WriteTimeout time.Duration    // 0 = sse.WriteTimeout
+	StatusEvery  time.Duration    // 0 = StatusInterval
 
 	Lines   wsline.Limits // of a session's WebSocket clients
 	Times   wsline.Times
@@ -43,6 +59,7 @@ type API struct {
 	Settle  time.Duration // how long a call may wait for its question before clients learn that it runs; 0 = 1 s
 
 	channels channels
+	wrong    *httpapi.Limiter // of wrong passwords, by address
 	ended    chan struct{}
 	endOnce  sync.Once
 }

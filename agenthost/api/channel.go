@@ -23,6 +23,7 @@ type channels struct {
 	settle time.Duration // how long a call may wait for its question; 0 = 1 s
 
 	version string
+	board   board // the announcements of brokers
 
 	mu      sync.Mutex
 	byID    map[string]*channel
@@ -30,9 +31,9 @@ type channels struct {
 	clients sync.WaitGroup
 }
 
-// usualSettle is how long a call may wait for its question before clients learn that it
+// defaultSettle is how long a call may wait for its question before clients learn that it
 // runs: agents ask about a call at once.
-const usualSettle = time.Second
+const defaultSettle = time.Second
 
 // channel converts one session's stream to lines for all of its clients. It exists
 // from the first client to the last.
@@ -63,7 +64,7 @@ func (a *channels) join(ctx context.Context, session string) (*channel, *wsline.
 		err := c.subscribe(ctx)
 		if err == nil {
 			var w *wsline.Watcher
-			if w, err = c.hub.Watch(false); err == nil {
+			if w, err = a.watch(c); err == nil {
 				return c, w, nil
 			}
 		}
@@ -86,7 +87,6 @@ func (a *channels) acquire(session string) *channel {
 	c := a.byID[session]
 	if c == nil {
 		c = &channel{channels: a, session: session, hub: wsline.NewHub(a.limits, zeroTime), lines: a.host.Lines(session)}
-		c.hub.Greet(c.lines.Stamp(protocol.Line{Type: protocol.LineHello, SessionID: session, Version: a.version}))
 		a.byID[session] = c
 	}
 	c.clients++
@@ -191,7 +191,7 @@ func (c *channel) publishFrames(ctx context.Context, frames [][]byte) {
 		c.settling = nil
 	}
 	if c.lines.Unsettled() {
-		c.settling = time.AfterFunc(cmp.Or(c.channels.settle, usualSettle), func() {
+		c.settling = time.AfterFunc(cmp.Or(c.channels.settle, defaultSettle), func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.publishLines(c.lines.Settle())
@@ -219,10 +219,12 @@ func (c *channel) publishLines(lines []protocol.Line) {
 	c.hub.Trim()
 }
 
-// startTurn starts a turn by a client's line. It publishes the turn's first line before all
-// others of the turn, and before that the input for the other clients.
-func (c *channel) startTurn(ctx context.Context, grant agenthost.Grant, input *protocol.Line, from *wsline.Watcher) error {
-	req := &protocol.PromptRequest{Attachments: input.Attachments}
+// startTurn starts a turn by a client's line. It publishes the input to the other clients, then
+// the turn's first line. Frames of the turn are converted after that.
+func (c *channel) startTurn(
+	ctx context.Context, grant agenthost.Grant, input *protocol.Line, from *wsline.Watcher,
+) error {
+	req := &protocol.PromptRequest{Attachments: input.Attachments, Force: input.Force}
 	if input.Text != nil {
 		req.Prompt = *input.Text
 	}
@@ -262,16 +264,8 @@ func (a *channels) closeReason(session string) (websocket.StatusCode, string) {
 func (a *channels) stop() {
 	a.mu.Lock()
 	a.stopped = true
-	open := make([]*channel, 0, len(a.byID))
-	for _, c := range a.byID {
-		open = append(open, c)
-	}
 	a.mu.Unlock()
-	for _, c := range open {
-		c.hub.Notice(c.lines.Stamp(protocol.Line{
-			Type: protocol.LineStatus, Level: "warning", Message: "The agent host is stopping",
-		}))
-	}
+	a.toAll(protocol.Line{Type: protocol.LineStatus, Level: "warning", Message: "The agent host is stopping"})
 }
 
 func (a *channels) count(session string) int {

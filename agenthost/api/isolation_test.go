@@ -40,7 +40,7 @@ func (s *isolatedSession) script(rng *rand.Rand) string {
 		"notice warning " + s.mark + " notices", "ask " + s.mark + "?", "confirm write {\"path\":\"" + s.mark + "\"}", "reason " + s.mark + " thinks",
 	}
 	rng.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
-	steps = append([]string{"native " + s.mark}, steps[:3+rng.IntN(len(steps)-3)]...)
+	steps = append([]string{"agent-session " + s.mark}, steps[:3+rng.IntN(len(steps)-3)]...)
 	if rng.IntN(4) == 0 {
 		steps = append(steps, "fail "+s.mark+" failed")
 	}

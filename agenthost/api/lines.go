@@ -90,10 +90,12 @@ func (a *API) serveLines(c echo.Context) error {
 			Hint: "Add the origin to the server's allowed origins",
 		}
 	}
-	grant, err := a.lineGrant(c)
+	grant, leave, err := a.lineGrant(c)
 	if err != nil {
 		return err
 	}
+	defer leave()
+	granted := c.Request().Context() // ends with the credential of the grant
 	channel, watcher, err := a.channels.join(r.Context(), grant.SessionID)
 	if err != nil {
 		return err
@@ -109,15 +111,26 @@ func (a *API) serveLines(c echo.Context) error {
 	if a.hasPassword(r) {
 		client.by = protocol.ByLocal
 	}
-	wsline.Serve(r.Context(), conn, watcher, a.Times, func(raw []byte) { client.handle(r.Context(), raw) })
+	defer context.AfterFunc(granted, func() {
+		if errors.Is(context.Cause(granted), agenthost.ErrCredentialEnded) {
+			watcher.End(websocket.StatusPolicyViolation, "the sign-in of this client has ended")
+		}
+	})()
+	wsline.Serve(r.Context(), conn, watcher, a.Times, func(raw []byte) { client.handle(granted, raw) })
 	return nil
 }
 
-func (a *API) lineGrant(c echo.Context) (agenthost.Grant, error) {
-	if a.hasPassword(c.Request()) {
-		return a.Host.OwnerGrant(c.Param("id"))
+func (a *API) lineGrant(c echo.Context) (g agenthost.Grant, leave func(), err error) {
+	if !a.hasPassword(c.Request()) {
+		if g, leave, err = a.openGrant(c); err != nil {
+			err = a.wrongPassword(c, err)
+		}
+		return g, leave, err
 	}
-	return a.streamGrant(c)
+	if err = a.checkKey(c); err == nil {
+		g, err = a.Host.OwnerGrant(c.Param("id"))
+	}
+	return g, func() {}, err
 }
 
 // allowsOrigin reports whether a page may use sessions: its origin is this server or
@@ -137,9 +150,9 @@ type lineClient struct {
 }
 
 // handle parses and dispatches a line. An invalid line has no effect, and only its
-// sender gets the error. A blank line is ignored.
+// sender gets the error. A blank line is ignored, and so are all lines after the end of ctx.
 func (l *lineClient) handle(ctx context.Context, raw []byte) {
-	if len(bytes.TrimSpace(raw)) == 0 {
+	if len(bytes.TrimSpace(raw)) == 0 || ctx.Err() != nil {
 		return
 	}
 	line, err := protocol.ParseLine(raw)

@@ -33,6 +33,8 @@ type lineReader struct {
 	conn *websocket.Conn
 	ctx  context.Context
 	seen []protocol.Line
+
+	tools []string // of the hello line
 }
 
 func (h *host) watch(session, token string) *lineReader {
@@ -52,7 +54,7 @@ func (h *host) watch(session, token string) *lineReader {
 	if line := r.next(); line.Type != protocol.LineHello || line.SessionID != session || line.Version != "v9" {
 		h.t.Fatalf("the first line is %+v", line)
 	}
-	r.seen = nil
+	r.tools, r.seen = r.seen[0].Tools, nil
 	return r
 }
 

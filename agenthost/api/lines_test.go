@@ -74,13 +74,13 @@ func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 
 func TestATurnAsLinesAndAsHistory(t *testing.T) {
 	h := newHost(t, nil)
-	id, token := h.headless(`{"instructions":"native n1"}`)
+	id, token := h.headless(`{"instructions":"agent-session n1"}`)
 	lines := h.watch(id, token)
 	lines.send(`{"type":"input","session_id":"` + id + `","text":"text a\ntool read {\"path\":\"x\"}\nnotice warning careful\ntext b"}`)
 	lines.readUntil(protocol.StateWaitingForInput)
 	lines.expect("state:thinking", "chunk", "message:a", "tool_start", "state:executing_tool", `tool_message:{"ok":true}`,
 		"state:thinking", "status:warning:careful", "chunk", "message:b", "state:waiting_for_input:done")
-	if got := h.fake.Prompts()[0].Text; !strings.HasPrefix(got, "native n1\n\ntext a") {
+	if got := h.fake.Prompts()[0].Text; !strings.HasPrefix(got, "agent-session n1\n\ntext a") {
 		t.Errorf("the agent received %q", got)
 	}
 	lines.send(`{"type":"input","text":"fail broken"}`)
@@ -160,6 +160,8 @@ func TestInvalidLinesHaveNoEffect(t *testing.T) {
 		"another session's id":           `{"type":"interrupt","session_id":"` + other + `"}`,
 		"a reminder of an unknown scope": `{"type":"answer","request_id":"` + mine + `","text":"x","remember":"ever"}`,
 		"duplicate members":              `{"type":"interrupt","type":"interrupt"}`,
+		"force of another type":          `{"type":"input","text":"x","force":"yes"}`,
+		"force in another spelling":      `{"type":"input","text":"x","Force":true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.send(line)
@@ -342,5 +344,31 @@ func TestASystemNoticeReachesAllClients(t *testing.T) {
 	}
 	if p, err := stream.next(); err != nil || p.Type != protocol.PartDataNotice || string(p.Data) != `{"level":"warning","message":"Back at noon","system":true}` {
 		t.Errorf("the stream: %+v, %v", p, err)
+	}
+}
+
+func TestHelloNamesTheToolsOfTheAgent(t *testing.T) {
+	h := newHost(t, nil)
+	id, token := h.headless("")
+	first := h.watch(id, token)
+	if first.tools != nil {
+		t.Errorf("before the agent's program ran: %q", first.tools)
+	}
+	first.send(`{"type":"input","text":"text a"}`)
+	first.readUntil(protocol.StateWaitingForInput)
+	report := h.fake.Specs()[0].ReportTools
+	report([]string{"Read", "mcp__x__y", "", "Read", "a\x00b", strings.Repeat("n", 600)})
+	want := []string{"Read", "mcp__x__y"}
+	second := h.watch(id, token)
+	if len(second.tools) != 4 || !slices.Equal(second.tools[:2], want) || len(second.tools[3]) > protocol.MaxID {
+		t.Errorf("tools: %q", second.tools)
+	}
+	report(make([]string, 0))
+	if third := h.watch(id, token); third.tools != nil {
+		t.Errorf("the program has none any more: %q", third.tools)
+	}
+	other, otherToken := h.headless("")
+	if o := h.watch(other, otherToken); o.tools != nil {
+		t.Errorf("another session: %q", o.tools)
 	}
 }

@@ -19,6 +19,10 @@ func (a *API) boundSessions(_ context.Context, req *boundRequest) (*protocol.Bou
 	return a.Host.Bound(req.BrokerID, req.After, int(min(max(req.Limit, 0), 1<<20))), nil
 }
 
+func (a *API) boundSession(_ context.Context, req *sessionRequest) (*protocol.BoundSession, error) {
+	return a.Host.BoundSession(req.ID)
+}
+
 func (a *API) reconcile(ctx context.Context, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
 	return a.Host.Reconcile(ctx, req)
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,40 +19,69 @@ const maxTranscript = 8 << 20
 // by route, because Echo runs the middleware of groups for unknown routes too.
 func (a *API) Routes(e *echo.Echo) {
 	a.ended = make(chan struct{})
+	a.wrong = httpapi.NewLimiter(httpapi.LimiterOptions{Rate: wrongPerSecond, Burst: wrongBurst})
 	if a.Lines.Transcript == 0 {
 		a.Lines.Transcript = maxTranscript
 	}
 	a.channels.host, a.channels.limits, a.channels.byID = a.Host, a.Lines, map[string]*channel{}
 	a.channels.settle, a.channels.version = a.Settle, a.Version
+	if a.channels.board.now = a.Now; a.Now == nil {
+		a.channels.board.now = time.Now
+	}
 	a.useGuards(e)
 	const ok = http.StatusOK
-	passwordOnly, passwordOrToken := a.requirePassword, a.requireSessionAccess
+	passwordOnly, keyed, keyedOrToken := a.requirePassword, a.requireSessionKey, a.requireSessionAccess
 
 	e.GET("/healthz", httpapi.Handle(ok, a.healthz))
 	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
 
-	e.POST("/session", httpapi.Handle(ok, a.openSession), passwordOnly)
+	e.POST("/session", httpapi.Handle(ok, a.openSession), passwordOnly, withKeys)
 	e.GET("/session", httpapi.Handle(ok, a.boundSessions), passwordOnly)
 	e.POST("/reconcile", httpapi.Handle(ok, a.reconcile), passwordOnly)
-	e.DELETE("/session/:id", httpapi.Handle(ok, a.deleteSession), passwordOnly)
-	e.POST("/session/:id/interrupt", httpapi.Handle(ok, a.interrupt), passwordOrToken)
-	e.POST("/session/:id/interactions/:iid", httpapi.Handle(ok, a.answer), passwordOrToken)
-	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), passwordOnly)
-	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), passwordOnly)
-	e.POST("/session/:id/revoke", httpapi.Handle(ok, a.revoke), passwordOnly)
-	e.POST("/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), passwordOnly)
+	e.POST("/revoke", httpapi.Handle(ok, a.revokeCredentials), passwordOnly)
+	e.GET("/session/:id", httpapi.Handle(ok, a.boundSession), keyed)
+	e.DELETE("/session/:id", httpapi.Handle(ok, a.deleteSession), keyed)
+	e.POST("/session/:id/interrupt", httpapi.Handle(ok, a.interrupt), keyedOrToken)
+	e.POST("/session/:id/interactions/:iid", httpapi.Handle(ok, a.answer), keyedOrToken)
+	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), keyed)
+	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), keyed)
+	e.GET("/session/:id/workspace", httpapi.Handle(ok, a.sessionWorkspace), keyed)
+	e.POST("/session/:id/revoke", httpapi.Handle(ok, a.revoke), keyed)
+	e.POST("/session/:id/restart", httpapi.Handle(ok, a.restart, httpapi.OptionalBody()), keyed)
+	e.POST("/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), keyed)
+	e.DELETE("/session/:id/key", httpapi.Handle(ok, a.releaseKey), a.requireOperator)
 
 	e.POST("/stream/:id", a.startStream, httpapi.RequestDeadline(protocol.PromptTimeout))
 	e.GET("/stream/:id", a.attachStream)
 
 	e.POST("/sessions", httpapi.Handle(ok, a.createSession, httpapi.OptionalBody()), passwordOnly)
 	e.GET("/sessions", httpapi.Handle(ok, a.listSessions), passwordOnly)
-	e.GET("/sessions/:id/history", httpapi.Handle(ok, a.history), passwordOrToken)
-	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, a.endSession), passwordOnly)
+	e.GET("/sessions/:id/history", httpapi.Handle(ok, a.history), keyedOrToken)
+	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, a.endSession), keyed)
 	e.GET("/ws/:id", a.serveLines)
 
-	e.GET("/status", httpapi.Handle(ok, a.status), passwordOnly)
-	e.GET("/status/events", a.statusEvents, passwordOnly)
+	e.GET("/workspaces", httpapi.Handle(ok, a.listWorkspaces), passwordOnly, withKeys)
+	e.GET("/offer", httpapi.Handle(ok, a.offer), passwordOnly)
+	e.PUT("/announcements", httpapi.Handle(ok, a.putAnnouncements), passwordOnly)
+	e.POST("/projects/:project/stop", httpapi.Handle(ok, a.stopProject, httpapi.OptionalBody()), a.requireOperator)
+
+	e.GET("/metrics", a.metrics, passwordOnly)
+	e.GET("/status", httpapi.Handle(ok, a.status), passwordOnly, a.noteOperator)
+	e.GET("/status/events", a.statusEvents, passwordOnly, a.noteOperator)
+}
+
+// StreamKinds are the kinds of the routes that answer with a stream, for metrics.
+func StreamKinds() map[string]string {
+	return map[string]string{"/stream/:id": "session", "/ws/:id": "lines", "/status/events": "status"}
+}
+
+// metrics serves GET /metrics.
+func (a *API) metrics(c echo.Context) error {
+	if a.Metrics == nil {
+		return echo.ErrNotFound
+	}
+	a.Metrics.ServeHTTP(c.Response(), c.Request())
+	return nil
 }
 
 // useGuards adds the middleware that must also run for unknown routes and errors:

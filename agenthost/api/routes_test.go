@@ -38,7 +38,7 @@ func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 		"a trailing slash":          {"POST", "/session/", 404, "", notFound},
 		"no session named":          {"GET", "/stream/", 404, "", notFound},
 		"the root":                  {"GET", "/", 404, "", notFound},
-		"not here yet":              {"GET", "/metrics", 404, "", notFound},
+		"DELETE on the metrics":     {"DELETE", "/metrics", 405, "OPTIONS, GET", notAllowed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, header, body := h.call(request{c.method, c.path, "", nil})
@@ -54,7 +54,7 @@ func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 	}
 }
 
-func TestLittleRoomIsShown(t *testing.T) {
+func TestLowDiskSpaceIsReported(t *testing.T) {
 	h := newHost(t, func(a *api.API, _ *http.Server) {
 		a.Disk = diskspace.Monitor{Path: t.TempDir(), WarnBelow: 1 << 62}
 	})

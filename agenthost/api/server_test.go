@@ -68,6 +68,7 @@ type host struct {
 	clock *testenv.Clock
 	log   *lockedBuffer
 	data  string
+	kept  *journal.Journal
 	stop  func() // ends Host.Run like SIGTERM, and waits for it
 }
 
@@ -126,6 +127,7 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.kept = records
 	workspaces, err := workspace.New(workspace.Options{Data: data})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +140,10 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api.API{Host: domain, Password: seal.NewSecret(password), AllowedOrigins: []string{console}, Log: log, Settle: guard, Version: "v9"}
+	a := &api.API{
+		Host: domain, Password: seal.NewSecret(password), AllowedOrigins: []string{console}, Log: log, Settle: guard,
+		Version: "v9", Now: h.clock.Now,
+	}
 	base, cut := context.WithCancel(context.Background())
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = httpapi.Server(nil, httpapi.ServerOptions{Log: log})

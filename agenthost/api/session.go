@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"github.com/labstack/echo/v4"
+
 	"bellhop/agenthost"
 	"bellhop/protocol"
 )
@@ -11,8 +13,30 @@ type sessionRequest struct {
 	ID string `param:"id" json:"-"`
 }
 
-func (a *API) openSession(ctx context.Context, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-	return a.Host.Open(ctx, req)
+func (a *API) openSession(
+	ctx context.Context, req *protocol.OpenSessionRequest,
+) (*protocol.OpenSessionResponse, error) {
+	keys, _ := ctx.Value(byKeys{}).(agenthost.Keys)
+	return a.Host.Open(ctx, req, keys)
+}
+
+// byKeys is the key of a request's context for the broker's keys that it has.
+type byKeys struct{}
+
+// withKeys passes the broker's keys of the request on in its context.
+func withKeys(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), byKeys{}, agenthost.Keys{
+			Session: sessionKey(r), Owner: onlyHeader(r, protocol.HeaderOwnerKey),
+		})))
+		return next(c)
+	}
+}
+
+// releaseKey has the session forget its key.
+func (a *API) releaseKey(_ context.Context, req *sessionRequest) (*protocol.Confirmation, error) {
+	return confirmed(req.ID, a.Host.ReleaseKey(req.ID))
 }
 
 func (a *API) deleteSession(ctx context.Context, req *sessionRequest) (*protocol.Confirmation, error) {
@@ -44,6 +68,10 @@ func (a *API) answer(ctx context.Context, req *answerRequest) (*protocol.Confirm
 
 func (a *API) revoke(ctx context.Context, req *sessionRequest) (*protocol.Confirmation, error) {
 	return confirmed(req.ID, a.Host.Revoke(ctx, req.ID))
+}
+
+func (a *API) revokeCredentials(ctx context.Context, req *protocol.RevokeRequest) (*protocol.RevokeResponse, error) {
+	return a.Host.RevokeCredentials(ctx, req)
 }
 
 type eventsRequest struct {

@@ -29,7 +29,9 @@ func (a *API) readyz(ctx context.Context, _ *struct{}) (*protocol.Readiness, err
 			return nil, err
 		}
 		if err != nil {
-			return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The host is not ready", RetryAfter: 1, Err: err}
+			return nil, &protocol.Error{
+				Code: protocol.CodeUnavailable, Message: "The host is not ready", RetryAfter: 1, Err: err,
+			}
 		}
 	}
 	ready := &protocol.Readiness{Status: "ready"}
@@ -45,10 +47,23 @@ type hostStatus struct {
 	Disk *diskspace.Space `json:"disk,omitempty"` // absent when it cannot be measured
 }
 
+// status describes the workspaces too, unlike the frames of statusEvents, which come at every change.
 func (a *API) status(ctx context.Context, _ *struct{}) (*hostStatus, error) {
+	status, err := a.currentStatus(ctx)
+	if err == nil && a.Describe != nil {
+		operator, _ := ctx.Value(byOperator{}).(bool)
+		a.Host.DescribeWorkspaces(ctx, status.HostStatus, operator, a.Describe)
+	}
+	return status, err
+}
+
+func (a *API) currentStatus(ctx context.Context) (*hostStatus, error) {
 	status, err := a.Host.Status(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if operator, _ := ctx.Value(byOperator{}).(bool); !operator {
+		a.Host.HideKeyed(status)
 	}
 	if notice := a.Disk.Notice(); notice != "" {
 		status.Notices = append(status.Notices, notice)
@@ -58,6 +73,14 @@ func (a *API) status(ctx context.Context, _ *struct{}) (*hostStatus, error) {
 		shown.Disk = &space
 	}
 	return shown, nil
+}
+
+// offer answers with the agents and projects of the host.
+func (a *API) offer(ctx context.Context, _ *struct{}) (*protocol.HostOffer, error) {
+	if a.Offer == nil {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "The host does not describe its agents")
+	}
+	return a.Offer(ctx)
 }
 
 // statusEvents sends the status immediately and after changes, at most once in
@@ -95,7 +118,7 @@ func (a *API) statusEvents(c echo.Context) error {
 }
 
 func (a *API) statusFrame(ctx context.Context) ([]byte, error) {
-	status, err := a.status(ctx, nil)
+	status, err := a.currentStatus(ctx)
 	if err != nil {
 		return nil, err
 	}

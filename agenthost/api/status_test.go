@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/api"
+	"bellhop/crypto/seal"
 	"bellhop/protocol"
 )
 
@@ -117,4 +120,54 @@ func TestNoSecretIsLogged(t *testing.T) {
 	if !strings.Contains(h.log.String(), `"path":"/stream/s1"`) {
 		t.Error("nothing was logged")
 	}
+}
+
+func TestAHostThatDescribesNothingAnswers404(t *testing.T) {
+	h := newHost(t, nil)
+	status, _, body := h.call(request{"GET", "/offer", "", []string{bearerPassword}})
+	if status != http.StatusNotFound {
+		t.Errorf("%d %s", status, body)
+	}
+	h = newHost(t, func(a *api.API, _ *http.Server) {
+		a.Offer = func(context.Context) (*protocol.HostOffer, error) {
+			return &protocol.HostOffer{DefaultAgent: "demo", Agents: []protocol.OfferedAgent{}, Projects: []protocol.OfferedProject{}}, nil
+		}
+	})
+	status, _, body = h.call(request{"GET", "/offer", "", []string{bearerPassword}})
+	if status != http.StatusOK {
+		t.Errorf("%d", status)
+	}
+	expectEqual(t, "body", body, `{"defaultAgent":"demo","agents":[],"projects":[],"permissionModes":null}`)
+}
+
+func TestTheStatusDescribesWorkspaces(t *testing.T) {
+	describe := func(_ context.Context, path string) (*agenthost.WorkspaceDescription, error) {
+		if strings.HasSuffix(path, "s3") {
+			return nil, protocol.Errorf(protocol.CodeNotFound, "No such workspace")
+		}
+		return &agenthost.WorkspaceDescription{Branch: "main", Dirty: true, Metadata: map[string]string{"note": "x"}}, nil
+	}
+	h := newHost(t, func(a *api.API, _ *http.Server) { a.Describe, a.OperatorKey = describe, seal.NewSecret(operatorKey) })
+	h.bind("s1", ownKey)
+	h.prompt("s1", h.announceKeyed("t1"), "text a").readAll()
+	for _, session := range []string{"s2", "s3"} {
+		h.prompt(session, h.announce(session, "t1"), "text a").readAll()
+	}
+	described := func(header ...string) string {
+		_, _, body := h.call(request{"GET", "/status", "", append(header, bearerPassword)})
+		var status agenthost.HostStatus
+		if err := json.Unmarshal([]byte(body), &status); err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, w := range status.Workspaces {
+			if w.WorkspaceDescription != nil {
+				out = append(out, fmt.Sprintf("%s %s %t %v", w.Sessions[0], w.Branch, w.Dirty, w.Metadata))
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	const unbound = "s2 main true map[note:x]"
+	expectEqual(t, "with the password alone", described(), unbound)
+	expectEqual(t, "by the operator", described(keyHeader(operatorKey)), "s1 main true map[note:x], "+unbound)
 }

@@ -20,10 +20,11 @@ const backlogBatch = 64 << 10
 
 // startStream starts the token's turn unless it has started, and streams it.
 func (a *API) startStream(c echo.Context) error {
-	grant, err := a.streamGrant(c)
+	grant, leave, err := a.openGrant(c)
 	if err != nil {
 		return err
 	}
+	defer leave()
 	version, err := uiVersion(c)
 	if err != nil {
 		return err
@@ -46,9 +47,21 @@ func (a *API) startStream(c echo.Context) error {
 		return err
 	}
 	if stream == nil {
-		return c.NoContent(http.StatusNoContent)
+		return nothingNewer(c)
 	}
 	return a.serveStream(c, stream, version)
+}
+
+// nothingNewer answers a reader that has everything. Readers of the kind of EventSource, which
+// reconnect by themselves, get a body that is no event stream: EventSource and go-sse stop at any
+// answer but an event stream, and r3labs/sse only at the end of a body with status 200.
+func nothingNewer(c echo.Context) error {
+	header := c.Request().Header
+	if header.Get("Last-Event-ID") == "" || header.Get("Accept") != "text/event-stream" {
+		return c.NoContent(http.StatusNoContent)
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.String(http.StatusOK, "Nothing is newer, and no turn runs.\n")
 }
 
 // cursorOf returns where a client wants to continue. A reconnecting EventSource keeps
@@ -66,10 +79,11 @@ func cursorOf(c echo.Context, version int) string {
 
 // attachStream streams the session or resumes a stream.
 func (a *API) attachStream(c echo.Context) error {
-	grant, err := a.streamGrant(c)
+	grant, leave, err := a.openGrant(c)
 	if err != nil {
 		return err
 	}
+	defer leave()
 	version, err := uiVersion(c)
 	if err != nil {
 		return err
@@ -80,7 +94,7 @@ func (a *API) attachStream(c echo.Context) error {
 		return err
 	}
 	if stream == nil {
-		return c.NoContent(http.StatusNoContent)
+		return nothingNewer(c)
 	}
 	return a.serveStream(c, stream, version)
 }

@@ -41,7 +41,9 @@ func uiVersion(c echo.Context) (int, error) {
 
 // convertStream converts native frames to UI message chunks. isFinished reports
 // whether the turn's end was converted.
-func convertStream(stream *agenthost.Stream, options *sse.ServeOptions, version int) (isFinished func() bool, err error) {
+func convertStream(
+	stream *agenthost.Stream, options *sse.ServeOptions, version int,
+) (isFinished func() bool, err error) {
 	converter := uistream.New(stream.TurnID, version)
 	options.Convert = func(batch [][]byte) ([][]byte, error) {
 		out := make([][]byte, 0, len(batch))

@@ -19,7 +19,7 @@ type Call struct {
 	number int  // of the turn's calls
 }
 
-// Calls are the tool calls of a turn by id. Copies stay as they were.
+// Calls are the tool calls of a turn by id. A copy does not change with the original.
 type Calls struct {
 	known history[Call]
 	count int
@@ -37,7 +37,7 @@ func (c *Calls) end(id string, call Call) {
 	c.known = c.known.with(id, call)
 }
 
-// open are the ids of calls without a result, in the order the calls were made.
+// open returns the ids of the calls without a result, in the order of the calls.
 func (c *Calls) open() []string {
 	var ids []string
 	all := c.known.all()
@@ -50,8 +50,8 @@ func (c *Calls) open() []string {
 	return ids
 }
 
-// history is a map that grows by one key at a time; copies stay as they were. It
-// is a list of maps that double in size, so a new key costs O(log n) on average.
+// history is a map that grows by one key at a time. A copy does not change with the
+// original. It is a list of maps that double in size, so a new key costs O(log n) on average.
 type history[V any] []map[string]V
 
 func (h history[V]) get(key string) (v V, ok bool) {
@@ -145,7 +145,9 @@ func (x callStep) endCalls(denied map[string]bool, reason string) {
 	}
 	for _, id := range open {
 		if !denied[id] {
-			x.result(ToolResult{ID: id, IsError: true, Output: x.encode("The turn ended before this tool had: " + reason)}, false)
+			x.result(ToolResult{
+				ID: id, IsError: true, Output: x.encode("The turn ended before this tool had: " + reason),
+			}, false)
 		}
 	}
 }
@@ -169,13 +171,14 @@ func (in AgentNamed) apply(x *Step) error {
 	return x.turns().report(in.TurnID, func() {
 		t, rec := x.State.Turn, &x.State.Record
 		if rec.Agent == t.agent && rec.Project == t.project { // a check-in may have chosen another agent meanwhile
-			x.record().Native = in.Native
+			x.record().AgentSessionID = in.AgentSessionID
 		}
 	})
 }
 
-// PolicyCall is the call that a confirm is about. What the question says counts before
-// what the call was announced with, which may be older, and is masked and cut.
+// PolicyCall returns the call that a confirm asks about. Tool and arguments are those of the
+// question. Without them they are those of the tool call, which may be older, and were masked
+// and cut.
 func (s *State) PolicyCall(q *Question) policy.Call {
 	c := s.policyCall(q.ToolName, firstArguments(q.Input, q.Args))
 	if s.Turn == nil || q.ToolCallID == "" {
@@ -188,8 +191,8 @@ func (s *State) PolicyCall(q *Question) policy.Call {
 	return c
 }
 
-// TerminalCall is a call of a program in a person's terminal. The person chose the
-// program's own mode, so the session's does not count.
+// TerminalCall returns a call of a program in a person's terminal. The person chose the
+// program's own permission mode, so the session's does not apply.
 func (s *State) TerminalCall(dir, tool string, input json.RawMessage) policy.Call {
 	c := s.policyCall(tool, input)
 	c.Dir, c.Mode = dir, ""
@@ -211,7 +214,7 @@ func (s *State) policyCall(tool string, input json.RawMessage) policy.Call {
 	return policy.Call{Agent: r.Agent, Project: r.Project, Dir: r.Dir, Mode: r.Mode, Tool: tool, Input: input}
 }
 
-// Unasked is the call of a result that the agent ran without asking; ok is false
+// Unasked returns the call of a result if the agent ran it without asking; ok is false
 // for calls that are unknown, were asked about or were denied.
 func (s *State) Unasked(r *ToolResult) (c policy.Call, ok bool) {
 	if s.Turn == nil || r.Denied {

@@ -35,7 +35,12 @@ type Delivery struct {
 	seen       string // the incarnation of the broker's database that was seen last
 	compareDue bool   // the session is to be compared with the broker, by a renewal
 
-	Address        int       // incremented with every webhook address
+	// ClockOffset is how far the broker's clock is ahead of the host's, as far as it matters for
+	// signatures.
+	ClockOffset time.Duration
+	clockMoved  bool // since the last delivery
+
+	AddressVersion int       // incremented with every webhook address
 	WebhookExpires time.Time // of the address's token; zero: unknown
 }
 
@@ -120,6 +125,8 @@ func (in DeliveryRefused) apply(x *Step) error {
 	switch {
 	case r.Status == http.StatusUnauthorized && r.Code == protocol.CodeTokenExpired:
 		x.delivery().tokenExpired(sent)
+	case r.Status == http.StatusUnauthorized && r.Code == protocol.CodeSignatureTime:
+		x.delivery().clockDiffers(r)
 	case r.Status == http.StatusRequestEntityTooLarge && len(sent.Cursors) > 1:
 		x.delivery().refused(sent, r, len(sent.Cursors)/2)
 	case sent.Named && r.foreign():
@@ -133,7 +140,7 @@ func (in DeliveryRefused) apply(x *Step) error {
 	case r.Status == http.StatusNotFound && sent.Named:
 		x.delivery().unknownTask(r)
 	case r.Status == http.StatusBadRequest && r.aboutEvent(sent.Named):
-		x.delivery().refused(sent, r, r.event())
+		x.delivery().refused(sent, r, r.eventIndex())
 	default:
 		x.delivery().failed(fmt.Sprintf("the broker answered %d %s", r.Status, r.Code), "", r.RetryAfter)
 	}
@@ -166,7 +173,7 @@ func (x deliveryStep) acknowledge(sent *Sent, c protocol.Cursor) {
 	if rec.Acked.Less(c) {
 		rec.Acked = c
 	}
-	d.failures, d.renewed, d.Unsaved = 0, false, true
+	d.failures, d.renewed, d.clockMoved, d.Unsaved = 0, false, false, true
 	d.Limit = min(d.Limit*2, protocol.MaxWebhookEvents)
 	if rec.Outbox != OutboxStopped {
 		rec.Outbox, rec.OutboxError = OutboxOK, ""
@@ -176,6 +183,17 @@ func (x deliveryStep) acknowledge(sent *Sent, c protocol.Cursor) {
 // failed keeps everything and waits.
 func (x deliveryStep) failed(what, cause string, retryAfter time.Duration) {
 	x.retry(what, cause, max(x.backoff(), min(retryAfter, maxBackoff)))
+}
+
+// clockDiffers signs with the broker's time from now on. A second refusal in a row backs off.
+func (x deliveryStep) clockDiffers(r *Refusal) {
+	d := &x.State.Delivery
+	if d.clockMoved || r.Time == nil {
+		x.failed("the broker refuses the time of signatures: compare the clocks of host and broker", "", r.RetryAfter)
+		return
+	}
+	d.ClockOffset, d.clockMoved = r.Time.Sub(x.now), true
+	x.warn("the clocks of host and broker differ", "broker_ahead", d.ClockOffset.String())
 }
 
 func (x deliveryStep) retry(what, cause string, wait time.Duration) {
@@ -207,7 +225,7 @@ func (x deliveryStep) conflicted(sent *Sent, r *Refusal) {
 	case protocol.CodeGap:
 		x.rewind(sent, r.Cursor)
 	case protocol.CodeDiverged:
-		if bad := r.event(); bad > 0 && bad < len(sent.Cursors) {
+		if bad := r.eventIndex(); bad > 0 && bad < len(sent.Cursors) {
 			x.fewer(sent, bad)
 		} else if sent.Version == x.State.Delivery.Version {
 			x.effect(ReadPending{sent.Version})
@@ -215,7 +233,7 @@ func (x deliveryStep) conflicted(sent *Sent, r *Refusal) {
 	case protocol.CodeFenced:
 		x.fenced(sent)
 	case protocol.CodeConflict:
-		x.refused(sent, r, r.event())
+		x.refused(sent, r, r.eventIndex())
 	default:
 		x.failed("the broker answered 409 "+string(r.Code), "", r.RetryAfter)
 	}

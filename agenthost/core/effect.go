@@ -12,7 +12,7 @@ type (
 		TurnID string
 		Prompt Prompt
 	}
-	// Interrupt reports Interrupted before any other input.
+	// Interrupt interrupts the open turn. The core gets Interrupted before any other input.
 	Interrupt struct{ Reason string }
 	// StopAgent interrupts the agent, and reports AgentEnded if it does not return.
 	StopAgent struct{ TurnID string }
@@ -20,7 +20,8 @@ type (
 	CancelAgent struct{ TurnID string }
 	// EndTurn ends the streams of a turn and lets those who wait for its end continue.
 	EndTurn struct{ TurnID string }
-	// HoldAnswers keeps answers from an agent whose connection is lost, or no longer.
+	// HoldAnswers with Hold keeps answers back while the connection to the agent is lost;
+	// without Hold the agent gets them again.
 	HoldAnswers struct{ Hold bool }
 	// Await makes the agent wait for the answer to a question that is open now.
 	Await struct {
@@ -52,15 +53,16 @@ type (
 	// Post makes sure that delivery runs. Nudge also ends its current wait.
 	Post struct{ Nudge bool }
 	// Retry is how long delivery waits before its next request, unless nudged.
-	// Why is empty when nothing has failed.
+	// Why and Cause are for the log: what failed, and its error. Why is empty when nothing has
+	// failed.
 	Retry struct {
 		After time.Duration
 		Why   string
 		Cause string
 	}
-	// CountPending reports PendingCounted before any other input.
+	// CountPending counts the outbox. The core gets PendingCounted before any other input.
 	CountPending struct{}
-	// ReadPending reports PendingRead before any other input.
+	// ReadPending reads the outbox. The core gets PendingRead before any other input.
 	ReadPending struct{ Version int }
 	// ShareIncarnation has all sessions of the broker see an incarnation.
 	ShareIncarnation struct{ ID string }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"crypto/subtle"
 	"slices"
 
 	"bellhop/protocol"
@@ -13,23 +14,51 @@ const (
 	EventInstructions protocol.EventType = "instructions"
 )
 
-// Refuses returns why a broker may not open the session; nil: it may.
-func (s *State) Refuses(req *protocol.OpenSessionRequest) error {
+// Refuses returns why a broker may not open the session, or nil if it may.
+func (s *State) Refuses(req *protocol.OpenSessionRequest, keyHash string) error {
 	if req.BrokerID != "" && s.Record.BrokerID != "" && req.BrokerID != s.Record.BrokerID {
 		return &protocol.Error{
 			Code: protocol.CodeForeignBroker, Message: "The session belongs to another broker",
-			Hint: "A session is bound to the first broker that opens it; use another session id, or delete the session on the host",
+			Hint: "A session is bound to the first broker that opens it; use another session id, " +
+				"or delete the session on the host",
 		}
 	}
 	if s.Durable && s.Headless() {
-		return &protocol.Error{Code: protocol.CodeForeignBroker, Message: "The session was opened without a broker and stays so"}
+		return &protocol.Error{
+			Code: protocol.CodeForeignBroker, Message: "The session was opened without a broker and stays so",
+		}
+	}
+	if req.BindKey && (keyHash == "" || req.BrokerID == "") {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "bindKey needs brokerId and the header " + protocol.HeaderSessionKey,
+			Hint: "A proxy between broker and host may have removed the header",
+		}
+	}
+	return s.CheckKey(keyHash)
+}
+
+// CheckKey returns CodeSessionKey if a key is bound to the session that has another hash.
+func (s *State) CheckKey(hash string) error {
+	if s.Record.KeyHash == "" || subtle.ConstantTimeCompare([]byte(s.Record.KeyHash), []byte(hash)) == 1 {
+		return nil
+	}
+	return &protocol.Error{
+		Code: protocol.CodeSessionKey, Message: "The session is bound to the key of another broker",
+		Hint: "Only the broker that opened it has the key. If its database lost it, release the session " +
+			"on the host's machine: bellhop sessions release --data DIR " + s.ID,
+	}
+}
+
+func (KeyReleased) apply(x *Step) error {
+	if x.State.Record.KeyHash != "" {
+		x.record().KeyHash = ""
 	}
 	return nil
 }
 
 func (in Opened) apply(x *Step) error {
 	s, req := &x.State, &in.Request
-	if err := s.Refuses(req); err != nil {
+	if err := s.Refuses(req, in.KeyHash); err != nil {
 		return err
 	}
 	fresh, rec := !s.Durable, x.record()
@@ -37,9 +66,16 @@ func (in Opened) apply(x *Step) error {
 		*rec = SessionRecord{ID: s.ID, Agent: in.DefaultAgent, Status: protocol.StatusNone, CreatedAt: x.now}
 	}
 	if req.Agent != "" && req.Agent != rec.Agent || req.Project != "" && req.Project != rec.Project {
-		rec.Native = "" // it names a conversation of the former agent, or in the former directory
+		rec.AgentSessionID = "" // it names a conversation of the former agent, or in the former directory
+	}
+	if req.Agent != "" && req.Agent != rec.Agent {
+		rec.Model = "" // the model was of the former agent
 	}
 	rec.BrokerID = cmp.Or(req.BrokerID, rec.BrokerID)
+	if req.BindKey {
+		rec.KeyHash = in.KeyHash
+	}
+	rec.OwnerKeyHash = cmp.Or(in.OwnerKeyHash, rec.OwnerKeyHash)
 	rec.Agent = cmp.Or(req.Agent, rec.Agent)
 	rec.Project = cmp.Or(req.Project, rec.Project)
 	rec.Model = cmp.Or(req.Model, rec.Model)
@@ -49,7 +85,7 @@ func (in Opened) apply(x *Step) error {
 	rec.WebhookURL = req.WebhookURL
 	rec.Basic = rec.BrokerID == "" && req.Turn == nil && req.Cursor == nil && !req.Attach
 	rec.Outbox, rec.OutboxError = OutboxOK, ""
-	s.Delivery.Address++
+	s.Delivery.AddressVersion++
 	s.Delivery.WebhookExpires = in.WebhookExpires
 	x.epochs().comparePositions(fresh, req.Cursor)
 	x.delivery().opensIncarnation(req)

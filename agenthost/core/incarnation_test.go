@@ -15,7 +15,7 @@ func delivered(t *testing.T) *run {
 	r := newRun(t)
 	in := openedBy("b1", "t1")
 	in.Request.Incarnation = "i1"
-	r.do(in, core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Kept: "go"},
+	r.do(in, core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Journaled: "go"},
 		core.AgentStarted{TurnID: "t1", Agent: "fake"}, core.AgentEnded{TurnID: "t1"})
 	r.state.Record.Acked, r.state.Pending = r.state.Record.Cursor, 0
 	r.state.Delivery.Unsaved = false
@@ -26,7 +26,7 @@ func at(seq int64) *protocol.Cursor { return &protocol.Cursor{Epoch: 1, Seq: seq
 
 // renewed is the broker's answer to a renewal.
 func (r *run) renewed(cursor *protocol.Cursor, incarnation string) core.TokenRenewed {
-	return core.TokenRenewed{Address: r.state.Delivery.Address, URL: "http://broker/hook?token=next", Cursor: cursor, Incarnation: incarnation}
+	return core.TokenRenewed{AddressVersion: r.state.Delivery.AddressVersion, URL: "http://broker/hook?token=next", Cursor: cursor, Incarnation: incarnation}
 }
 
 func (r *run) position(what string, acked, resend int64, incarnation string) {
@@ -142,7 +142,7 @@ func TestATurnThatWasAnnouncedBeforeTheLossGoesWithItsPrompt(t *testing.T) {
 	next.Request.Cursor, next.Request.Incarnation = &r.state.Record.Cursor, "i1"
 	end := r.state.Record.Cursor
 	r.do(next, core.IncarnationSeen{ID: "i2"}, r.renewed(&end, "i2"))
-	r.do(core.Prompted{TurnID: "t2", Request: protocol.PromptRequest{Prompt: "more"}, Kept: "more"})
+	r.do(core.Prompted{TurnID: "t2", Request: protocol.PromptRequest{Prompt: "more"}, Journaled: "more"})
 	if rec := &r.state.Record; rec.Resend != rec.Cursor {
 		t.Errorf("events are sent again up to %v of %v", rec.Resend, rec.Cursor)
 	}
@@ -169,7 +169,7 @@ func TestATurnsFirstEventGoesWithItsPrompt(t *testing.T) {
 		r := newRun(t)
 		in := openedBy("b1", "t1")
 		in.Request.Incarnation = incarnation
-		r.do(in, core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Kept: "go"})
+		r.do(in, core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Journaled: "go"})
 		if rec := &r.state.Record; (rec.Resend == rec.Cursor) != want {
 			t.Errorf("incarnation %q: prompts go with events up to %v of %v", incarnation, rec.Resend, rec.Cursor)
 		}

@@ -21,6 +21,10 @@ type (
 		Token          TokenRecord                 `json:"token"`
 		TurnKnown      bool                        `json:"turnKnown"`      // the journal has the request's turn
 		WebhookExpires time.Time                   `json:"webhookExpires"` // of the token in webhookUrl; zero: unknown
+
+		KeyHash string `json:"keyHash,omitempty"` // of the key that the broker sent; "" for none
+
+		OwnerKeyHash string `json:"ownerKeyHash,omitempty"` // of the key of the session's user; "" for none
 	}
 	// HeadlessOpened opens a session without a broker, or adds a token to one.
 	HeadlessOpened struct {
@@ -32,6 +36,8 @@ type (
 
 		Mode protocol.PermissionMode `json:"mode,omitempty"`
 	}
+	// KeyReleased forgets the broker's key: the next /session may bind another.
+	KeyReleased struct{}
 	// TokensRevoked drops the session's stream tokens and its streams.
 	TokensRevoked struct{}
 	// WorkspaceUsed is the directory that the session's agent is opened in.
@@ -57,7 +63,7 @@ type (
 		TurnID       string                 `json:"turnId"`
 		New          bool                   `json:"new"` // the turn was not announced
 		Request      protocol.PromptRequest `json:"request"`
-		Kept         string                 `json:"kept"`         // the prompt as it is journaled, masked
+		Journaled    string                 `json:"kept"`         // the prompt, masked; recordings keep the older name
 		Instructions string                 `json:"instructions"` // go before the prompt
 		HostStopping bool                   `json:"hostStopping"`
 		Line         bool                   `json:"line"`     // of a client of lines: it never waits
@@ -155,8 +161,8 @@ type (
 	}
 	// AgentNamed is the agent's own id of the session.
 	AgentNamed struct {
-		TurnID string `json:"turnId"`
-		Native string `json:"native"`
+		TurnID         string `json:"turnId"`
+		AgentSessionID string `json:"native"`
 	}
 	// AgentChecking reports that the connection to the agent is lost, or is back.
 	AgentChecking struct {
@@ -207,9 +213,9 @@ type (
 	}
 	// TokenRenewed is the broker's new webhook address.
 	TokenRenewed struct {
-		Address int       `json:"address"` // Delivery.Address when the renewal was sent
-		URL     string    `json:"url"`
-		Expires time.Time `json:"expires"`
+		AddressVersion int       `json:"address"` // Delivery.AddressVersion when the renewal was sent
+		URL            string    `json:"url"`
+		Expires        time.Time `json:"expires"`
 
 		Cursor      *protocol.Cursor `json:"cursor,omitempty"` // of the task
 		Incarnation string           `json:"incarnation,omitempty"`
@@ -246,13 +252,33 @@ type (
 		Dir    string   `json:"dir"`
 		Others Activity `json:"others"`
 	}
-	// TerminalAttached keeps the session from being idle.
+	// TerminalAttached keeps the session from being idle. A terminal client that is open
+	// reports so again before For is over.
 	TerminalAttached struct {
-		Opening bool `json:"opening"` // a terminal client is about to start
+		Opening bool          `json:"opening"`       // a terminal client is about to start
+		For     time.Duration `json:"for,omitempty"` // prompts are refused for so long; 0: as before
+		Closed  bool          `json:"closed,omitempty"`
+	}
+	// TerminalWorked is a turn that a user made in the agent's terminal client, and that is
+	// over. CodeBusy while a turn of the host is open.
+	TerminalWorked struct {
+		TurnID  string         `json:"turnId"`
+		Prompt  string         `json:"prompt"` // masked, as the items are
+		Items   []TerminalItem `json:"items"`
+		Outcome Outcome        `json:"outcome"`
 	}
 	// Idled ends the time that an idle session keeps its frames and its program.
 	Idled struct{}
 )
+
+// TerminalItem is a text, a call or a result of a TerminalWorked. Exactly one is set.
+type TerminalItem struct {
+	Text      string      `json:"text,omitempty"`
+	Call      *ToolCall   `json:"call,omitempty"`
+	Result    *ToolResult `json:"result,omitempty"`
+	Truncated bool        `json:"truncated,omitempty"` // of the call or the result
+	At        time.Time   `json:"at"`
+}
 
 // Activity is a status with its reason.
 type Activity struct {

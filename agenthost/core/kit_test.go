@@ -53,7 +53,7 @@ func (r *run) do(inputs ...core.Input) *core.Step {
 	return r.last
 }
 
-// opened is a session of a named broker with an announced turn t1.
+// opened returns a session of a named broker with an announced turn t1.
 func opened(t *testing.T) *run {
 	t.Helper()
 	r := newRun(t)
@@ -61,11 +61,11 @@ func opened(t *testing.T) *run {
 	return r
 }
 
-// started is a session with the open turn t1.
+// started returns a session with the open turn t1.
 func started(t *testing.T) *run {
 	t.Helper()
 	r := opened(t)
-	r.do(core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Kept: "go"},
+	r.do(core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Journaled: "go"},
 		core.AgentStarted{TurnID: "t1", Agent: "fake"})
 	return r
 }
@@ -84,7 +84,14 @@ func openedBy(broker, turn string) core.Opened {
 	return in
 }
 
-// shown is a step in short: its events, the types of its frames, its effects.
+// keyedBy binds a key to the session.
+func keyedBy(hash string) core.Opened {
+	in := openedBy("b1", "")
+	in.Request.BindKey, in.KeyHash = true, hash
+	return in
+}
+
+// shown describes a step: its events, the types of its frames, its effects.
 func shown(x *core.Step) string {
 	var out []string
 	for _, e := range x.Rows.Events {
@@ -109,7 +116,7 @@ func (r *run) want(what, got, want string) {
 
 const tokenLifetime = time.Hour
 
-// then is do for a chain.
+// then is do, and returns r for the next call.
 func (r *run) then(inputs ...core.Input) *run {
 	r.Helper()
 	r.do(inputs...)
@@ -117,7 +124,7 @@ func (r *run) then(inputs ...core.Input) *run {
 }
 
 func prompted(turn, whenBusy string) core.Prompted {
-	return core.Prompted{TurnID: turn, Kept: "go", Request: protocol.PromptRequest{Prompt: "go", WhenBusy: whenBusy}}
+	return core.Prompted{TurnID: turn, Journaled: "go", Request: protocol.PromptRequest{Prompt: "go", WhenBusy: whenBusy}}
 }
 
 func called(id string) core.AgentCalled {
@@ -131,14 +138,14 @@ func confirm(call string, ruling *core.Ruling) core.AgentAsked {
 	}
 }
 
-// finishedTurn is a turn with one text.
+// finishedTurn returns the inputs of a turn with one text.
 func finishedTurn(turn string) []core.Input {
 	return []core.Input{
 		prompted(turn, ""), core.AgentText{TurnID: turn, Text: "hello"}, core.AgentEnded{TurnID: turn},
 	}
 }
 
-// sent is a request with the first n events of epoch 1, of the current version.
+// sent returns a request with the first n events of epoch 1, of the current version.
 func (r *run) sent(n int64) core.Sent {
 	sent := core.Sent{Version: r.state.Delivery.Version, Named: r.state.Record.BrokerID != "", Basic: r.state.Record.Basic}
 	for seq := range n {
@@ -151,7 +158,7 @@ func (r *run) sent(n int64) core.Sent {
 	return sent
 }
 
-// unversioned is a request that was made before the position was moved.
+// unversioned returns a request of an earlier version: it was made before the position moved.
 func (r *run) unversioned() core.Sent {
 	sent := r.sent(1)
 	sent.Version--

@@ -16,7 +16,7 @@ const (
 	reasonInterrupted = "interrupted"
 	reasonTurnEnded   = "turn-ended"
 	reasonCancelled   = "withdrawn"
-	// ReasonPolicy begins the reason of answers that a rule gave; the rule's name follows.
+	// ReasonPolicy is the prefix of the reason of answers that a rule gave. The rule's name follows.
 	ReasonPolicy = "policy: "
 )
 
@@ -34,7 +34,7 @@ func (s *State) OpenQuestion(id string) *InteractionRecord {
 func (in AgentAsked) apply(x *Step) error {
 	q := in.Question
 	if in.Kind == protocol.KindConfirm && in.Ruling != nil {
-		if err := x.turns().opened(in.TurnID); err != nil {
+		if err := x.turns().requireOpen(in.TurnID); err != nil {
 			return err
 		}
 		calls := &x.turn().Calls
@@ -42,7 +42,9 @@ func (in AgentAsked) apply(x *Step) error {
 		a, answered := in.Ruling.answer(&q)
 		switch {
 		case answered && in.Ruling.IsRoutine() && x.State.Turn.Stop == "":
-			x.effect(Reply{Answer: a}) // agents ask for each file that they read: the call and its result are on record
+			// Agents ask about each file that they read. Nothing is stored for these questions,
+			// because the call and its result are events already.
+			x.effect(Reply{Answer: a})
 			return nil
 		case answered:
 			return x.questions().answerByRule(q, a, in.Ruling.Rule)
@@ -55,7 +57,7 @@ func (in AgentAsked) apply(x *Step) error {
 		return errBeingStopped()
 	}
 	if in.Kind == protocol.KindConfirm && x.State.remembers(&q) {
-		if err := x.turns().opened(in.TurnID); err != nil {
+		if err := x.turns().requireOpen(in.TurnID); err != nil {
 			return err
 		}
 		x.effect(Reply{Answer: Answer{Approved: true}})
@@ -103,7 +105,8 @@ func (x questionStep) interaction(kind protocol.InteractionKind, q Question, tim
 		e.Options = append(e.Options, protocol.CutText(option, MaxPhrase/maxOptions))
 	}
 	return InteractionRecord{
-		SessionID: x.State.ID, ID: e.InteractionID, TurnID: x.State.Turn.Record.ID, Kind: kind, State: protocol.InteractionOpen,
+		SessionID: x.State.ID, ID: e.InteractionID, TurnID: x.State.Turn.Record.ID,
+		Kind: kind, State: protocol.InteractionOpen,
 		Question: e, Shape: q.Shape, ExpiresAt: x.now.Add(timeout), CreatedAt: x.now,
 	}
 }
@@ -117,8 +120,9 @@ func (s *State) remembers(q *Question) bool {
 	return q.Shape != "" && q.Level != string(policy.Critical) && slices.Contains(s.Record.Remembered, q.Shape)
 }
 
-// answer is the policy's own answer to a confirm. Otherwise it completes the
-// question for the user.
+// answer returns the answer to a confirm if the policy allows or denies the call.
+// Otherwise it adds the policy's level, shape, timeout and warning to the question, which
+// the user then answers.
 func (r *Ruling) answer(q *Question) (a Answer, answered bool) {
 	reported := policy.Level(q.Level)
 	q.Level = string(reported.Max(r.Level))
@@ -139,8 +143,8 @@ func (r *Ruling) answer(q *Question) (a Answer, answered bool) {
 	return Answer{}, false
 }
 
-// answerByRule writes an answered question. It has no part: readers see the call
-// and its result.
+// answerByRule stores a question together with its answer. Nothing is published for it:
+// readers see the call and its result.
 func (x questionStep) answerByRule(q Question, a Answer, rule string) error {
 	t := x.State.Turn
 	if t.Stop != "" {
@@ -149,7 +153,9 @@ func (x questionStep) answerByRule(q Question, a Answer, rule string) error {
 	return x.turns().report(t.Record.ID, func() {
 		x.texts().endBlocks()
 		rec := x.interaction(protocol.KindConfirm, q, 0)
-		rec.State, rec.Answer = protocol.InteractionResolved, &protocol.InteractionAnswer{Approved: &a.Approved, Reason: ReasonPolicy + rule}
+		rec.State, rec.Answer = protocol.InteractionResolved, &protocol.InteractionAnswer{
+			Approved: &a.Approved, Reason: ReasonPolicy + rule,
+		}
 		e := rec.Question
 		e.State, e.Answer = rec.State, rec.Answer
 		x.event(t.Record.ID, e, nil, true)
@@ -197,18 +203,23 @@ func (x questionStep) toolCall(rec *InteractionRecord) *protocol.ToolCall {
 }
 
 // closeQuestion closes an open question.
-func (x questionStep) closeQuestion(rec InteractionRecord, state protocol.InteractionState, answer *protocol.InteractionAnswer) {
+func (x questionStep) closeQuestion(
+	rec InteractionRecord, state protocol.InteractionState, answer *protocol.InteractionAnswer,
+) {
 	rec.State, rec.Answer = state, answer
 	e := rec.Question
 	e.State, e.Answer = state, answer
-	p := &protocol.Part{Type: protocol.PartDataAnswer, ID: rec.ID, Data: x.encode(map[string]any{"state": state, "answer": answer})}
+	p := &protocol.Part{
+		Type: protocol.PartDataAnswer, ID: rec.ID, Data: x.encode(map[string]any{"state": state, "answer": answer}),
+	}
 	if rec.Kind == protocol.KindConfirm {
 		approved, reason := false, ReasonExpired
 		if answer != nil {
 			approved, reason = answer.Approved != nil && *answer.Approved, answer.Reason
 		}
 		p = &protocol.Part{
-			Type: protocol.PartToolApprovalResponse, ApprovalID: rec.ID, ToolCall: x.toolCall(&rec), Approved: &approved, Reason: reason,
+			Type: protocol.PartToolApprovalResponse, ApprovalID: rec.ID, ToolCall: x.toolCall(&rec),
+			Approved: &approved, Reason: reason,
 		}
 	}
 	x.event(rec.TurnID, e, p, !x.State.Turn.Text.open)
@@ -242,8 +253,8 @@ func (x questionStep) closeQuestions(reason string) {
 	x.calls().endCalls(denied, reason)
 }
 
-// continues shows that the agent works again, unless another question is open.
-func (x questionStep) continues() {
+// reportBusy reports the status busy after a question was closed, unless another one is open.
+func (x questionStep) reportBusy() {
 	if len(x.State.Questions) == 0 {
 		x.status(x.State.Turn.Record.ID, protocol.StatusBusy, "")
 	}
@@ -269,14 +280,15 @@ func (in Answered) apply(x *Step) error {
 	rec, req := *q, in.Request
 	return x.turns().report(rec.TurnID, func() {
 		answer := &protocol.InteractionAnswer{
-			Approved: req.Approved, Reason: protocol.CutText(req.Reason, MaxPhrase), By: Name(cmp.Or(req.By, protocol.ByLocal), ""),
+			Approved: req.Approved, Reason: protocol.CutText(req.Reason, MaxPhrase),
+			By: Name(cmp.Or(req.By, protocol.ByLocal), ""),
 		}
 		if rec.Kind == protocol.KindAsk {
 			answer.Approved, answer.Text = nil, protocol.CutText(req.Text, maxFinal)
 		}
 		x.questions().remember(&req, rec.Shape, answer)
 		x.questions().closeQuestion(rec, protocol.InteractionResolved, answer)
-		x.questions().continues()
+		x.questions().reportBusy()
 		x.effect(Reply{rec.ID, in.Raw})
 	})
 }
@@ -312,7 +324,7 @@ func (in QuestionExpired) apply(x *Step) error {
 	rec := *q
 	return x.turns().report(rec.TurnID, func() {
 		x.questions().closeQuestion(rec, protocol.InteractionExpired, nil)
-		x.questions().continues()
+		x.questions().reportBusy()
 		x.effect(Reply{rec.ID, Answer{Expired: true, Reason: ReasonExpired}})
 	})
 }
@@ -329,10 +341,12 @@ func (in QuestionCancelled) apply(x *Step) error {
 		} else {
 			x.questions().closeUnanswered(rec, reasonCancelled)
 		}
-		x.questions().continues()
+		x.questions().reportBusy()
 	})
 }
 
+// apply records that the connection to the agent is lost, or restored. Answers are held
+// until it is restored.
 func (in AgentChecking) apply(x *Step) error {
 	return x.turns().report(in.TurnID, func() {
 		if in.Lost == x.State.Turn.Lost {

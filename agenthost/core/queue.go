@@ -19,9 +19,9 @@ const (
 // Queued is a turn whose prompt came while another was open. It stays when its
 // client leaves. It is lost when the host ends, and then counts as not started.
 type Queued struct {
-	Record  TurnRecord
-	Request protocol.PromptRequest
-	Kept    string
+	Record    TurnRecord
+	Request   protocol.PromptRequest
+	Journaled string // the prompt as it is journaled, masked
 }
 
 func (q *Queued) size() int {
@@ -44,7 +44,7 @@ const (
 	PlaceGone // finished, superseded or never known
 )
 
-// Place returns where a turn is; "" is a turn that needs no announcement.
+// Place returns where a turn is. "" stands for a new turn, which needs no announcement.
 func (s *State) Place(turnID string) Place {
 	switch {
 	case turnID == "":
@@ -60,7 +60,7 @@ func (s *State) Place(turnID string) Place {
 	}
 }
 
-// Position is the place of a queued turn in the queue, from 1; 0: it is not queued.
+// Position returns the position of a turn in the queue, from 1, or 0 if it is not queued.
 func (s *State) Position(turnID string) int {
 	return 1 + slices.IndexFunc(s.Queue, func(q Queued) bool { return q.Record.ID == turnID })
 }
@@ -95,7 +95,10 @@ func (in Prompted) apply(x *Step) error {
 	if err := checkPrompt(&rec, &in.Request); err != nil {
 		return err
 	}
-	q := Queued{Record: rec, Request: in.Request, Kept: in.Kept}
+	if s.Attached(x.now) && !in.Request.Force {
+		return errAttached()
+	}
+	q := Queued{Record: rec, Request: in.Request, Journaled: in.Journaled}
 	busy := s.Turn != nil || len(s.Queue) > 0 // between two turns a queued one is about to start
 	waits := in.Request.WhenBusy == protocol.WhenBusyQueue || in.Request.WhenBusy == protocol.WhenBusyInterrupt
 	switch {
@@ -189,7 +192,7 @@ func (in QueueDropped) apply(x *Step) error {
 	return nil
 }
 
-// announce makes a turn the one that may be started next; nil: none may.
+// announce makes rec the only turn that may be started next. With nil, none may be started.
 func (x queueStep) announce(rec *TurnRecord) {
 	x.State.Announced = rec
 	if rec == nil {
@@ -204,7 +207,9 @@ func (x queueStep) notStarted(rec TurnRecord) {
 	rec.State, rec.Finished = TurnFinished, x.now
 	rec.FinishReason, rec.Reason = protocol.FinishOther, protocol.ReasonNotStarted
 	x.Rows.Turns = append(x.Rows.Turns, rec)
-	x.event(rec.ID, protocol.Event{Type: protocol.EventFinish, FinishReason: rec.FinishReason, Reason: rec.Reason}, nil, false)
+	x.event(rec.ID, protocol.Event{
+		Type: protocol.EventFinish, FinishReason: rec.FinishReason, Reason: rec.Reason,
+	}, nil, false)
 	if a := x.State.Announced; a != nil && a.ID == rec.ID {
 		x.announce(nil)
 	}
@@ -217,8 +222,9 @@ func (in AnnouncementExpired) apply(x *Step) error {
 	return nil
 }
 
-// announceRequested announces the turn of a check-in. known: the journal has the
-// turn, so it is over, and its token replays it if it was ever started.
+// announceRequested announces the turn of a check-in. known is whether the journal has the
+// turn: then it is over, unless it is still announced, and is not announced again. Its token
+// still replays it.
 func (x queueStep) announceRequested(turn *protocol.AnnouncedTurn, known bool, expires time.Time) {
 	s := &x.State
 	if turn == nil || s.OpenTurn() == turn.ID || s.Position(turn.ID) > 0 {

@@ -192,9 +192,11 @@ func (s *site) reported(rt *rapid.T) core.Input {
 		core.PositionSaved{},
 		core.Idled{},
 		core.TerminalAttached{},
+		core.TerminalAttached{For: 60e9},
+		core.TerminalWorked{TurnID: fmt.Sprint("tui-", s.run.count), Prompt: text, Items: terminalItems()},
 		core.HookReported{Others: core.Activity{Status: protocol.StatusBusy}},
 		core.IncarnationSeen{ID: "i" + text, Force: text == ""},
-		core.TokenRenewed{Address: s.state.Delivery.Address, Cursor: &protocol.Cursor{Epoch: 1, Seq: 1}, Incarnation: "i" + text},
+		core.TokenRenewed{AddressVersion: s.state.Delivery.AddressVersion, Cursor: &protocol.Cursor{Epoch: 1, Seq: 1}, Incarnation: "i" + text},
 		core.RenewalRefused{Refusal: core.Refusal{Status: 404, Code: protocol.CodeNotFound, Incarnation: "i" + text}},
 	}).Draw(rt, "input")
 }

@@ -28,18 +28,21 @@ type Write struct {
 
 // SessionRecord is a session's row.
 type SessionRecord struct {
-	ID         string
-	BrokerID   string // "" until the first that names itself
-	WebhookURL string // carries a token: never logged
-	Basic      bool   // the broker speaks the original contract only
+	ID       string
+	BrokerID string // "" until the first that names itself
+	KeyHash  string // hex SHA-256 of the broker's key, "" until one is bound
+	// OwnerKeyHash is the hex SHA-256 of the key of the session's user, "" until the broker sent one.
+	OwnerKeyHash string `json:",omitempty"`
+	WebhookURL   string // carries a token: never logged
+	Basic        bool   // the broker speaks the original contract only
 
-	Agent   string
-	Project string
-	Model   string
-	Mode    protocol.PermissionMode
-	Native  string // the agent's own session id
-	Dir     string // the workspace, once an agent was opened
-	Secret  string // of programs in the workspace, "" until an agent was opened; never logged
+	Agent          string
+	Project        string
+	Model          string
+	Mode           protocol.PermissionMode
+	AgentSessionID string `json:"Native"` // the agent's own id of its conversation; recordings keep the older name
+	Dir            string // the workspace, once an agent was opened
+	Secret         string // of programs in the workspace, "" until an agent was opened; never logged
 
 	Incarnation string          // of the broker's database, that the session was compared with
 	Resend      protocol.Cursor // events up to here go with the prompts of their turns
@@ -143,6 +146,8 @@ type TokenRecord struct {
 	TurnID    string
 	Attach    bool
 	ExpiresAt time.Time
+
+	Credential string // that it was issued to, as the broker named it; "" for none
 }
 
 // Loaded is a session as the host finds it at its start. LastFrame is the id of

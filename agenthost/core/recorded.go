@@ -14,7 +14,7 @@ import (
 // in order to New(id) gives its State again, apart from webhook addresses.
 type Recorded struct {
 	At    time.Time
-	ID    string
+	ID    string // the new id that the step derived its ids from; see Moment
 	Held  Held
 	Input Input
 	// Error is why the input changed nothing; "" when it was applied.
@@ -31,7 +31,7 @@ type recordedForm struct {
 	Error string          `json:"error,omitempty"`
 }
 
-// Moment is what Apply gets beside the input.
+// Moment returns the second argument of Apply: the time, the new id and the held text.
 func (r *Recorded) Moment() Moment { return Moment{Time: r.At, ID: r.ID, Held: r.Held} }
 
 // MarshalJSON writes the input with its kind. The query of webhook addresses,
@@ -82,6 +82,7 @@ var kinds = func() map[string]reflect.Type {
 	for _, in := range []Input{
 		Opened{},
 		HeadlessOpened{},
+		KeyReleased{},
 		TokensRevoked{},
 		WorkspaceUsed{},
 		Recovered{},
@@ -119,6 +120,7 @@ var kinds = func() map[string]reflect.Type {
 		PendingRead{},
 		HookReported{},
 		TerminalAttached{},
+		TerminalWorked{},
 		Idled{},
 	} {
 		all[Kind(in)] = reflect.TypeOf(in)

@@ -17,12 +17,13 @@ type Refusal struct {
 	Index      *int             `json:"index,omitempty"` // of the event that it is about
 	RetryAfter time.Duration    `json:"retryAfter"`
 
-	Incarnation string `json:"incarnation,omitempty"` // of the broker's database
+	Incarnation string     `json:"incarnation,omitempty"` // of the broker's database
+	Time        *time.Time `json:"time,omitempty"`        // of the broker's clock
 }
 
-// foreign reports that a refusal does not come from a broker that names itself:
-// those have an error code. Statuses that only ask for a retry are excluded,
-// because any sender of them leads to the same backoff.
+// foreign reports that a refusal does not come from a named broker, whose refusals have an
+// error code. It is false for a status that only asks for a retry, because the host backs
+// off in the same way whether the broker or a gateway sent it.
 func (r *Refusal) foreign() bool {
 	return r.Code == "" && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests
 }
@@ -44,8 +45,8 @@ func (r *Refusal) aboutEvent(named bool) bool {
 	return !slices.Contains(basicRequestErrors, r.Message)
 }
 
-// event returns the index of the refused event; without one it is the first.
-func (r *Refusal) event() int {
+// eventIndex returns the index of the refused event, or 0 if the response names none.
+func (r *Refusal) eventIndex() int {
 	if r.Index == nil {
 		return 0
 	}

@@ -2,7 +2,9 @@ package core_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"bellhop/agenthost/core"
 	"bellhop/protocol"
@@ -47,6 +49,84 @@ func TestA400DropsAnEventOnlyIfItIsAboutTheEvent(t *testing.T) {
 			}
 			if drops := len(step.Rows.DeadLetters) == 1; drops != c.drops || retries != c.wait {
 				t.Errorf("dropped %v, retried %v: %s", drops, retries, shown(step))
+			}
+		})
+	}
+}
+
+// After the first refusal the host signs with the broker's time at once. It does not loop if that is
+// refused too.
+func TestAHostSignsWithTheBrokersTime(t *testing.T) {
+	r := newRun(t)
+	r.do(openedBy("b1", "t1"))
+	refuse := func(at *time.Time) bool {
+		step := r.do(core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{
+			Status: http.StatusUnauthorized, Code: protocol.CodeSignatureTime, Time: at,
+		}})
+		return slices.ContainsFunc(step.Effects, func(e core.Effect) bool { _, waits := e.(core.Retry); return waits })
+	}
+	if !refuse(nil) || r.state.Delivery.ClockOffset != 0 {
+		t.Error("moved the clock without a time")
+	}
+	theirs := r.at.Add(time.Hour)
+	if refuse(&theirs) {
+		t.Error("waits although it knows the time")
+	}
+	if got := r.state.Delivery.ClockOffset; got < time.Hour-time.Minute || got > time.Hour {
+		t.Errorf("offset %v", got)
+	}
+	if !refuse(&theirs) {
+		t.Error("does not back off")
+	}
+	r.do(core.DeliveryAccepted{Sent: r.sent(1), Cursor: &protocol.Cursor{Epoch: 1, Seq: 1}, Object: true})
+	if refuse(&theirs) {
+		t.Error("a later difference is not corrected")
+	}
+}
+
+// A gateway may answer for a broker that is there: the events are sent again soon, however long that
+// goes on. A broker that is away is asked less and less often.
+func TestAfterADoubtfulAnswerEventsAreSentAgainSoon(t *testing.T) {
+	const soon = 5 * time.Second
+	refused := func(status int, code protocol.Code) func(*run) core.Input {
+		return func(r *run) core.Input {
+			return core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{Status: status, Code: code}}
+		}
+	}
+	for name, c := range map[string]struct {
+		answer     func(r *run) core.Input
+		isDoubtful bool
+	}{
+		"a success without a cursor": {
+			func(r *run) core.Input { return core.DeliveryAccepted{Sent: r.sent(1), Object: true} }, true,
+		},
+		"a page": {func(r *run) core.Input { return core.DeliveryAccepted{Sent: r.sent(1)} }, true},
+		"a cursor of before": {
+			func(r *run) core.Input {
+				return core.DeliveryAccepted{Sent: r.sent(1), Cursor: &protocol.Cursor{Epoch: 1}, Object: true}
+			}, true,
+		},
+		"400 without a code":   {refused(http.StatusBadRequest, ""), true},
+		"404 without a code":   {refused(http.StatusNotFound, ""), true},
+		"410 without a code":   {refused(http.StatusGone, ""), true},
+		"the broker's own 503": {refused(http.StatusServiceUnavailable, protocol.CodeUnavailable), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := opened(t)
+			longest := time.Duration(0)
+			for range 20 {
+				step := r.do(c.answer(r))
+				retry, ok := step.Effects[len(step.Effects)-1].(core.Retry)
+				if !ok || retry.After <= 0 {
+					t.Fatalf("it does not try again: %s", shown(step))
+				}
+				longest = max(longest, retry.After)
+			}
+			if r.state.Record.Acked.Seq != 0 {
+				t.Errorf("acknowledged up to %v", r.state.Record.Acked)
+			}
+			if longest <= soon != c.isDoubtful {
+				t.Errorf("the longest pause is %v", longest)
 			}
 		})
 	}

@@ -57,7 +57,7 @@ func (in TokenRenewed) apply(x *Step) error {
 	s := &x.State
 	s.Delivery.dueByAge, s.Delivery.dueNow, s.Delivery.compareDue = false, false, false
 	x.delivery().compare(in.Cursor, in.Incarnation)
-	if s.Delivery.Address != in.Address { // a check-in brought another address meanwhile
+	if s.Delivery.AddressVersion != in.AddressVersion { // a check-in brought another address meanwhile
 		return nil
 	}
 	rec := x.record()
@@ -66,7 +66,7 @@ func (in TokenRenewed) apply(x *Step) error {
 	if rec.Outbox == OutboxRetrying {
 		rec.Outbox, rec.OutboxError = OutboxOK, ""
 	}
-	s.Delivery.Address++
+	s.Delivery.AddressVersion++
 	s.Delivery.WebhookExpires = in.Expires
 	x.delivery().armRenewal(renewAtLeast)
 	if same {

@@ -1,6 +1,10 @@
 package core
 
-import "bellhop/protocol"
+import (
+	"time"
+
+	"bellhop/protocol"
+)
 
 // State is all that decides about a session. Copies share memory, and no step
 // changes what a copy shows.
@@ -18,6 +22,8 @@ type State struct {
 	Queue     []Queued            // turns that wait for the open one
 	Questions []InteractionRecord // open ones, in the order they were asked
 
+	AttachedUntil time.Time // a terminal client counts as open until then
+
 	Pending  int64 // events the broker has not acknowledged
 	Delivery Delivery
 }
@@ -29,6 +35,9 @@ var NoFrame = protocol.StreamID{Epoch: -1, Offset: -1}
 func New(id string) State {
 	return State{ID: id, Next: 1, Delivery: Delivery{Limit: protocol.MaxWebhookEvents}}
 }
+
+// Attached reports whether a terminal client of the agent is open.
+func (s *State) Attached(now time.Time) bool { return now.Before(s.AttachedUntil) }
 
 // OpenTurn is the id of the started, unfinished turn; "" when idle.
 func (s *State) OpenTurn() string {

@@ -1,8 +1,12 @@
 package core
 
-import "bellhop/protocol"
+import (
+	"time"
 
-// status shows the broker what the agent does, when that has changed.
+	"bellhop/protocol"
+)
+
+// status adds a status event if the status or its reason has changed.
 func (x *Step) status(turnID string, status protocol.Status, reason string) {
 	rec := &x.State.Record
 	if rec.Status == status && rec.Reason == reason {
@@ -12,8 +16,8 @@ func (x *Step) status(turnID string, status protocol.Status, reason string) {
 	x.event(turnID, protocol.Event{Type: protocol.EventStatus, Status: status, Reason: reason}, nil, false)
 }
 
-// atRest is what the session shows while no turn is open. It is never busy: that
-// is for turns.
+// atRest returns the status of the session while no turn is open. It is never busy, because
+// only turns are.
 func (x *Step) atRest(others Activity) Activity {
 	switch {
 	case others.Status == protocol.StatusBusy, others.Reason != "":
@@ -35,6 +39,12 @@ func (in HookReported) apply(x *Step) error {
 }
 
 func (in TerminalAttached) apply(x *Step) error {
+	switch {
+	case in.Closed:
+		x.State.AttachedUntil = time.Time{}
+	case in.For > 0:
+		x.State.AttachedUntil = x.now.Add(in.For)
+	}
 	switch {
 	case in.Opening:
 		x.effect(StopTimer{TimerIdle})

@@ -114,7 +114,8 @@ func (x *Step) seal() {
 // deltas, which cost no write.
 func (x *Step) durable() bool {
 	w := &x.Rows
-	return x.touched || len(w.Events)+len(w.Turns)+len(w.Interactions)+len(w.Tokens)+len(w.DeadLetters)+len(w.DropEvents) > 0 ||
+	return x.touched ||
+		len(w.Events)+len(w.Turns)+len(w.Interactions)+len(w.Tokens)+len(w.DeadLetters)+len(w.DropEvents) > 0 ||
 		w.DropAllTokens
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bellhop/agenthost/core"
 	"bellhop/policy"
@@ -29,9 +30,11 @@ var states = []struct {
 		in.Request.Cursor = nil
 		return newRun(t).then(in)
 	}},
+	{"keyed", func(t *testing.T) *run { return newRun(t).then(keyedBy("hash-1")) }},
 	{"headless", func(t *testing.T) *run {
 		return newRun(t).then(core.HeadlessOpened{Agent: "fake", Instructions: "be brief"})
 	}},
+	{"attached", func(t *testing.T) *run { return opened(t).then(core.TerminalAttached{For: time.Minute}) }},
 	{"turn open", started},
 	{"text open", func(t *testing.T) *run { return started(t).then(core.AgentText{TurnID: "t1", Text: "hel"}) }},
 	{"reasoning open", func(t *testing.T) *run {
@@ -85,12 +88,15 @@ func inputs(r *run) []core.Input {
 			Status: status, Code: code, Message: "no", Cursor: &protocol.Cursor{Epoch: 1}, Index: new(0),
 		}}
 	}
+	brokerTime := r.at.Add(time.Hour)
 	refusedRequest := core.DeliveryRefused{Sent: r.sent(2), Refusal: core.Refusal{
 		Status: http.StatusBadRequest, Code: protocol.CodeInvalid, Message: "Session ID mismatch",
 	}}
 	return []core.Input{
 		openedBy("b1", "t1"), other, behind, ahead,
 		core.HeadlessOpened{Agent: "fake"},
+		keyedBy("hash-1"), keyedBy("hash-2"), keyedBy(""),
+		core.KeyReleased{},
 		core.TokensRevoked{},
 		core.WorkspaceUsed{Dir: "/w", Secret: "bhw_1"},
 		core.Deleted{},
@@ -135,7 +141,7 @@ func inputs(r *run) []core.Input {
 		core.AgentAsked{TurnID: "t1", Kind: protocol.KindAsk, Question: core.Question{Prompt: "which?"}},
 		core.AgentNoticed{TurnID: "t1", Level: "info", Message: "m"},
 		core.AgentReminded{TurnID: "t1"},
-		core.AgentNamed{TurnID: "t1", Native: "n1"},
+		core.AgentNamed{TurnID: "t1", AgentSessionID: "n1"},
 		core.AgentChecking{TurnID: "t1", Lost: true},
 		core.AgentChecking{TurnID: "t1"},
 		core.Answered{InteractionID: question, Request: protocol.AnswerRequest{Approved: &yes, Text: "red"}},
@@ -150,11 +156,12 @@ func inputs(r *run) []core.Input {
 		core.DeliveryAccepted{Sent: r.unversioned()},
 		refused(400, protocol.CodeInvalid, 1), refused(400, protocol.CodeInvalid, 2), refused(400, "", 1), refusedRequest,
 		refused(401, protocol.CodeTokenExpired, 1),
+		core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{Status: 401, Code: protocol.CodeSignatureTime, Time: &brokerTime}},
 		refused(401, protocol.CodeUnauthorized, 1), refused(409, protocol.CodeConflict, 1), refused(409, protocol.CodeGap, 1),
 		refused(409, protocol.CodeDiverged, 1), refused(409, protocol.CodeFenced, 1), refused(410, protocol.CodeGone, 1), refused(410, "", 1),
 		refused(413, protocol.CodeTooLarge, 1), refused(413, protocol.CodeTooLarge, 2), refused(429, protocol.CodeTooManyRequests, 1), refused(503, "", 1),
 		core.DeliveryFailed{What: "down"},
-		core.TokenRenewed{Address: r.state.Delivery.Address, URL: "http://broker/hook?token=2"},
+		core.TokenRenewed{AddressVersion: r.state.Delivery.AddressVersion, URL: "http://broker/hook?token=2"},
 		core.TokenRenewed{URL: "late"},
 		core.RenewalRefused{Refusal: core.Refusal{Status: 410, Code: protocol.CodeGone}},
 		core.RenewalRefused{Refusal: core.Refusal{Status: 404}},
@@ -173,6 +180,11 @@ func inputs(r *run) []core.Input {
 		core.HookReported{Others: core.Activity{Status: protocol.StatusBusy}},
 		core.TerminalAttached{},
 		core.TerminalAttached{Opening: true},
+		core.TerminalAttached{For: time.Minute},
+		core.TerminalAttached{Closed: true},
+		core.TerminalWorked{TurnID: "tui-1", Prompt: "go", Items: terminalItems()},
+		core.TerminalWorked{TurnID: "tui-1", Outcome: core.Outcome{FinishReason: protocol.FinishError, Err: "no"}},
+		core.Prompted{TurnID: "t8", New: true, Request: protocol.PromptRequest{Prompt: "go", Force: true}},
 		core.Idled{},
 	}
 }
@@ -266,7 +278,7 @@ func describe(s *core.State) []string {
 		fmt.Sprintf("status=%s %s", rec.Status, rec.Reason), fmt.Sprintf("outbox=%s %s", rec.Outbox, rec.OutboxError),
 		fmt.Sprintf("cursor=%d/%d", rec.Cursor.Epoch, rec.Cursor.Seq), fmt.Sprintf("acked=%d/%d", rec.Acked.Epoch, rec.Acked.Seq),
 		fmt.Sprint("pending=", s.Pending), fmt.Sprint("limit=", s.Delivery.Limit), fmt.Sprint("version=", s.Delivery.Version), fmt.Sprint("job=", s.NextJob()),
-		fmt.Sprint("remembered=", rec.Remembered), "native=" + rec.Native, "dir=" + rec.Dir, fmt.Sprint("deleted=", s.Deleted),
+		fmt.Sprint("remembered=", rec.Remembered), "agentSessionID=" + rec.AgentSessionID, "dir=" + rec.Dir, fmt.Sprint("deleted=", s.Deleted),
 	}
 }
 
@@ -317,4 +329,19 @@ func prune(v any) any {
 		}
 	}
 	return v
+}
+
+// A model is of one agent: another agent begins with its own default.
+func TestAnotherAgentDoesNotGetTheModelOfTheFormer(t *testing.T) {
+	r := newRun(t)
+	open := func(agent, model string) string {
+		in := openedBy("b1", "")
+		in.Request.Agent, in.Request.Model = agent, model
+		r.do(in)
+		return r.state.Record.Model
+	}
+	r.want("chosen", open("claude", "small"), "small")
+	r.want("unnamed", open("claude", ""), "small")
+	r.want("of another agent", open("codex", ""), "")
+	r.want("named with its agent", open("claude", "large"), "large")
 }

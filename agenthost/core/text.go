@@ -63,7 +63,8 @@ func (s *State) Append(turnID string, kind BlockKind, text string) (f Frame, ok 
 	}
 	b := &t.Text.block
 	next := block{text: b.text, escaped: b.escaped + escapedLen(text), frames: b.frames + len(text)*2 + frameOverhead}
-	if !t.Text.open || b.kind != kind || s.Next+1 > s.Record.OffsetReserved || len(b.text)+len(text) >= MaxText || next.full() {
+	if !t.Text.open || b.kind != kind || s.Next+1 > s.Record.OffsetReserved || len(b.text)+len(text) >= MaxText ||
+		next.full() {
 		return Frame{}, false
 	}
 	part, err := protocol.Marshal(deltaPart(b, &text))

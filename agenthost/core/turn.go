@@ -39,7 +39,7 @@ func (x turnStep) open(q Queued, instructions string, hostStopping bool) error {
 	rec.State, rec.Started, rec.FirstOffset = TurnOpen, x.now, s.Next
 	turn := &Turn{Record: rec, Before: s.Last}
 	x.Rows.Turns = append(x.Rows.Turns, rec)
-	x.keepPrompt(q)
+	x.writePrompt(q)
 	x.status(rec.ID, protocol.StatusBusy, "")
 	x.delivery().sendPrompt()
 	x.effect(StopTimer{TimerIdle})
@@ -59,10 +59,10 @@ func (x turnStep) open(q Queued, instructions string, hostStopping bool) error {
 	return nil
 }
 
-// keepPrompt writes what the agent was asked; of images, that there were some.
-func (x turnStep) keepPrompt(q Queued) {
+// writePrompt stores the prompt of a turn, without the data of its attachments.
+func (x turnStep) writePrompt(q Queued) {
 	if !x.State.Headless() { // a broker has the messages; this is for an agent without a memory
-		x.Rows.Prompts = append(x.Rows.Prompts, PromptRecord{SessionID: x.State.ID, TurnID: q.Record.ID, Text: q.Kept})
+		x.Rows.Prompts = append(x.Rows.Prompts, PromptRecord{SessionID: x.State.ID, TurnID: q.Record.ID, Text: q.Journaled})
 		return
 	}
 	text := protocol.SanitizeText(q.Request.Prompt)
@@ -78,7 +78,7 @@ func (x turnStep) keepPrompt(q Queued) {
 }
 
 func (in AgentStarted) apply(x *Step) error {
-	if err := x.turns().opened(in.TurnID); err != nil {
+	if err := x.turns().requireOpen(in.TurnID); err != nil {
 		return err
 	}
 	t := x.turn()
@@ -86,8 +86,8 @@ func (in AgentStarted) apply(x *Step) error {
 	return nil
 }
 
-// opened refuses what comes for a turn that is not open.
-func (x turnStep) opened(turnID string) error {
+// requireOpen returns CodeNoTurn if the turn is not open.
+func (x turnStep) requireOpen(turnID string) error {
 	if !x.isOpen(turnID) {
 		return protocol.Errorf(protocol.CodeNoTurn, "The turn is over")
 	}
@@ -98,9 +98,10 @@ func (x turnStep) isOpen(turnID string) bool {
 	return turnID != "" && x.State.OpenTurn() == turnID
 }
 
-// working refuses what an agent reports when it cannot be kept any more.
-func (x turnStep) working(turnID string) error {
-	if err := x.opened(turnID); err != nil {
+// requireWritable returns CodeNoTurn if the turn is not open, or the turn's failure if its output
+// can no longer be written.
+func (x turnStep) requireWritable(turnID string) error {
+	if err := x.requireOpen(turnID); err != nil {
 		return err
 	}
 	if failure := x.State.Turn.Failure; failure != nil {
@@ -111,7 +112,7 @@ func (x turnStep) working(turnID string) error {
 
 // report makes one step of what the turn's agent reports.
 func (x turnStep) report(turnID string, f func()) error {
-	if err := x.working(turnID); err != nil {
+	if err := x.requireWritable(turnID); err != nil {
 		return err
 	}
 	f()
@@ -234,7 +235,9 @@ func (x turnStep) finishEvent(turnID string, o Outcome) (protocol.Event, *protoc
 	if usage == nil {
 		usage = json.RawMessage("{}") // AI SDK readers expect an object
 	}
-	return e, &protocol.Part{Type: protocol.PartFinish, FinishReason: o.FinishReason, RawFinishReason: reason, TotalUsage: usage}
+	return e, &protocol.Part{
+		Type: protocol.PartFinish, FinishReason: o.FinishReason, RawFinishReason: reason, TotalUsage: usage,
+	}
 }
 
 // usage is a JSON object or nil.

@@ -8,6 +8,7 @@ import (
 	"bellhop/agenthost/core"
 	"bellhop/crypto/seal"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
@@ -17,15 +18,17 @@ const maxEventBytes = protocol.MaxWebhookBody - 4<<10
 
 // Order is what a session wants to be done.
 type Order struct {
-	Job       core.Job
-	SessionID string
-	URL       string          // of the webhook, with its token
-	Address   int             // core.Delivery.Address of the URL
-	Acked     protocol.Cursor // events after it are sent
-	Limit     int             // at most so many
-	Version   int
-	Named     bool // the broker named itself
-	Basic     bool // the broker speaks the original contract only
+	Job            core.Job
+	SessionID      string
+	URL            string          // of the webhook, with its token
+	AddressVersion int             // core.Delivery.AddressVersion of the URL
+	Acked          protocol.Cursor // events after it are sent
+	Limit          int             // at most so many
+	Version        int
+	Named          bool // the broker named itself
+	Basic          bool // the broker speaks the original contract only
+
+	ClockOffset time.Duration // of the broker's clock
 
 	Resend protocol.Cursor // events up to here go with the prompts of their turns
 }
@@ -33,9 +36,10 @@ type Order struct {
 // OrderOf returns what a session wants to be done.
 func OrderOf(st *core.State) Order {
 	return Order{
-		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, Address: st.Delivery.Address,
+		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, AddressVersion: st.Delivery.AddressVersion,
 		Acked: st.Record.Acked, Limit: st.Delivery.Limit, Version: st.Delivery.Version,
 		Named: st.Record.BrokerID != "", Basic: st.Record.Basic, Resend: st.Record.Resend,
+		ClockOffset: st.Delivery.ClockOffset,
 	}
 }
 
@@ -62,12 +66,15 @@ const renewalsAtOnce = 16
 // Sender sends for any number of sessions.
 type Sender struct {
 	poster   Poster
-	password seal.Secret // the bearer of renewals
+	password seal.Secret // the bearer of renewals; requests are signed with it
 	now      func() time.Time
 	renewals chan struct{}
+
+	Observer observe.Observer // of requests with events; nil = none
 }
 
-// NewSender returns a Sender. password is the bearer of renewals.
+// NewSender returns a Sender. password is the bearer of renewals, and signs the requests to named
+// brokers; without one they are not signed.
 func NewSender(poster Poster, password seal.Secret, now func() time.Time) *Sender {
 	return &Sender{poster: poster, password: password, now: now, renewals: make(chan struct{}, renewalsAtOnce)}
 }
@@ -128,12 +135,26 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 		return s.Apply(core.DeliveryAccepted{Sent: sent})
 	}
 	failpoint.Hit("outbox-before-post")
-	in := d.send(ctx, order, sent, events, prompts)
+	sending, end := observe.Begin(ctx, d.Observer, observe.Start{Operation: observe.Post})
+	in := d.send(sending, order, sent, events, prompts)
+	end(observed(in, len(events)))
 	failpoint.Hit("outbox-after-post")
 	if _, failed := in.(core.DeliveryFailed); failed && ctx.Err() != nil {
 		return 0
 	}
 	return s.Apply(in)
+}
+
+// observed describes a request with so many events to the observer.
+func observed(in core.Input, events int) observe.Outcome {
+	switch in.(type) {
+	case core.DeliveryAccepted:
+		return observe.Outcome{Accepted: events}
+	case core.DeliveryRefused:
+		return observe.Outcome{Result: observe.ResultRefused}
+	default:
+		return observe.Outcome{Result: observe.ResultUnreachable}
+	}
 }
 
 // Fitting returns the events of the first one's epoch, as many as fit into a
@@ -180,7 +201,11 @@ func (d *Sender) send(
 	if err != nil {
 		return unreachable(err)
 	}
-	r, err := d.exchange(ctx, order.URL, body, "")
+	post, err := d.newPost(order, &sent, body)
+	if err != nil {
+		return unreachable(err)
+	}
+	r, err := d.exchange(ctx, post)
 	switch {
 	case err != nil:
 		return unreachable(err)
@@ -199,7 +224,9 @@ func bodyOf(order *Order, events []core.EventRecord, prompts []protocol.TurnProm
 	if order.Basic || len(events) == 1 && len(prompts) == 0 {
 		return events[len(events)-1].Body, nil
 	}
-	batch := protocol.WebhookBatch{SessionID: order.SessionID, Events: make([]json.RawMessage, len(events)), Prompts: prompts}
+	batch := protocol.WebhookBatch{
+		SessionID: order.SessionID, Events: make([]json.RawMessage, len(events)), Prompts: prompts,
+	}
 	for i := range events {
 		batch.Events[i] = events[i].Body
 	}

@@ -207,13 +207,13 @@ func TestARenewal(t *testing.T) {
 		respond func(*http.Request) (*http.Response, error)
 		want    core.Input
 	}{
-		"a new address": {respond(200, `{"webhookUrl":"`+next+`"}`), core.TokenRenewed{Address: 4, URL: next, Expires: exp}},
+		"a new address": {respond(200, `{"webhookUrl":"`+next+`"}`), core.TokenRenewed{AddressVersion: 4, URL: next, Expires: exp}},
 		"no address":    {respond(200, `{}`), core.RenewalRefused{Refusal: core.Refusal{Status: 200, RetryAfter: 7 * time.Second}}},
 		"gone":          {respond(410, `{"code":"gone"}`), core.RenewalRefused{Refusal: core.Refusal{Status: 410, Code: protocol.CodeGone, RetryAfter: 7 * time.Second}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
-				orders:    []delivery.Order{{Job: core.JobRenew, URL: hook, Address: 4}},
+				orders:    []delivery.Order{{Job: core.JobRenew, URL: hook, AddressVersion: 4}},
 				responses: []func(*http.Request) (*http.Response, error){c.respond},
 			}
 			s.run(t.Context())

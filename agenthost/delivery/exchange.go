@@ -48,6 +48,9 @@ type response struct {
 		Code   protocol.Code    `json:"code"`
 		Cursor *protocol.Cursor `json:"cursor"`
 		Index  *int             `json:"index"`
+		// Time is that of the broker's clock. It is ignored if it is not a time, because another program may have
+		// answered.
+		Time json.RawMessage `json:"time"`
 
 		Incarnation string `json:"incarnation"`
 	}
@@ -56,22 +59,27 @@ type response struct {
 func (r *response) refusal() core.Refusal {
 	return core.Refusal{
 		Status: r.status, Code: r.form.Code, Message: r.form.Error, Cursor: r.form.Cursor, Index: r.form.Index,
-		RetryAfter: r.retryAfter, Incarnation: r.form.Incarnation,
+		RetryAfter: r.retryAfter, Incarnation: r.form.Incarnation, Time: r.time(),
 	}
 }
 
-// exchange posts JSON. Its errors never contain the URL, which has a token.
-func (d *Sender) exchange(ctx context.Context, target string, body []byte, bearer string) (*response, error) {
+func (r *response) time() *time.Time {
+	var at time.Time
+	if len(r.form.Time) == 0 || json.Unmarshal(r.form.Time, &at) != nil || at.IsZero() {
+		return nil
+	}
+	return &at
+}
+
+// exchange posts JSON. Its errors never contain the URL, which may have a token.
+func (d *Sender) exchange(ctx context.Context, p *post) (*response, error) {
 	ctx, cancel := context.WithTimeout(ctx, protocol.WebhookTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(p.body))
 	if err != nil {
 		return nil, errors.New("the webhook address cannot be used")
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if bearer != "" {
-		req.Header.Set("Authorization", "Bearer "+bearer)
-	}
+	req.Header = p.header
 	resp, err := d.poster.Do(req)
 	if err != nil {
 		return nil, withoutURL(err)

@@ -8,7 +8,9 @@ import (
 // FitPrompts returns as many of the events as fit into room bytes together with the
 // prompts of the turns that begin with them. There is at least one event; if its
 // turn's prompt does not fit, it is cut.
-func FitPrompts(events []core.EventRecord, byTurn map[string]protocol.TurnPrompt, room int) ([]core.EventRecord, []protocol.TurnPrompt) {
+func FitPrompts(
+	events []core.EventRecord, byTurn map[string]protocol.TurnPrompt, room int,
+) ([]core.EventRecord, []protocol.TurnPrompt) {
 	var prompts []protocol.TurnPrompt
 	added := map[string]bool{}
 	for i := range events {
@@ -42,7 +44,7 @@ func cutPrompt(p protocol.TurnPrompt, room int) protocol.TurnPrompt {
 	return p
 }
 
-// sizeOf is the length of a prompt in JSON, where its text may be longer.
+// sizeOf returns the length of a prompt as JSON; escapes make its text longer there.
 func sizeOf(p *protocol.TurnPrompt) int {
 	raw, err := protocol.Marshal(p)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,15 +14,15 @@ import (
 	"bellhop/protocol"
 )
 
-// Expiry returns when the token of a webhook address expires; zero: unknown. The
-// token is not verified: the time only says when to ask for another.
+// Expiry returns when the token of a webhook address expires, or the zero time if that is not known.
+// The token is not verified, because the time only decides when to ask for another token.
 func Expiry(webhookURL string) time.Time {
 	_, expires := tokenTimes(webhookURL)
 	return expires
 }
 
-// FreshExpiry is Expiry by the host's clock, for a token that the broker has just
-// signed: now and the token's length. The broker's clock may be another.
+// FreshExpiry returns when a token expires that the broker has just signed: now plus the
+// token's lifetime. Unlike Expiry it is right if the clocks of broker and host differ.
 func FreshExpiry(webhookURL string, now time.Time) time.Time {
 	issued, expires := tokenTimes(webhookURL)
 	if issued.IsZero() || !expires.After(issued) {
@@ -60,13 +61,13 @@ func tokenTimes(webhookURL string) (issued, expires time.Time) {
 // renew asks for a new webhook address (protocol section 1.5), at the webhook's
 // path + /renew with the same token.
 func (d *Sender) renew(ctx context.Context, order *Order) core.Input {
-	u, err := url.Parse(order.URL)
-	if err != nil {
-		return core.RenewalRefused{Refusal: core.Refusal{Message: "the webhook address cannot be used"}}
-	}
 	d.renewals <- struct{}{}
 	defer func() { <-d.renewals }()
-	r, err := d.exchange(ctx, u.JoinPath("renew").String(), []byte("{}"), d.password.Reveal())
+	r, err := d.askRenewal(ctx, order, false)
+	if _, headerToken := splitToken(order.URL); err == nil && headerToken != "" && r.status == http.StatusBadRequest {
+		// The broker is of an earlier version now, and looks for the token in the query.
+		r, err = d.askRenewal(ctx, order, true)
+	}
 	if err != nil {
 		return core.RenewalRefused{Refusal: core.Refusal{Message: err.Error()}}
 	}
@@ -75,7 +76,15 @@ func (d *Sender) renew(ctx context.Context, order *Order) core.Input {
 		return core.RenewalRefused{Refusal: r.refusal()}
 	}
 	return core.TokenRenewed{
-		Address: order.Address, URL: renewed.WebhookURL, Expires: FreshExpiry(renewed.WebhookURL, d.now()),
+		AddressVersion: order.AddressVersion, URL: renewed.WebhookURL, Expires: FreshExpiry(renewed.WebhookURL, d.now()),
 		Cursor: renewed.Cursor, Incarnation: renewed.Incarnation,
 	}
+}
+
+func (d *Sender) askRenewal(ctx context.Context, order *Order, inQuery bool) (*response, error) {
+	p, err := d.renewal(order, inQuery)
+	if err != nil {
+		return nil, errors.New("the webhook address cannot be used")
+	}
+	return d.exchange(ctx, p)
 }

@@ -74,11 +74,20 @@ func interactionLines(sessionID string, e *protocol.Event) []protocol.Line {
 	return []protocol.Line{line}
 }
 
+// isLost reports whether a turn ended because its host or agent was stopped.
+func isLost(reason protocol.TurnReason) bool {
+	switch reason {
+	case protocol.ReasonHostRestarted, protocol.ReasonAgentRestarted, protocol.ReasonAgentStopped:
+		return true
+	}
+	return false
+}
+
 func finishReason(e *protocol.Event) string {
 	switch {
 	case e.Reason == protocol.ReasonAborted:
 		return protocol.WaitingInterrupted
-	case e.FinishReason == protocol.FinishError, e.Reason == protocol.ReasonHostRestarted, e.Reason == protocol.ReasonNotStarted:
+	case e.FinishReason == protocol.FinishError, isLost(e.Reason), e.Reason == protocol.ReasonNotStarted:
 		return protocol.WaitingError
 	default:
 		return protocol.WaitingDone

@@ -18,11 +18,14 @@ func expiredLine(sessionID, interactionID string) protocol.Line {
 }
 
 func restoredLine(sessionID string, turns int) protocol.Line {
-	return statusLine(sessionID, "info", fmt.Sprintf("The agent goes on from the record of %d turns: its own memory was gone", turns))
+	return statusLine(sessionID, "info",
+		fmt.Sprintf("The agent goes on from the record of %d turns: its own memory was gone", turns))
 }
 
 func waitingLine(sessionID, reason string) protocol.Line {
-	return protocol.Line{Type: protocol.LineState, SessionID: sessionID, State: protocol.StateWaitingForInput, Reason: reason}
+	return protocol.Line{
+		Type: protocol.LineState, SessionID: sessionID, State: protocol.StateWaitingForInput, Reason: reason,
+	}
 }
 
 func toolLine(sessionID, id, name string, input json.RawMessage) protocol.Line {
@@ -35,7 +38,8 @@ func resultLine(sessionID, id, name string, output json.RawMessage, failed, deni
 		content = "Denied"
 	}
 	return protocol.Line{
-		Type: protocol.LineToolMessage, SessionID: sessionID, ID: id, Name: name, Content: &content, IsError: failed || denied,
+		Type: protocol.LineToolMessage, SessionID: sessionID, ID: id, Name: name,
+		Content: &content, IsError: failed || denied,
 	}
 }
 
@@ -77,7 +81,9 @@ func messageLine(sessionID, text string, e *protocol.Event) protocol.Line {
 }
 
 func questionLine(sessionID string, q *protocol.Event) protocol.Line {
-	line := protocol.Line{Type: protocol.LineAsk, SessionID: sessionID, RequestID: q.InteractionID, Prompt: q.Prompt, Default: q.Default}
+	line := protocol.Line{
+		Type: protocol.LineAsk, SessionID: sessionID, RequestID: q.InteractionID, Prompt: q.Prompt, Default: q.Default,
+	}
 	if len(q.Options) > 0 {
 		line.Metadata, _ = protocol.Marshal(map[string][]string{"options": q.Options})
 	}

@@ -202,7 +202,7 @@ func waitingReason(p *protocol.Part) string {
 	switch {
 	case p.Type == protocol.PartAbort:
 		return protocol.WaitingInterrupted
-	case p.Type == protocol.PartError, p.RawFinishReason == protocol.ReasonHostRestarted:
+	case p.Type == protocol.PartError, isLost(p.RawFinishReason):
 		return protocol.WaitingError
 	default:
 		return protocol.WaitingDone

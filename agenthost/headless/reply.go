@@ -15,7 +15,8 @@ func ReplyType(kind protocol.InteractionKind) string {
 func ParseReply(line *protocol.Line, kind protocol.InteractionKind) (*protocol.AnswerRequest, error) {
 	switch {
 	case line.Type != ReplyType(kind):
-		return nil, protocol.Errorf(protocol.CodeInvalid, "Question %s is answered by type %q", line.RequestID, ReplyType(kind))
+		return nil, protocol.Errorf(protocol.CodeInvalid, "Question %s is answered by type %q",
+			line.RequestID, ReplyType(kind))
 	case line.Type == protocol.LineAnswer && line.Text == nil:
 		return nil, protocol.Errorf(protocol.CodeInvalid, "An answer needs text")
 	case line.Type == protocol.LineConfirmation && line.Value == nil:

@@ -1,6 +1,11 @@
 package journal
 
 import (
+	"context"
+	"errors"
+
+	"github.com/ncruces/go-sqlite3"
+
 	"bellhop/agenthost"
 	"bellhop/internal/table"
 )
@@ -20,7 +25,9 @@ func (w *writer) applyWrite(in *agenthost.Write) error {
 		return err
 	}
 	for _, at := range in.DropEvents {
-		if err := w.run("DELETE FROM events WHERE session_id = ? AND epoch = ? AND seq = ?", in.SessionID, at.Epoch, at.Seq); err != nil {
+		if err := w.run(
+			"DELETE FROM events WHERE session_id = ? AND epoch = ? AND seq = ?", in.SessionID, at.Epoch, at.Seq,
+		); err != nil {
 			return err
 		}
 	}
@@ -41,7 +48,9 @@ func (w *writer) applyWrite(in *agenthost.Write) error {
 
 func (w *writer) putTokens(in *agenthost.Write) error {
 	if !in.DropTokens.IsZero() {
-		if err := w.run("DELETE FROM tokens WHERE session_id = ? AND expires_at < ?", in.SessionID, in.DropTokens); err != nil {
+		if err := w.run(
+			"DELETE FROM tokens WHERE session_id = ? AND expires_at < ?", in.SessionID, in.DropTokens,
+		); err != nil {
 			return err
 		}
 	}
@@ -51,6 +60,18 @@ func (w *writer) putTokens(in *agenthost.Write) error {
 		}
 	}
 	return putAll(w, tokens.InsertOne, tokens, in.Tokens)
+}
+
+// DropTokens implements agenthost.Journal.
+func (j *Journal) DropTokens(ctx context.Context, brokerID, credential string) error {
+	return j.exec(ctx, func(c *sqlite3.Conn) error {
+		stmt, _, err := c.Prepare(`DELETE FROM tokens WHERE credential = ?
+			AND session_id IN (SELECT id FROM sessions WHERE broker_id = ?)`)
+		if err != nil {
+			return err
+		}
+		return errors.Join(stmt.BindText(1, credential), stmt.BindText(2, brokerID), stmt.Exec(), stmt.Close())
+	})
 }
 
 func putAll[R any](w *writer, statement string, t *table.Table[R], rows []R) error {

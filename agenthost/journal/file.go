@@ -39,7 +39,8 @@ func (f *File) Close() error { return f.journal.readers.Close() }
 
 // Sessions returns the sessions that are bound to a broker, by id.
 func (f *File) Sessions(ctx context.Context, brokerID string) ([]agenthost.SessionRecord, error) {
-	return find(ctx, &f.journal, sessions, "sessions", "WHERE broker_id = ? AND outbox_state <> ? ORDER BY id", brokerID, string(agenthost.OutboxNone))
+	return find(ctx, &f.journal, sessions, "sessions", "WHERE broker_id = ? AND outbox_state <> ? ORDER BY id",
+		brokerID, string(agenthost.OutboxNone))
 }
 
 // eventBody is an event with what File needs of it.

@@ -17,6 +17,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/internal/database"
+	"bellhop/internal/private"
 	"bellhop/protocol"
 )
 
@@ -53,7 +54,7 @@ func Open(dir string, now time.Time) (*Journal, error) { return openOn("", dir, 
 func openOn(vfs, dir string, now time.Time) (*Journal, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
+		err = private.Dir(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal directory: %w", err)
@@ -98,6 +99,9 @@ func open(at location, now time.Time) (*Journal, error) {
 	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("open journal for reading: %w", err)
+	}
+	if err := keepPrivate(at); err != nil { // the first reads have made the WAL
+		return nil, errors.Join(err, readers.Close(), conn.Close())
 	}
 	j := &Journal{
 		path:     path,
@@ -144,13 +148,18 @@ func openReaders(at location, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
+// keepPrivate restricts the journal's files to their owner. SQLite makes them with the umask, the
+// WAL and its index also again.
+func keepPrivate(at location) error {
+	return errors.Join(private.File(at.path), private.Existing(at.path+"-wal"), private.Existing(at.path+"-shm"))
+}
+
 func openWriter(at location) (_ *sqlite3.Conn, err error) {
-	file, err := os.OpenFile(at.path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would create it with the umask
-	if err != nil {
+	if err := keepPrivate(at); err != nil {
 		return nil, err
 	}
-	info, err := file.Stat()
-	if err := errors.Join(err, file.Close()); err != nil {
+	info, err := os.Stat(at.path)
+	if err != nil {
 		return nil, err
 	}
 	conn, err := sqlite3.Open(at.uri(url.Values{}))

@@ -40,7 +40,7 @@ func opened(t *testing.T, dir string) *Journal {
 
 func session(id string, seq int64) *agenthost.SessionRecord {
 	return &agenthost.SessionRecord{
-		ID: id, BrokerID: "b", WebhookURL: "http://x/?token=y", Basic: true, Agent: "a", Project: "p", Model: "m", Native: "n", Dir: "/w", Secret: "bhw_s",
+		ID: id, BrokerID: "b", WebhookURL: "http://x/?token=y", Basic: true, Agent: "a", Project: "p", Model: "m", AgentSessionID: "n", Dir: "/w", Secret: "bhw_s",
 		Cursor: protocol.Cursor{Epoch: 1, Seq: seq}, Acked: protocol.Cursor{Epoch: 1, Seq: 1}, OffsetReserved: 4097,
 		Status: protocol.StatusIdle, Reason: "waiting", Remembered: []string{"rm"}, Outbox: agenthost.OutboxOK, OutboxError: "e",
 		CreatedAt: noon, ActiveAt: noon,
@@ -150,6 +150,34 @@ func TestWritesAreReadAlsoAfterAReopen(t *testing.T) {
 	}
 	prompt, err = j.Prompt(ctx, "s", "t1")
 	want(t, "its prompts", prompt, "", err)
+}
+
+func TestTokensOfACredentialAreDropped(t *testing.T) {
+	dir := t.TempDir()
+	j := opened(t, dir)
+	issued := func(sessionID, hash, credential string) agenthost.TokenRecord {
+		return agenthost.TokenRecord{Hash: []byte(hash), SessionID: sessionID, ExpiresAt: noon.Truncate(time.Millisecond), Credential: credential}
+	}
+	tokens := []agenthost.TokenRecord{issued("s", "1", "laptop"), issued("s", "2", "phone"), issued("s", "3", "")}
+	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Tokens: tokens})
+	other := session("o", 1)
+	other.BrokerID = "another"
+	theirs := issued("o", "4", "laptop")
+	write(t, j, &agenthost.Write{SessionID: "o", Session: other, Tokens: []agenthost.TokenRecord{theirs}})
+	for range 2 {
+		if err := j.DropTokens(t.Context(), "b", "laptop"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := j.Token(t.Context(), []byte("1")); protocol.CodeOf(err) != protocol.CodeUnauthorized {
+		t.Errorf("the dropped token: %v", err)
+	}
+	for _, kept := range []agenthost.TokenRecord{tokens[1], tokens[2], theirs} {
+		got, err := j.Token(t.Context(), kept.Hash)
+		if err != nil || got.Credential != kept.Credential || got.SessionID != kept.SessionID {
+			t.Errorf("token %s: %+v, %v", kept.Hash, got, err)
+		}
+	}
 }
 
 // A journal that the first version of the program wrote is migrated when it is opened.

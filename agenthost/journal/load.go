@@ -25,8 +25,8 @@ func (j *Journal) Load(ctx context.Context) ([]agenthost.Loaded, error) {
 	return out, j.loadPositions(ctx, index)
 }
 
-// loadSessions counts the sessions first, so that each is read into its place: copies of
-// thousands would be most of what a start allocates.
+// loadSessions counts the sessions first, so that the slice never grows: to copy thousands of
+// records would be most of the memory that a start allocates.
 func (j *Journal) loadSessions(ctx context.Context) ([]agenthost.Loaded, error) {
 	var count int
 	if err := j.readers.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&count); err != nil {
@@ -63,10 +63,11 @@ func (j *Journal) loadUnfinished(ctx context.Context, index map[string]*agenthos
 	return err
 }
 
+// position is a row of lastFrames or of pendingEvents.
 type position struct {
 	session string
-	frame   protocol.StreamID
-	pending int64
+	frame   protocol.StreamID // of lastFrames
+	pending int64             // of pendingEvents
 }
 
 // lastFrames relies on SQLite to take last_epoch from the row with the maximum.

@@ -23,7 +23,8 @@ func migrate(conn *sqlite3.Conn) error {
 		return err
 	}
 	if version > len(files) {
-		return fmt.Errorf("the journal has schema %d, this program knows %d: it was written by a newer one", version, len(files))
+		return fmt.Errorf("the journal has schema %d, this program knows %d: it was written by a newer one",
+			version, len(files))
 	}
 	for i, file := range files[version:] {
 		text, err := schemas.ReadFile("schema/" + file.Name())

@@ -45,7 +45,9 @@ func (j *Journal) TurnsFrom(ctx context.Context, sessionID string, offset int64)
 }
 
 // Interaction returns a question, or CodeNotFound.
-func (j *Journal) Interaction(ctx context.Context, sessionID, interactionID string) (*agenthost.InteractionRecord, error) {
+func (j *Journal) Interaction(
+	ctx context.Context, sessionID, interactionID string,
+) (*agenthost.InteractionRecord, error) {
 	return findOne(ctx, j, interactions, "Interaction", "WHERE session_id = ? AND id = ?", sessionID, interactionID)
 }
 
@@ -57,21 +59,29 @@ func (j *Journal) TurnEvents(ctx context.Context, sessionID, turnID string) ([]a
 }
 
 // Events returns events of one epoch after a seq.
-func (j *Journal) Events(ctx context.Context, sessionID string, epoch, after int64, limit int) ([]agenthost.EventRecord, error) {
+func (j *Journal) Events(
+	ctx context.Context, sessionID string, epoch, after int64, limit int,
+) ([]agenthost.EventRecord, error) {
 	return find(ctx, j, events, "events",
 		"WHERE session_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?", sessionID, epoch, after, limit)
 }
 
 // Pending returns events after a cursor.
-func (j *Journal) Pending(ctx context.Context, sessionID string, after protocol.Cursor, limit int) ([]agenthost.EventRecord, error) {
+func (j *Journal) Pending(
+	ctx context.Context, sessionID string, after protocol.Cursor, limit int,
+) ([]agenthost.EventRecord, error) {
 	return find(ctx, j, events, "pending events",
-		"WHERE session_id = ? AND (epoch, seq) > (?, ?) ORDER BY epoch, seq LIMIT ?", sessionID, after.Epoch, after.Seq, limit)
+		"WHERE session_id = ? AND (epoch, seq) > (?, ?) ORDER BY epoch, seq LIMIT ?",
+		sessionID, after.Epoch, after.Seq, limit)
 }
 
 // Newest returns events before a cursor, the newest first.
-func (j *Journal) Newest(ctx context.Context, sessionID string, before protocol.Cursor, limit int) ([]agenthost.EventRecord, error) {
+func (j *Journal) Newest(
+	ctx context.Context, sessionID string, before protocol.Cursor, limit int,
+) ([]agenthost.EventRecord, error) {
 	return find(ctx, j, events, "newest events",
-		"WHERE session_id = ? AND (epoch, seq) < (?, ?) ORDER BY epoch DESC, seq DESC LIMIT ?", sessionID, before.Epoch, before.Seq, limit)
+		"WHERE session_id = ? AND (epoch, seq) < (?, ?) ORDER BY epoch DESC, seq DESC LIMIT ?",
+		sessionID, before.Epoch, before.Seq, limit)
 }
 
 // Prompt returns the prompt of a turn, or "" if it was not stored.
@@ -88,7 +98,8 @@ func (j *Journal) Prompt(ctx context.Context, sessionID, turnID string) (text st
 func (j *Journal) CountPending(ctx context.Context, sessionID string, after protocol.Cursor) (int64, error) {
 	var n int64
 	err := j.readers.QueryRowContext(ctx,
-		"SELECT count(*) FROM events WHERE session_id = ? AND (epoch, seq) > (?, ?)", sessionID, after.Epoch, after.Seq).Scan(&n)
+		"SELECT count(*) FROM events WHERE session_id = ? AND (epoch, seq) > (?, ?)",
+		sessionID, after.Epoch, after.Seq).Scan(&n)
 	return n, fault("pending events", err)
 }
 

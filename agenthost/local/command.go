@@ -59,7 +59,9 @@ func (s *Server) executeCommand(ctx context.Context, in *commandInput) (*command
 	case s.commandSlots <- struct{}{}:
 		defer func() { <-s.commandSlots }()
 	default:
-		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "Too many commands run", Hint: "Wait for one to end"}
+		return nil, &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "Too many commands run", Hint: "Wait for one to end",
+		}
 	}
 	home, err := s.Host.Home(ctx, g)
 	if err != nil {

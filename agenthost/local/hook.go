@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"regexp"
 
 	"bellhop/agenthost"
 	"bellhop/policy"
@@ -24,6 +25,13 @@ type hookRequest struct {
 
 	Tool  string          `json:"tool_name"`
 	Input json.RawMessage `json:"tool_input"`
+
+	PromptID string          `json:"prompt_id"`
+	Prompt   string          `json:"prompt"`
+	CallID   string          `json:"tool_use_id"`
+	Response json.RawMessage `json:"tool_response"`
+	Error    json.RawMessage `json:"error"` // of a tool that failed, or of the model
+	Text     string          `json:"last_assistant_message"`
 }
 
 // hookResponse is {} if the program decides by itself.
@@ -45,6 +53,7 @@ func (s *Server) hook(ctx context.Context, in *hookRequest) (*hookResponse, erro
 	switch {
 	case in.Event != "":
 		report.Status, report.Reason = in.status()
+		report.Turn = in.turn()
 	case in.Type == "status":
 		switch in.Status {
 		case protocol.StatusNone, protocol.StatusIdle, protocol.StatusBusy:
@@ -100,4 +109,35 @@ func (in *hookRequest) status() (status protocol.Status, reason string) {
 		}
 	}
 	return "", ""
+}
+
+var promptIDForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// turn returns what a hook says about the turn of its program.
+func (in *hookRequest) turn() agenthost.TurnReport {
+	switch in.Event {
+	case "UserPromptSubmit":
+		report := agenthost.TurnReport{Began: true, Prompt: in.Prompt}
+		if promptIDForm.MatchString(in.PromptID) {
+			report.ID = "terminal-" + in.PromptID
+		}
+		return report
+	case "PreToolUse":
+		return agenthost.TurnReport{Call: &agenthost.ToolCall{ID: in.CallID, Name: in.Tool, Input: in.Input}}
+	case "PostToolUse":
+		return agenthost.TurnReport{Result: &agenthost.ToolResult{ID: in.CallID, Name: in.Tool, Output: in.Response}}
+	case "PostToolUseFailure":
+		return agenthost.TurnReport{
+			Result: &agenthost.ToolResult{ID: in.CallID, Name: in.Tool, Output: in.Error, IsError: true},
+		}
+	case "Stop":
+		return agenthost.TurnReport{Ended: true, Text: in.Text}
+	case "StopFailure":
+		reason := "The agent failed"
+		if text := ""; json.Unmarshal(in.Error, &text) == nil && text != "" {
+			reason = text
+		}
+		return agenthost.TurnReport{Ended: true, Text: in.Text, Failed: reason}
+	}
+	return agenthost.TurnReport{}
 }

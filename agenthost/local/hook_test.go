@@ -2,8 +2,10 @@ package local_test
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"bellhop/protocol"
 )
@@ -22,6 +24,11 @@ func TestStatusOfHooks(t *testing.T) {
 	}{
 		{"a prompt is work", []string{`{` + me + `"hook_event_name":"UserPromptSubmit","prompt":"go"}`}, busy},
 		{"a stop ends it", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"Stop"}`}, idle},
+		{"so does a stop by an error of the model", []string{
+			`{` + me + `"hook_event_name":"UserPromptSubmit"}`,
+			`{` + me + `"hook_event_name":"StopFailure","error":"rate_limit"}`,
+		}, idle},
+		{"a program that started is idle", []string{`{` + me + `"hook_event_name":"SessionStart","source":"startup"}`}, idle},
 		{"a sub-agent's stop does not", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"SubagentStop"}`}, busy},
 		{"the end of the program ends it", []string{`{` + me + `"hook_event_name":"PreToolUse"}`, `{` + me + `"hook_event_name":"SessionEnd"}`}, idle},
 		{"a permission is waited for", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"PermissionRequest"}`}, waiting},
@@ -78,7 +85,7 @@ func TestThePolicyDecidesAboutCallsOfATerminal(t *testing.T) {
 func TestHooksOfTheTurnsOwnProgramAreIgnored(t *testing.T) {
 	s := newTestHost(t)
 	id, spec := s.session()
-	s.begin(id, "native own\nask why?")
+	s.begin(id, "agent-session own\nask why?")
 	s.waitForWorkspace(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting)
 	s.hook(spec.Local.Secret, `{"session_id":"own","hook_event_name":"PreToolUse"}`)
 	s.waitForWorkspace(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting)
@@ -172,4 +179,91 @@ func TestASecretSurvivesARestartAndIsNeverLogged(t *testing.T) {
 	if status, _ := s.call(request{"POST", "/hook", `{"type":"status","status":"busy"}`, []string{bearer(spec.Local.Secret)}}); status != http.StatusUnauthorized {
 		t.Errorf("after the session: %d", status)
 	}
+}
+
+// Claude Code reports a turn in its terminal by these hooks.
+func TestATurnOfATerminalIsInTheHistory(t *testing.T) {
+	const call = `"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"toolu_1"`
+	prompt := func(id, text string) string {
+		return `{"session_id":"tui","hook_event_name":"UserPromptSubmit","prompt_id":"` + id + `","prompt":"` + text + `"}`
+	}
+	hook := func(event, rest string) string {
+		return `{"session_id":"tui","hook_event_name":"` + event + `"` + rest + `}`
+	}
+	for _, c := range []struct {
+		name  string
+		hooks []string
+		want  string // the lines after those of the host's own turn
+	}{
+		{"with a call", []string{
+			prompt("p1", "list"), hook("PreToolUse", ","+call), hook("PostToolUse", ","+call+`,"tool_response":{"stdout":"a"}`),
+			hook("Stop", `,"last_assistant_message":"One file"`),
+		}, `input list, tool_start Bash, tool_message {"stdout":"a"}, message One file, state done`},
+		{"a call that fails, and a model that fails", []string{
+			prompt("p1", "list"), hook("PreToolUse", ","+call), hook("PostToolUseFailure", ","+call+`,"error":"Exit code 3"`),
+			hook("StopFailure", `,"error":"rate_limit"`),
+		}, "input list, tool_start Bash, tool_message Exit code 3, status rate_limit, state error"},
+		{"left by Esc, and another", []string{
+			prompt("p1", "one"), prompt("p2", "two"), hook("Stop", `,"last_assistant_message":"Two"`),
+		}, "input one, state interrupted, input two, message Two, state done"},
+		{"left with its program", []string{prompt("p1", "one"), hook("SessionEnd", "")}, "input one, state interrupted"},
+		{"reported twice", []string{
+			prompt("p1", "one"), hook("Stop", ""), prompt("p1", "one"), hook("Stop", ""),
+			prompt("p2", "two"), hook("Stop", ""),
+		}, "input one, state done, input two, state done"},
+		{"of two programs", []string{
+			prompt("p1", "one"), strings.Replace(prompt("p2", "two"), "tui", "tui2", 1), hook("Stop", ""),
+			strings.Replace(hook("Stop", ""), "tui", "tui2", 1),
+		}, "input one, state done, input two, state done"},
+		{"without a prompt there is none", []string{
+			hook("PreToolUse", ","+call), hook("Stop", `,"last_assistant_message":"x"`), prompt("p9", "end"), hook("Stop", ""),
+		}, "input end, state done"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newTestHost(t)
+			id, spec := s.session()
+			for _, hook := range c.hooks {
+				s.hook(spec.Local.Secret, hook)
+			}
+			for limit := time.Now().Add(testTimeout); ; runtime.Gosched() {
+				got := s.linesOfTerminal(id)
+				if got == c.want {
+					break
+				}
+				if time.Now().After(limit) || !strings.HasPrefix(c.want, got) {
+					t.Fatalf("got  %s\nwant %s", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// linesOfTerminal returns the lines of the turns that the host did not begin.
+func (s *testHost) linesOfTerminal(id string) string {
+	s.Helper()
+	lines, err := s.host.History(s.Context(), id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var out []string
+	own := false
+	for _, l := range lines {
+		if l.Type == protocol.LineInput {
+			own = strings.HasPrefix(*l.Text, "text ")
+		}
+		if own {
+			continue
+		}
+		detail := l.Name + l.Message + l.Reason
+		switch {
+		case l.Type == protocol.LineToolMessage:
+			detail = *l.Content
+		case l.Content != nil:
+			detail += *l.Content
+		case l.Text != nil:
+			detail += *l.Text
+		}
+		out = append(out, l.Type+" "+detail)
+	}
+	return strings.Join(out, ", ")
 }

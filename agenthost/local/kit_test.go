@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -322,7 +323,7 @@ func (m *fakeWorkspaces) Info(_ context.Context, path string) (agenthost.Workspa
 	return agenthost.WorkspaceInfo{Path: path, Branch: "b", Dirty: m.dirty}, err
 }
 
-func (m *fakeWorkspaces) Create(_ context.Context, _, name string) (agenthost.WorkspaceInfo, error) {
+func (m *fakeWorkspaces) Create(_ context.Context, _, name, _ string) (agenthost.WorkspaceInfo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	path := filepath.Join(m.root, name)
@@ -363,6 +364,8 @@ func (m *fakeWorkspaces) SetMetadata(_ context.Context, path, key string, value 
 	}
 	return nil
 }
+
+func (m *fakeWorkspaces) Commands(string) []string { return slices.Sorted(maps.Keys(m.commands)) }
 
 func (m *fakeWorkspaces) Command(_, name string) ([]string, bool) {
 	args, ok := m.commands[name]

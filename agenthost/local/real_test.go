@@ -126,7 +126,7 @@ func TestHooksOfARealClaudeInATerminal(t *testing.T) {
 	llm := mockllm.New(t)
 	s := newTestHost(t)
 	id, spec := s.session()
-	spec.Native = ""
+	spec.AgentSessionID = ""
 	agent, err := claude.New(claude.Options{
 		Find: at(path), Env: []string{"ANTHROPIC_BASE_URL=" + llm.URL, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789"},
 	}).Open(t.Context(), spec)
@@ -156,4 +156,8 @@ func TestHooksOfARealClaudeInATerminal(t *testing.T) {
 	if strings.Contains(s.log.String(), `"status":4`) {
 		t.Errorf("a hook was refused\n%s", s.log)
 	}
+	s.waitForStatus("the turn is in the history", func(*agenthost.HostStatus) bool {
+		shown := s.linesOfTerminal(id)
+		return strings.HasPrefix(shown, "input SLOW 10, message ") && strings.HasSuffix(shown, ", state done")
+	})
 }

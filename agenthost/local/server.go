@@ -25,6 +25,9 @@ const (
 	creatorKey     = reservedPrefix + "session"
 )
 
+// CreatedBy returns the session that created a workspace, from the workspace's metadata.
+func CreatedBy(metadata map[string]string) string { return metadata[creatorKey] }
+
 // Server serves the listener. Host, Workspaces and Log are required.
 type Server struct {
 	Host       *agenthost.Host

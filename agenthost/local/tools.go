@@ -19,6 +19,8 @@ const (
 	maxValue = 4 << 10 // bytes
 )
 
+const toolExecuteCommand = "workspace_executeCommand"
+
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 type pathInput struct {
@@ -73,7 +75,8 @@ func newFalse() *bool { return new(bool) }
 func (s *Server) addTools(server *mcpserver.Server) {
 	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_getStatus", Title: "workspace.getStatus",
-		Description: "Tells of a workspace: its branch, whether it has uncommitted changes (dirty), and what its agents do (none, idle or busy).",
+		Description: "Describes a workspace: its branch, whether it has uncommitted changes (dirty), " +
+			"and what its agents do (none, idle or busy).",
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: newFalse()},
 	}, s.getStatus)
 	mcpserver.Add(server, &sdk.Tool{
@@ -83,23 +86,27 @@ func (s *Server) addTools(server *mcpserver.Server) {
 	}, s.getMetadata)
 	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_setMetadata", Title: "workspace.setMetadata",
-		Description: "Sets one note of a workspace, or deletes it when value is left out. Notes outlive the conversation. Returns all notes.",
+		Description: "Sets one note of a workspace, or deletes it when value is left out. Notes outlive the conversation. " +
+			"Returns all notes.",
 		Annotations: &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: newFalse()},
 	}, s.setMetadata)
 	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_create", Title: "workspace.create",
-		Description: "Makes another workspace of this project: a directory of its own, on its own branch.",
+		Description: "Makes another workspace of this project: a directory of its own, on its own branch. " +
+			"The user can start a task in it by its name.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: newFalse(), OpenWorldHint: newFalse()},
 	}, s.create)
 	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_delete", Title: "workspace.delete",
-		Description: "Deletes a workspace that you made with workspace_create. Uncommitted or unpushed work is refused unless force is true. " +
+		Description: "Deletes a workspace that you made with workspace_create. " +
+			"Uncommitted or unpushed work is refused unless force is true. " +
 			"Workspaces in which a session works cannot be deleted, your own among them.",
 		Annotations: &sdk.ToolAnnotations{OpenWorldHint: newFalse()},
 	}, s.deleteWorkspace)
 	mcpserver.Add(server, &sdk.Tool{
-		Name: "workspace_executeCommand", Title: "workspace.executeCommand",
-		Description: "Runs a command that the operator has named for this project, in the workspace, and returns its exit status and the end of its output.",
+		Name: toolExecuteCommand, Title: "workspace.executeCommand",
+		Description: "Runs a command that the operator has named for this project, in the workspace, " +
+			"and returns its exit status and the end of its output.",
 	}, s.executeCommand)
 }
 
@@ -148,13 +155,18 @@ func (s *Server) visibleMetadata(ctx context.Context, path string) (*metadataOut
 	if err != nil {
 		return nil, err
 	}
+	return &metadataOutput{Metadata: Visible(all)}, nil
+}
+
+// Visible returns the metadata of a workspace without the keys of the host.
+func Visible(all map[string]string) map[string]string {
 	visible := make(map[string]string, len(all))
 	for key, value := range all {
 		if !strings.HasPrefix(key, reservedPrefix) {
 			visible[key] = value
 		}
 	}
-	return &metadataOutput{Metadata: visible}, nil
+	return visible
 }
 
 func (s *Server) setMetadata(ctx context.Context, in *setInput) (*metadataOutput, error) {
@@ -164,7 +176,8 @@ func (s *Server) setMetadata(ctx context.Context, in *setInput) (*metadataOutput
 	}
 	switch {
 	case !keyForm.MatchString(in.Key) || strings.HasPrefix(in.Key, reservedPrefix):
-		return nil, protocol.Errorf(protocol.CodeInvalid, "The key must be 1 to 64 of A-Z a-z 0-9 . _ -, begin with a letter or digit and not with %s", reservedPrefix)
+		return nil, protocol.Errorf(protocol.CodeInvalid,
+			"The key must be 1 to 64 of A-Z a-z 0-9 . _ -, begin with a letter or digit and not with %s", reservedPrefix)
 	case in.Value != nil && len(*in.Value) > maxValue:
 		return nil, protocol.Errorf(protocol.CodeTooLarge, "A value may have %d bytes", maxValue)
 	}
@@ -173,7 +186,9 @@ func (s *Server) setMetadata(ctx context.Context, in *setInput) (*metadataOutput
 		return nil, err
 	}
 	if _, known := current.Metadata[in.Key]; in.Value != nil && !known && len(current.Metadata) >= maxKeys {
-		return nil, &protocol.Error{Code: protocol.CodeTooLarge, Message: "The workspace has as many keys as it may", Hint: "Delete one"}
+		return nil, &protocol.Error{
+			Code: protocol.CodeTooLarge, Message: "The workspace has as many keys as it may", Hint: "Delete one",
+		}
 	}
 	if err := s.Workspaces.SetMetadata(ctx, g.Path, in.Key, in.Value); err != nil {
 		return nil, err
@@ -181,11 +196,11 @@ func (s *Server) setMetadata(ctx context.Context, in *setInput) (*metadataOutput
 	return s.visibleMetadata(ctx, g.Path)
 }
 
-// create creates a workspace and records its session. Only this session may use the
-// workspace.
+// create creates a workspace and records its session. The programs of this session, and of the one
+// session that its user starts in the workspace, may use it.
 func (s *Server) create(ctx context.Context, in *createInput) (*createOutput, error) {
 	g := grantOf(ctx)
-	info, err := s.Workspaces.Create(ctx, g.Project, in.Name)
+	info, err := s.Workspaces.Create(ctx, g.Project, in.Name, g.Owner)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +219,11 @@ func (s *Server) deleteWorkspace(ctx context.Context, in *deleteInput) (*deleteO
 	if err != nil {
 		return nil, err
 	}
-	if s.Host.Occupied(g.Path) {
+	info, err := s.Workspaces.Info(ctx, g.Path)
+	if err != nil {
+		return nil, err
+	}
+	if s.Host.Occupied(g.Path) || info.UsedBy != "" {
 		return nil, &protocol.Error{
 			Code: protocol.CodeConflict, Message: "A session works in this workspace",
 			Hint: "Its user deletes it with the session",

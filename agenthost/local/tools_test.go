@@ -39,6 +39,26 @@ func TestToolNamesSuitEveryClient(t *testing.T) {
 	}
 }
 
+func TestTheDescriptionListsTheCommandsOfTheWorkspace(t *testing.T) {
+	s := newTestHost(t)
+	_, spec := s.session()
+	described := func() string {
+		listed, err := s.connect(asAgent{spec.Local.Secret, spec.Dir}).ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(listed.Tools, func(tool *sdk.Tool) bool { return tool.Name == "workspace_executeCommand" })
+		return listed.Tools[i].Description
+	}
+	if got := described(); !strings.HasSuffix(got, " The operator has named none for this workspace.") {
+		t.Errorf("without commands: %s", got)
+	}
+	s.spaces.commands["test"], s.spaces.commands["lint"] = []string{"true"}, []string{"true"}
+	if got := described(); !strings.HasSuffix(got, "of its output. The commands of this workspace: lint, test.") {
+		t.Errorf("with commands: %s", got)
+	}
+}
+
 func TestToolsOfAWorkspace(t *testing.T) {
 	s := newTestHost(t)
 	_, spec := s.session()

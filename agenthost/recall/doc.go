@@ -1,3 +1,3 @@
-// Package recall makes the record of a session for an agent whose own memory is gone:
+// Package recall makes the restored context of a session for an agent whose own memory is gone:
 // the last turns as JSON lines, bounded in size, read from the journal.
 package recall

@@ -21,8 +21,8 @@ type Entry struct {
 	File string
 	Line int // from 1
 
-	// Part is, at the beginning of a run of the host or of a further file of the run,
-	// that file's number from 1; 0 for an input. At is its time.
+	// Part is the number of the run's file that this line begins: 1 for the first file of a
+	// run of the host. It is 0 for an input. At is the time of the beginning or the input.
 	Part int
 	At   time.Time
 
@@ -96,7 +96,8 @@ func (e *Entry) parse(raw []byte) error {
 	}
 	switch {
 	case line.Format > format:
-		return protocol.Errorf(protocol.CodeInvalid, "the recording has format %d; this program reads format %d", line.Format, format)
+		return protocol.Errorf(protocol.CodeInvalid, "the recording has format %d; this program reads format %d",
+			line.Format, format)
 	case line.Format > 0:
 		e.Part, e.At = line.Part, line.At
 		return nil

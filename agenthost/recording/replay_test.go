@@ -173,7 +173,7 @@ func TestShortForms(t *testing.T) {
 	}
 	results := new(tape).part(1).
 		input("s1", opened).
-		input("s1", core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Kept: "go"}).
+		input("s1", core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Journaled: "go"}).
 		input("s1", core.Prompted{TurnID: "t2", New: true, Request: protocol.PromptRequest{Prompt: "then", WhenBusy: protocol.WhenBusyQueue}}).
 		input("s1", core.AgentText{TurnID: "t1", Text: "hi"}).
 		input("s1", core.AgentAsked{TurnID: "t1", Kind: protocol.KindAsk, Question: core.Question{Prompt: "Colour?"}}).

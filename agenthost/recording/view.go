@@ -68,7 +68,8 @@ type EffectView struct {
 // View returns the result as JSON members.
 func (r *Result) View() View {
 	v := View{
-		File: r.File, Line: r.Line, At: r.At, Session: r.Session, Kind: core.Kind(r.Input.Input), Input: r.Input.Input, Error: r.Input.Error,
+		File: r.File, Line: r.Line, At: r.At, Session: r.Session, Kind: core.Kind(r.Input.Input),
+		Input: r.Input.Input, Error: r.Input.Error,
 		Before: Describe(&r.Before), After: Describe(&r.After), Missing: r.Missing, Differs: r.Differs,
 	}
 	if r.Missing {
@@ -90,7 +91,8 @@ func (r *Result) View() View {
 
 func viewRows(w *core.Write) *RowsView {
 	v := &RowsView{
-		Turns: w.Turns, Interactions: w.Interactions, Prompts: w.Prompts, Tokens: w.Tokens, DeadLetters: w.DeadLetters, Session: w.Session,
+		Turns: w.Turns, Interactions: w.Interactions, Prompts: w.Prompts, Tokens: w.Tokens,
+		DeadLetters: w.DeadLetters, Session: w.Session,
 		DropEvents: w.DropEvents, DropAllTokens: w.DropAllTokens, DropSession: w.DropSession,
 	}
 	for i := range w.Events {

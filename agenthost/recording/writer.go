@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/internal/private"
 	"bellhop/protocol"
 )
 
@@ -61,7 +62,7 @@ type Writer struct {
 }
 
 // Create opens a recording for another run of the host: it appends to an existing file,
-// which only the user can read if Create makes it.
+// which only the user can read.
 func Create(o Options) (*Writer, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -137,7 +138,10 @@ func (w *Writer) write(line []byte) error {
 
 // open opens the newest file and ends a line that a crash of the machine cut off.
 func (w *Writer) open() error {
-	file, err := os.OpenFile(w.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err := private.File(w.path); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(w.path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
@@ -161,7 +165,9 @@ func (w *Writer) open() error {
 // begin writes the header of the run's next part.
 func (w *Writer) begin() error {
 	w.part++
-	line, err := protocol.Marshal(header{Format: format, Bellhop: w.options.Version, At: w.options.Now().UTC(), Part: w.part})
+	line, err := protocol.Marshal(header{
+		Format: format, Bellhop: w.options.Version, At: w.options.Now().UTC(), Part: w.part,
+	})
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,8 @@
 // their terminal clients and the commands of a project.
 //
 // It owns the launcher that starts each program, the kernel's rules that the launcher
-// sets, and the measurement at a host's start of what these rules block. It does not own which
-// directories a session uses, nor how programs are
-// started and stopped.
+// sets, and the measurement at a host's start of which escapes these rules block. It does not own
+// which directories a session uses, nor how programs are started and stopped.
 //
 //	host ─► sandbox-exec SPEC -- program …       waits, forwards bridges; the host signals its group
 //	          └─► sandbox-init …                 process 1 of namespaces: mounts, processes, IPC, network

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bait is what the hostile program tries to reach: a host's process, its data,
+// target is what the hostile program tries to reach: a host's process, its data,
 // another session and another user.
-type bait struct {
+type target struct {
 	Pid       int    // of the host
 	Host      string // directory of the host's data
 	Other     string // another session's workspace
@@ -37,104 +37,113 @@ type bait struct {
 // escape is one attempt. try returns nil if it succeeded.
 type escape struct {
 	name string
-	try  func(b bait) error
+	try  func(b target) error
 }
 
 var escapes = []escape{
 	// The host's process.
-	{"read the host's environment", func(b bait) error { return reads(procOf(b, "environ")) }},
-	{"read the host's memory", func(b bait) error { return reads(procOf(b, "mem")) }},
-	{"read the host's memory map", func(b bait) error { return reads(procOf(b, "maps")) }},
+	{"read the host's environment", func(b target) error { return reads(procOf(b, "environ")) }},
+	{"read the host's memory", func(b target) error { return reads(procOf(b, "mem")) }},
+	{"read the host's memory map", func(b target) error { return reads(procOf(b, "maps")) }},
 	{"read memory by process_vm_readv", readMemory},
 	{"write memory by process_vm_writev", writeMemory},
-	{"trace the host", func(b bait) error { return unix.PtraceAttach(b.Pid) }},
-	{"seize the host", func(b bait) error { return unix.PtraceSeize(b.Pid) }},
-	{"list the host's open files", func(b bait) error { return lists(procOf(b, "fd")) }},
-	{"follow the host's root", func(b bait) error { return reads(procOf(b, "root") + b.Host + "/journal.db") }},
-	{"follow the host's directory", func(b bait) error { return lists(procOf(b, "cwd")) }},
+	{"trace the host", func(b target) error { return unix.PtraceAttach(b.Pid) }},
+	{"seize the host", func(b target) error { return unix.PtraceSeize(b.Pid) }},
+	{"list the host's open files", func(b target) error { return lists(procOf(b, "fd")) }},
+	{"follow the host's root", func(b target) error { return reads(procOf(b, "root") + b.Host + "/journal.db") }},
+	{"follow the host's directory", func(b target) error { return lists(procOf(b, "cwd")) }},
 	{"take a file of the host", takeFile},
-	{"terminate the host", func(b bait) error { return unix.Kill(b.Pid, 0) }},
+	{"terminate the host", func(b target) error { return unix.Kill(b.Pid, 0) }},
 	{"signal the host's group", signalGroup},
 	{"signal through a descriptor", signalByDescriptor},
-	{"change the host's priority", func(b bait) error { return setPriority(b.Pid) }},
+	{"change the host's priority", func(b target) error { return setPriority(b.Pid) }},
 	{"change the host's limits", changeLimits},
-	{"choose the host for the end of memory", func(b bait) error { return writes(procOf(b, "oom_score_adj"), "1000") }},
+	{"choose the host for the end of memory", func(b target) error { return writes(procOf(b, "oom_score_adj"), "1000") }},
 
 	// Files.
-	{"read the journal", func(b bait) error { return reads(b.Host + "/journal.db") }},
-	{"read the keyset", func(b bait) error { return reads(b.Host + "/keyset") }},
-	{"list the host's data", func(b bait) error { return lists(b.Host) }},
-	{"write the journal", func(b bait) error { return writes(b.Host+"/journal.db", "x") }},
-	{"truncate the journal", func(b bait) error { return os.Truncate(b.Host+"/journal.db", 0) }},
-	{"remove the journal", func(b bait) error { return os.Remove(b.Host + "/removable") }},
-	{"rename over the journal", func(b bait) error { return renameOver(b, b.Host+"/journal.db") }},
-	{"make a file in the host's data", func(b bait) error { return writes(b.Host+"/new", "x") }},
-	{"make a directory in the host's data", func(b bait) error { return os.Mkdir(b.Host+"/new-directory", 0o700) }},
-	{"read another workspace", func(b bait) error { return reads(b.Other + "/secret") }},
-	{"write another workspace", func(b bait) error { return writes(b.Other+"/new", "x") }},
-	{"read another session's home", func(b bait) error { return reads(b.OtherHome + "/login") }},
-	{"leave the workspace by ..", func(b bait) error { return reads(b.Workspace + "/../other/secret") }},
-	{"leave by a symbolic link", func(b bait) error { return throughLink(b, b.Other+"/secret") }},
-	{"leave by a link to the root", func(b bait) error { return throughLink(b, "/root/.bashrc") }},
-	{"leave by a hard link", func(b bait) error { return os.Link(b.Other+"/secret", b.Workspace+"/hard") }},
-	{"leave by a directory that was open", func(b bait) error { return openAt(b) }},
+	{"read the journal", func(b target) error { return reads(b.Host + "/journal.db") }},
+	{"read the keyset", func(b target) error { return reads(b.Host + "/keyset") }},
+	{"list the host's data", func(b target) error { return lists(b.Host) }},
+	{"write the journal", func(b target) error { return writes(b.Host+"/journal.db", "x") }},
+	{"truncate the journal", func(b target) error { return os.Truncate(b.Host+"/journal.db", 0) }},
+	{"remove the journal", func(b target) error { return os.Remove(b.Host + "/removable") }},
+	{"rename over the journal", func(b target) error { return renameOver(b, b.Host+"/journal.db") }},
+	{"make a file in the host's data", func(b target) error { return writes(b.Host+"/new", "x") }},
+	{"make a directory in the host's data", func(b target) error { return os.Mkdir(b.Host+"/new-directory", 0o700) }},
+	{"read another workspace", func(b target) error { return reads(b.Other + "/secret") }},
+	{"write another workspace", func(b target) error { return writes(b.Other+"/new", "x") }},
+	{"read another session's home", func(b target) error { return reads(b.OtherHome + "/login") }},
+	{"leave the workspace by ..", func(b target) error { return reads(b.Workspace + "/../other/secret") }},
+	{"leave by a symbolic link", func(b target) error { return throughLink(b, b.Other+"/secret") }},
+	{"leave by a link to the root", func(b target) error { return throughLink(b, "/root/.bashrc") }},
+	{"leave by a hard link", func(b target) error { return os.Link(b.Other+"/secret", b.Workspace+"/hard") }},
+	{"leave by a directory that was open", func(b target) error { return openAt(b) }},
 	{"leave by a file handle", openByHandle},
-	{"read another user's home", func(b bait) error { return reads(b.User + "/.ssh/id_ed25519") }},
-	{"list all homes", func(bait) error { return lists("/home") }},
-	{"read root's home", func(bait) error { return reads("/root/.bashrc") }},
-	{"read the system's passwords", func(bait) error { return reads("/etc/shadow") }},
-	{"write into /etc", func(bait) error { return writes("/etc/bellhop-escape", "x") }},
-	{"write into /usr", func(bait) error { return writes("/usr/bellhop-escape", "x") }},
-	{"write into the host's /tmp", func(b bait) error { return writes("/tmp/"+b.Mark, "x") }},
-	{"write into the host's /dev/shm", func(b bait) error { return writes("/dev/shm/"+b.Mark, "x") }},
-	{"read the kernel's log", func(bait) error { return reads("/dev/kmsg") }},
+	{"read another user's home", func(b target) error { return reads(b.User + "/.ssh/id_ed25519") }},
+	{"list all homes", func(target) error { return lists("/home") }},
+	{"read root's home", func(target) error { return reads("/root/.bashrc") }},
+	{"read the system's passwords", func(target) error { return reads("/etc/shadow") }},
+	{"write into /etc", func(target) error { return writes("/etc/bellhop-escape", "x") }},
+	{"write into /usr", func(target) error { return writes("/usr/bellhop-escape", "x") }},
+	{"write into the host's /tmp", func(b target) error { return writes("/tmp/"+b.Mark, "x") }},
+	{"write into the host's /dev/shm", func(b target) error { return writes("/dev/shm/"+b.Mark, "x") }},
+	{"read the kernel's log", func(target) error { return reads("/dev/kmsg") }},
 	{"read the disk", readDisk},
 	{"make a device file", makeDevice},
-	{"set the core pattern", func(bait) error { return writes("/proc/sys/kernel/core_pattern", "|/bin/false") }},
-	{"set the program that loads modules", func(bait) error { return writes("/proc/sys/kernel/modprobe", "/bin/false") }},
-	{"trigger a SysRq", func(bait) error { return writes("/proc/sysrq-trigger", "h") }},
-	{"add a control group", func(bait) error { return os.Mkdir("/sys/fs/cgroup/bellhop-escape", 0o700) }},
+	{"set the core pattern", func(target) error { return writes("/proc/sys/kernel/core_pattern", "|/bin/false") }},
+	{
+		"set the program that loads modules",
+		func(target) error { return writes("/proc/sys/kernel/modprobe", "/bin/false") },
+	},
+	{"trigger a SysRq", func(target) error { return writes("/proc/sysrq-trigger", "h") }},
+	{"add a control group", func(target) error { return os.Mkdir("/sys/fs/cgroup/bellhop-escape", 0o700) }},
 
 	// The kernel.
-	{"mount over the host's data", func(b bait) error { return unix.Mount(b.Workspace, b.Host, "", unix.MS_BIND, "") }},
-	{"mount a file system", func(b bait) error { return unix.Mount("tmpfs", b.Workspace, "tmpfs", 0, "") }},
-	{"make a user namespace", func(bait) error { return unix.Unshare(unix.CLONE_NEWUSER) }},
-	{"make a mount namespace", func(bait) error { return unix.Unshare(unix.CLONE_NEWNS) }},
+	{"mount over the host's data", func(b target) error { return unix.Mount(b.Workspace, b.Host, "", unix.MS_BIND, "") }},
+	{"mount a file system", func(b target) error { return unix.Mount("tmpfs", b.Workspace, "tmpfs", 0, "") }},
+	{"make a user namespace", func(target) error { return unix.Unshare(unix.CLONE_NEWUSER) }},
+	{"make a mount namespace", func(target) error { return unix.Unshare(unix.CLONE_NEWNS) }},
 	{"enter the host's namespaces", enterNamespaces},
-	{"change the root", func(b bait) error { return unix.Chroot(b.Workspace) }},
-	{"become another user", func(bait) error { return unix.Setuid(12345) }},
+	{"change the root", func(b target) error { return unix.Chroot(b.Workspace) }},
+	{"become another user", func(target) error { return unix.Setuid(12345) }},
 	{"gain privileges by a setuid program", gainPrivileges},
-	{"load a module", func(bait) error { return unix.FinitModule(0, "", 0) }},
-	{"load a BPF program", func(bait) error { return call(unix.SYS_BPF, 0, 0, 0) }},
-	{"watch the system's performance", func(bait) error { return call(unix.SYS_PERF_EVENT_OPEN, 0, 0, 0) }},
-	{"read the kernel's keys", func(bait) error { return keyring() }},
-	{"set the host's name", func(bait) error { return unix.Sethostname([]byte("escaped")) }},
-	{"set the clock", func(bait) error { return unix.ClockSettime(unix.CLOCK_REALTIME, &unix.Timespec{}) }},
-	{"restart the machine", func(bait) error { return call(unix.SYS_REBOOT, 0, 0, 0) }},
-	{"use io_uring around the filter", func(bait) error { return call(unix.SYS_IO_URING_SETUP, 0, 0, 0) }},
+	{"load a module", func(target) error { return unix.FinitModule(0, "", 0) }},
+	{"load a BPF program", func(target) error { return call(unix.SYS_BPF, 0, 0, 0) }},
+	{"watch the system's performance", func(target) error { return call(unix.SYS_PERF_EVENT_OPEN, 0, 0, 0) }},
+	{"read the kernel's keys", func(target) error { return keyring() }},
+	{"set the host's name", func(target) error { return unix.Sethostname([]byte("escaped")) }},
+	{"set the clock", func(target) error { return unix.ClockSettime(unix.CLOCK_REALTIME, &unix.Timespec{}) }},
+	{"restart the machine", func(target) error { return call(unix.SYS_REBOOT, 0, 0, 0) }},
+	{"use io_uring around the filter", func(target) error { return call(unix.SYS_IO_URING_SETUP, 0, 0, 0) }},
 
 	// Sockets, shared memory and terminals.
-	{"connect to an abstract socket", func(b bait) error { return connects("unix", b.Abstract) }},
-	{"connect to a socket file", func(b bait) error { return connects("unix", b.Socket) }},
-	{"open a raw socket", func(bait) error { return opens(unix.AF_INET, unix.SOCK_RAW) }},
-	{"open a packet socket", func(bait) error { return opens(unix.AF_PACKET, unix.SOCK_DGRAM) }},
-	{"open a socket of the hypervisor", func(bait) error { return opens(unix.AF_VSOCK, unix.SOCK_STREAM) }},
+	{"connect to an abstract socket", func(b target) error { return connects("unix", b.Abstract) }},
+	{"connect to a socket file", func(b target) error { return connects("unix", b.Socket) }},
+	{"open a raw socket", func(target) error { return opens(unix.AF_INET, unix.SOCK_RAW) }},
+	{"open a packet socket", func(target) error { return opens(unix.AF_PACKET, unix.SOCK_DGRAM) }},
+	{"open a socket of the hypervisor", func(target) error { return opens(unix.AF_VSOCK, unix.SOCK_STREAM) }},
 	{"type into the host's terminal", typeInto},
 	{"attach shared memory of the host", attachShared},
-	{"see the host's processes", func(b bait) error { return reads(procOf(b, "cmdline")) }},
-	{"change the mode of the host's files", func(b bait) error { return os.Chmod(b.Host+"/keyset", 0o644) }},
-	{"change the owner of the host's files", func(b bait) error { return os.Chown(b.Host+"/keyset", os.Getuid(), os.Getgid()) }},
-	{"change the time of the host's files", func(b bait) error { return unix.Utimes(b.Host+"/keyset", nil) }},
-	{"see that a file of the host exists", func(b bait) error { _, err := os.Stat(b.Host + "/keyset"); return err }},
-	{"connect to a port of the host", func(b bait) error { return connects("tcp", loopback(b.Port)) }},
-	{"connect to a port by IPv6", func(b bait) error { return connects("tcp", "[::ffff:127.0.0.1]:"+strconv.Itoa(b.Port)) }},
+	{"see the host's processes", func(b target) error { return reads(procOf(b, "cmdline")) }},
+	{"change the mode of the host's files", func(b target) error { return os.Chmod(b.Host+"/keyset", 0o644) }},
+	{
+		"change the owner of the host's files",
+		func(b target) error { return os.Chown(b.Host+"/keyset", os.Getuid(), os.Getgid()) },
+	},
+	{"change the time of the host's files", func(b target) error { return unix.Utimes(b.Host+"/keyset", nil) }},
+	{"see that a file of the host exists", func(b target) error { _, err := os.Stat(b.Host + "/keyset"); return err }},
+	{"connect to a port of the host", func(b target) error { return connects("tcp", loopback(b.Port)) }},
+	{
+		"connect to a port by IPv6",
+		func(b target) error { return connects("tcp", "[::ffff:127.0.0.1]:"+strconv.Itoa(b.Port)) },
+	},
 	{"send to a UDP port of the host", sendUDP},
 	{"start more processes than allowed", forkBomb},
-	{"write a file above the limit", func(b bait) error { return os.Truncate(newFile(b), maxFileSize+1) }},
+	{"write a file above the limit", func(b target) error { return os.Truncate(newFile(b), maxFileSize+1) }},
 	{"leave a core", leaveCore},
 }
 
-func procOf(b bait, name string) string { return "/proc/" + strconv.Itoa(b.Pid) + "/" + name }
+func procOf(b target, name string) string { return "/proc/" + strconv.Itoa(b.Pid) + "/" + name }
 
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
@@ -176,13 +185,13 @@ func vectors() ([]unix.Iovec, []unix.RemoteIovec) {
 	return []unix.Iovec{{Base: &buffer[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000, Len: 8}}
 }
 
-func readMemory(b bait) error {
+func readMemory(b target) error {
 	local, remote := vectors()
 	_, err := unix.ProcessVMReadv(b.Pid, local, remote, 0)
 	return unlessFault(err)
 }
 
-func writeMemory(b bait) error {
+func writeMemory(b target) error {
 	local, remote := vectors()
 	_, err := unix.ProcessVMWritev(b.Pid, local, remote, 0)
 	return unlessFault(err)
@@ -196,7 +205,7 @@ func unlessFault(err error) error {
 	return err
 }
 
-func takeFile(b bait) error {
+func takeFile(b target) error {
 	pidfd, err := unix.PidfdOpen(b.Pid, 0)
 	if err != nil {
 		return err
@@ -205,7 +214,7 @@ func takeFile(b bait) error {
 	return err
 }
 
-func signalByDescriptor(b bait) error {
+func signalByDescriptor(b target) error {
 	pidfd, err := unix.PidfdOpen(b.Pid, 0)
 	if err != nil {
 		return err
@@ -213,7 +222,7 @@ func signalByDescriptor(b bait) error {
 	return unix.PidfdSendSignal(pidfd, 0, nil, 0)
 }
 
-func signalGroup(b bait) error {
+func signalGroup(b target) error {
 	group, err := unix.Getpgid(b.Pid)
 	if err != nil {
 		return err
@@ -221,7 +230,7 @@ func signalGroup(b bait) error {
 	return unix.Kill(-group, 0)
 }
 
-func changeLimits(b bait) error {
+func changeLimits(b target) error {
 	return unix.Prlimit(b.Pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
 }
 
@@ -233,12 +242,12 @@ func setPriority(pid int) error {
 	return nil
 }
 
-func renameOver(b bait, target string) error {
+func renameOver(b target, target string) error {
 	return os.Rename(newFile(b), target)
 }
 
 // newFile makes a file in the workspace.
-func newFile(b bait) string {
+func newFile(b target) string {
 	file, err := os.CreateTemp(b.Workspace, "new-")
 	if err != nil {
 		return ""
@@ -247,7 +256,7 @@ func newFile(b bait) string {
 	return file.Name()
 }
 
-func throughLink(b bait, target string) error {
+func throughLink(b target, target string) error {
 	link := filepath.Join(b.Workspace, "link-"+filepath.Base(target))
 	_ = os.Remove(link)
 	if err := os.Symlink(target, link); err != nil {
@@ -257,7 +266,7 @@ func throughLink(b bait, target string) error {
 }
 
 // openAt uses a descriptor of the parent directory.
-func openAt(b bait) error {
+func openAt(b target) error {
 	dir, err := unix.Open(filepath.Dir(b.Workspace), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
@@ -269,7 +278,7 @@ func openAt(b bait) error {
 	return unix.Close(fd)
 }
 
-func openByHandle(b bait) error {
+func openByHandle(b target) error {
 	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, b.Other+"/secret", 0)
 	if err != nil {
 		return err
@@ -282,7 +291,7 @@ func openByHandle(b bait) error {
 	return err
 }
 
-func readDisk(bait) error {
+func readDisk(target) error {
 	disks, _ := filepath.Glob("/sys/class/block/*")
 	names, _ := filepath.Glob("/dev/[svn][dv]*")
 	for _, name := range append(names, disks...) {
@@ -293,12 +302,12 @@ func readDisk(bait) error {
 	return unix.EACCES
 }
 
-func makeDevice(b bait) error {
+func makeDevice(b target) error {
 	path := filepath.Join(b.Workspace, "device")
 	return unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1)))
 }
 
-func enterNamespaces(b bait) error {
+func enterNamespaces(b target) error {
 	pidfd, err := unix.PidfdOpen(b.Pid, 0)
 	if err != nil {
 		return err
@@ -308,7 +317,7 @@ func enterNamespaces(b bait) error {
 
 // gainPrivileges reports success if a program with the setuid bit would run with
 // another user's privileges.
-func gainPrivileges(bait) error {
+func gainPrivileges(target) error {
 	set, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
 	if err == nil && set == 1 {
 		return unix.EPERM
@@ -338,7 +347,7 @@ func opens(family, kind int) error {
 }
 
 // typeInto puts a character into the terminal that the program got as its input.
-func typeInto(b bait) error {
+func typeInto(b target) error {
 	terminal, err := os.OpenFile(b.Terminal, os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return err
@@ -352,7 +361,7 @@ func typeInto(b bait) error {
 	return nil
 }
 
-func attachShared(b bait) error {
+func attachShared(b target) error {
 	memory, err := unix.SysvShmAttach(b.Shared, 0, 0)
 	if err != nil {
 		return err
@@ -362,7 +371,7 @@ func attachShared(b bait) error {
 
 // sendUDP succeeds if the other side is there: the kernel of a machine reports at the second
 // datagram that the first one was refused.
-func sendUDP(b bait) error {
+func sendUDP(b target) error {
 	conn, err := net.Dial("udp", loopback(b.UDP))
 	if err != nil {
 		return err
@@ -378,7 +387,7 @@ func sendUDP(b bait) error {
 
 // forkBomb starts sleeping processes until the system refuses. It is bounded, so
 // that a system without a limit is not harmed.
-func forkBomb(bait) error {
+func forkBomb(target) error {
 	var started []*exec.Cmd
 	defer func() {
 		for _, cmd := range started {
@@ -396,7 +405,7 @@ func forkBomb(bait) error {
 	return nil
 }
 
-func leaveCore(bait) error {
+func leaveCore(target) error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
 		return err
@@ -410,7 +419,7 @@ func leaveCore(bait) error {
 // runHostile is the hostile program: it tries the escapes and prints which ones
 // succeeded, with the errors of the others.
 func runHostile(encoded string) error {
-	var b bait
+	var b target
 	if err := json.Unmarshal([]byte(encoded), &b); err != nil {
 		return err
 	}

@@ -16,8 +16,9 @@ const (
 	deviceRights   = landlock.AccessFSSet(kernel.AccessFSReadFile | kernel.AccessFSReadDir | kernel.AccessFSWriteFile |
 		kernel.AccessFSTruncate | kernel.AccessFSIoctlDev)
 	deviceFileRights = deviceRights &^ landlock.AccessFSSet(kernel.AccessFSReadDir)
-	writeRights      = allRights &^ landlock.AccessFSSet(kernel.AccessFSMakeChar|kernel.AccessFSMakeBlock|kernel.AccessFSIoctlDev)
-	writeFileRights  = landlock.AccessFSSet(kernel.AccessFSExecute | kernel.AccessFSReadFile | kernel.AccessFSWriteFile |
+	writeRights      = allRights &^ landlock.AccessFSSet(kernel.AccessFSMakeChar|kernel.AccessFSMakeBlock|
+		kernel.AccessFSIoctlDev)
+	writeFileRights = landlock.AccessFSSet(kernel.AccessFSExecute | kernel.AccessFSReadFile | kernel.AccessFSWriteFile |
 		kernel.AccessFSTruncate | kernel.AccessFSResolveUnix)
 	allScopes = landlock.ScopedSet(1<<2 - 1) // signals and abstract sockets
 )

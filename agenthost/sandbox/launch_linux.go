@@ -14,7 +14,8 @@ import (
 
 // launch confines this process and becomes the program. It returns only errors.
 func launch(args []string) error {
-	// Rules belong to threads; execve keeps those of the caller.
+	// Each thread has its own rules. execve keeps those of the thread that calls it, so this
+	// goroutine stays on its thread.
 	runtime.LockOSThread()
 	spec, program, err := parseCommandLine(args)
 	if err != nil {
@@ -55,7 +56,9 @@ const (
 )
 
 func limitResources() error {
-	for resource, limit := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_NPROC: maxProcesses} {
+	for resource, limit := range map[int]uint64{
+		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_NPROC: maxProcesses,
+	} {
 		var current unix.Rlimit
 		if err := unix.Getrlimit(resource, &current); err != nil {
 			return fmt.Errorf("limits: %w", err)
@@ -74,7 +77,7 @@ func dropCapabilities() error {
 	for capability := 0; ; capability++ {
 		set, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(capability), 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) {
-			break // behind the last one
+			break // there are no further capabilities
 		}
 		if err != nil || set == 0 {
 			continue
@@ -88,7 +91,7 @@ func dropCapabilities() error {
 	_ = kernel.AllThreadsPrctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // kernels before 4.3 have none
 	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	none := &[2]unix.CapUserData{}
-	var pinner runtime.Pinner // several threads get the addresses
+	var pinner runtime.Pinner // psx passes the addresses to every thread
 	pinner.Pin(header)
 	pinner.Pin(none)
 	defer pinner.Unpin()

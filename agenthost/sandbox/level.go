@@ -83,7 +83,7 @@ func (l *Level) Summary() string {
 	return summary
 }
 
-// probeTargets are the baits that a program in the sandbox tries to reach.
+// probeTargets are what the probe, a program in the sandbox, tries to reach.
 type probeTargets struct {
 	Pid      int    `json:"pid"` // of the host
 	File     string `json:"file"`
@@ -93,7 +93,7 @@ type probeTargets struct {
 	Bridge   int    `json:"bridge,omitempty"` // port inside that must lead to Port
 }
 
-// errNoBridge means that programs in the sandbox cannot reach what they must.
+// errNoBridge means that the probe could not reach the host over its bridge.
 const errNoBridge = "the bridge out of the network leads nowhere"
 
 // probeBridge is the port of the probe's bridge; any port is free in a new network.
@@ -104,13 +104,15 @@ const probeTimeout = 20 * time.Second
 
 // measure runs the probe in the sandbox and returns the escapes that succeeded, by
 // name. With a network of its own the probe must also reach the host over a bridge.
-func measure(ctx context.Context, o Options, network bool, wrap func(Session, []string) ([]string, error)) (map[string]bool, error) {
+func measure(
+	ctx context.Context, o Options, network bool, wrap func(Session, []string) ([]string, error),
+) (map[string]bool, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.ErrUnsupported
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	targets, closeTargets, err := layBaits(o.Data)
+	targets, closeTargets, err := makeTargets(o.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,10 @@ func measure(ctx context.Context, o Options, network bool, wrap func(Session, []
 	session := Session{Network: NetworkOpen}
 	if network {
 		targets.Bridge = probeBridge
-		session = Session{Network: NetworkNone, Bridges: []Bridge{{Port: probeBridge, To: net.JoinHostPort("127.0.0.1", strconv.Itoa(targets.Port))}}}
+		session = Session{
+			Network: NetworkNone,
+			Bridges: []Bridge{{Port: probeBridge, To: net.JoinHostPort("127.0.0.1", strconv.Itoa(targets.Port))}},
+		}
 	}
 	encoded, err := json.Marshal(targets)
 	if err != nil {
@@ -139,14 +144,17 @@ func measure(ctx context.Context, o Options, network bool, wrap func(Session, []
 	return succeeded, json.Unmarshal(stdout.Bytes(), &succeeded)
 }
 
-// layBaits makes a file, sockets and a port that a confined program must not reach.
-// Those that the system does not have are left out.
-func layBaits(dir string) (*probeTargets, func(), error) {
+// makeTargets makes a file, sockets and a port that a confined program must not reach.
+// Kinds of sockets that the system does not have are left out.
+func makeTargets(dir string) (*probeTargets, func(), error) {
 	path, err := os.MkdirTemp(dir, ".probe-")
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &probeTargets{Pid: os.Getpid(), File: filepath.Join(path, "bait"), Socket: filepath.Join(path, "s"), Abstract: "@bellhop-" + filepath.Base(path)}
+	t := &probeTargets{
+		Pid: os.Getpid(), File: filepath.Join(path, "target"), Socket: filepath.Join(path, "s"),
+		Abstract: "@bellhop-" + filepath.Base(path),
+	}
 	var listeners []net.Listener
 	release := func() {
 		for _, l := range listeners {
@@ -154,7 +162,7 @@ func layBaits(dir string) (*probeTargets, func(), error) {
 		}
 		_ = os.RemoveAll(path)
 	}
-	if err := os.WriteFile(t.File, []byte("bait\n"), 0o600); err != nil {
+	if err := os.WriteFile(t.File, []byte("target\n"), 0o600); err != nil {
 		release()
 		return nil, nil, err
 	}

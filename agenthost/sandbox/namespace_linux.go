@@ -24,7 +24,9 @@ func runInNamespaces(spec Spec, program []string) error {
 	args[1] = initCommand
 	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // its parent's death ends it
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL,
+	}
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
 		// The init needs privileges in a user namespace, and keeps the user's id.
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
@@ -124,7 +126,7 @@ func runInit(args []string) error {
 	}
 	go passSignals(signals, pid)
 	if spec.Network {
-		go handOverSockets()
+		go answerLauncher()
 	}
 	if err := releaseStreams(); err != nil {
 		return err

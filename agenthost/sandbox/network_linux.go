@@ -23,8 +23,8 @@ func socketName(path string) (dir *os.File, name string, err error) {
 	return dir, "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + filepath.Base(path), nil
 }
 
-// control is the socket over which the init hands its launcher sockets of the namespace. A
-// socket stays in the namespace in which it was made.
+// control is the socket over which the init sends sockets of its namespace to the launcher.
+// A socket stays in the namespace in which it was made, whichever process uses it.
 type control struct {
 	mu   sync.Mutex
 	conn int // the launcher's end
@@ -36,7 +36,8 @@ type control struct {
 // initControl is the descriptor of the init's end.
 const initControl = 3
 
-// newControl also listens outside on the ports that the program will serve.
+// newControl makes the socket. It also listens, outside the namespace, on the ports that the
+// program will serve.
 func newControl(spec Spec) (*control, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -44,7 +45,8 @@ func newControl(spec Spec) (*control, error) {
 	}
 	c := &control{conn: pair[0], init: os.NewFile(uintptr(pair[1]), "control")}
 	for _, port := range spec.Serves {
-		listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // it does not wait
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		listener, err := net.Listen("tcp4", address) //nolint:noctx // it does not wait
 		if err != nil {
 			return nil, fmt.Errorf("network: EADDRINUSE: %w", err) // as Node.js names it, for callers that try another port
 		}
@@ -116,11 +118,15 @@ var loopbackAddress = [4]byte{127, 0, 0, 1}
 // as without free descriptors.
 const acceptPause = 50 * time.Millisecond
 
-// forward connects each connection of a listener with one that dial makes.
+// forward connects each connection of a listener with one that dial makes, until the listener
+// is closed.
 func forward(listener net.Listener, dial func() (net.Conn, error)) {
 	for {
 		conn, err := listener.Accept()
-		if err != nil {
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
 			time.Sleep(acceptPause)
 			continue
 		}
@@ -139,8 +145,8 @@ func forward(listener net.Listener, dial func() (net.Conn, error)) {
 	}
 }
 
-// copyStream copies until the end of from, and passes the end on. After a failure it ends both
-// streams, so that the other direction ends too.
+// copyStream copies until the end of from, then closes the writing half of to. After a failure
+// it closes both connections, so that the copy in the other direction ends too.
 func copyStream(to, from net.Conn) {
 	if _, err := io.Copy(to, from); err != nil {
 		_, _ = to.Close(), from.Close()
@@ -151,7 +157,7 @@ func copyStream(to, from net.Conn) {
 	}
 }
 
-// makeNetwork starts the loopback of the namespace and hands the launcher a listener for
+// makeNetwork starts the loopback of the namespace and sends the launcher a listener for
 // each bridge.
 func makeNetwork(spec Spec) error {
 	unix.CloseOnExec(initControl)
@@ -169,7 +175,7 @@ func makeNetwork(spec Spec) error {
 		}
 		sockets = append(sockets, socket)
 	}
-	return handOver(sockets)
+	return sendToLauncher(sockets)
 }
 
 func startLoopback() error {
@@ -197,8 +203,8 @@ func listenInside(port int) (int, error) {
 	return socket, unix.Listen(socket, unix.SOMAXCONN)
 }
 
-// handOver sends sockets to the launcher and closes the init's copies.
-func handOver(sockets []int) error {
+// sendToLauncher sends sockets to the launcher and closes the init's copies.
+func sendToLauncher(sockets []int) error {
 	err := unix.Sendmsg(initControl, []byte{1}, unix.UnixRights(sockets...), nil, 0)
 	for _, socket := range sockets {
 		_ = unix.Close(socket)
@@ -206,8 +212,8 @@ func handOver(sockets []int) error {
 	return err
 }
 
-// handOverSockets gives the launcher a new socket for each of its requests.
-func handOverSockets() {
+// answerLauncher sends the launcher a new socket for each of its requests.
+func answerLauncher() {
 	request := make([]byte, 1)
 	for {
 		n, err := unix.Read(initControl, request)
@@ -218,7 +224,7 @@ func handOverSockets() {
 			return
 		}
 		socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-		if err != nil || handOver([]int{socket}) != nil {
+		if err != nil || sendToLauncher([]int{socket}) != nil {
 			return
 		}
 	}

@@ -71,7 +71,7 @@ func TestABridgeIsTheOnlyWayOut(t *testing.T) {
 	m := newMachine(t, Options{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	echoing(t, tcp, err)
-	deep := filepath.Join(m.Host, strings.Repeat("long/", 40))
+	deep := filepath.Join(m.Host, strings.Repeat("long/", 40)) // beyond the kernel's limit for socket names
 	must(t, os.MkdirAll(deep, 0o700))
 	path := filepath.Join(deep, "socket")
 	socket, err := ListenSocket(path)
@@ -102,8 +102,8 @@ func TestABridgeIsTheOnlyWayOut(t *testing.T) {
 	}
 }
 
-// A program inside serves as it does outside: to its own programs, and at the ports that its
-// session names to this machine.
+// A server in the sandbox is reached by the other programs of its session. The machine reaches
+// it if the session lists its port.
 func TestAServedPortIsReachedFromOutside(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -112,7 +112,7 @@ func TestAServedPortIsReachedFromOutside(t *testing.T) {
 	for name, c := range map[string]struct {
 		serves []int
 		want   string
-	}{"named": {[]int{port}, "got hello\n"}, "not named": {nil, ""}} {
+	}{"a listed port": {[]int{port}, "got hello\n"}, "another port": {nil, ""}} {
 		t.Run(name, func(t *testing.T) {
 			_ = free.Close()
 			m := newMachine(t, Options{})
@@ -225,6 +225,7 @@ func TestANeededNetworkThatCannotBeHadIsRefused(t *testing.T) {
 // The probe must reach the host over its bridge: a network that leads nowhere would leave
 // agents without their models.
 func TestANetworkThatLeadsNowhereIsNotUsed(t *testing.T) {
+	// The pretender is the launcher, except that it moves the bridge of the probe to another port.
 	pretender := filepath.Join(t.TempDir(), "launcher")
 	script := "#!/bin/sh\nspec=$(printf %s \"$2\" | sed 's/\"port\":7700/\"port\":7701/')\ncase $1 in sandbox-exec) shift 2; exec " +
 		os.Args[0] + " sandbox-exec \"$spec\" \"$@\" ;; esac\nexec " + os.Args[0] + " \"$@\"\n"
@@ -239,7 +240,7 @@ func TestANetworkThatLeadsNowhereIsNotUsed(t *testing.T) {
 	}
 }
 
-// command is one of a session that the tests run.
+// command returns a command of the machine's session, which Confine puts into the sandbox.
 func (m *machine) command(args ...string) process.Command {
 	session := m.session
 	session.Home, session.Write = m.Home, append(slices.Clone(session.Write), m.Workspace)

@@ -18,7 +18,8 @@ var systemPaths = []string{
 // other entries can be read.
 var privateEntries = []string{
 	"shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "security", "ssh", "krb5.keytab", "machine-id",
-	"NetworkManager", "wireguard", "openvpn", "docker", "kubernetes", "rancher", "bellhop", "credstore", "credstore.encrypted",
+	"NetworkManager", "wireguard", "openvpn", "docker", "kubernetes", "rancher", "bellhop",
+	"credstore", "credstore.encrypted",
 }
 
 // devices can be used by every program.
@@ -65,7 +66,8 @@ func toolPaths(path, home string) []string {
 		}
 		paths = append(paths, dir)
 		parent := filepath.Dir(dir)
-		if filepath.Base(dir) == "bin" && !contains(parent, home) && parent != filepath.Join(home, ".local") && isInstallation(parent) {
+		if filepath.Base(dir) == "bin" && !contains(parent, home) && parent != filepath.Join(home, ".local") &&
+			isInstallation(parent) {
 			paths = append(paths, parent)
 		}
 	}

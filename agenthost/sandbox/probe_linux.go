@@ -20,6 +20,7 @@ func probe(args []string) error {
 	if err := json.Unmarshal([]byte(args[0]), &t); err != nil {
 		return err
 	}
+	// Programs must reach the bridge: a network that blocks it too is broken rather than safe.
 	if t.Bridge != 0 && !canConnect("tcp", localAddress(t.Bridge)) {
 		return errors.New(errNoBridge)
 	}
@@ -45,8 +46,8 @@ const otherMachine = "192.0.2.1:9"
 
 func localAddress(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// canRead reports whether a file can be opened. Memory can be opened only by those
-// who may read it, so nothing need be read.
+// canRead reports whether a file can be opened for reading. The kernel checks the right to
+// read another process's memory at that moment, so nothing need be read.
 func canRead(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -64,7 +65,7 @@ func canWrite(path string) bool {
 }
 
 func canConnect(network, address string) bool {
-	conn, err := net.Dial(network, address) //nolint:noctx // local, so it never waits
+	conn, err := net.Dial(network, address) //nolint:noctx // local, or UDP: it never waits
 	if err != nil {
 		return false
 	}

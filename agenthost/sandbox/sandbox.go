@@ -27,7 +27,7 @@ const (
 // Options configure the sandbox of a host. Self and Data are required.
 type Options struct {
 	Self string // path of the launcher: this binary
-	Data string // the host's data directory, where the probe lays its baits
+	Data string // the host's data directory; the probe creates files there and tries to open them
 	Mode Mode   // "" = ModeOn
 
 	Programs string // directory of installed agents' programs; they can be read
@@ -38,7 +38,7 @@ type Options struct {
 	// Processes limits the processes and threads of a session, where the system can
 	// count them; 0 = 4096.
 	Processes int
-	// NoNamespaces leaves namespaces out, for systems where they make trouble.
+	// NoNamespaces leaves namespaces out, for systems where they cause failures.
 	NoNamespaces bool
 
 	Others []string // paths that sessions will name; they are only checked
@@ -66,13 +66,14 @@ type Session struct {
 	Read  []string
 
 	Network Network  // "" = that of the options
-	Bridges []Bridge // out of a network of its own
-	Serves  []int    // ports of the program that this machine's loopback reaches
+	Bridges []Bridge // the ways out of a network of its own
+	Serves  []int    // ports on which the program listens, for clients on this machine's loopback
 }
 
-// Open measures what the system's sandbox blocks. CodeUnavailable: the sandbox is required,
-// and an essential escape is open; or a network is needed that the system cannot give. CodeInvalid: the mode is unknown, or a path is not absolute
-// or would open the host's data.
+// Open measures what the system's sandbox blocks. It returns CodeUnavailable if the mode is
+// required and an essential escape succeeds, or if NeedsNetwork is set and the system cannot
+// give programs a network of their own. It returns CodeInvalid if the mode or the network is
+// unknown, or if a path is not absolute or would open the host's data.
 func Open(ctx context.Context, options Options) (*Sandbox, error) {
 	if options.Mode == "" {
 		options.Mode = ModeOn
@@ -89,8 +90,10 @@ func Open(ctx context.Context, options Options) (*Sandbox, error) {
 	s.level = s.measureBest(ctx)
 	if options.NeedsNetwork && !s.network {
 		return nil, &protocol.Error{
-			Code: protocol.CodeUnavailable, Message: "Programs cannot have a network of their own: " + cmp.Or(s.level.NoNetwork, s.level.Summary()),
-			Hint: "It needs root, or user namespaces for users. 'network: open' in the host's configuration runs agents without it.",
+			Code:    protocol.CodeUnavailable,
+			Message: "Programs cannot have a network of their own: " + cmp.Or(s.level.NoNetwork, s.level.Summary()),
+			Hint: "It needs root, or user namespaces for users. 'network: open' in the host's configuration runs agents " +
+				"without it.",
 		}
 	}
 	if options.Mode == ModeRequired && !s.level.IsEnough() {
@@ -145,12 +148,14 @@ func (s *Sandbox) NetworkFor(wanted Network) Network {
 func (o Options) check() error {
 	if !slices.Contains([]Mode{ModeOn, ModeRequired, ModeOff}, o.Mode) {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: unknown mode %q", o.Mode), Hint: "Modes are on, required and off.",
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: unknown mode %q", o.Mode),
+			Hint: "Modes are on, required and off.",
 		}
 	}
 	if o.Network != "" && !slices.Contains(Networks, o.Network) {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: unknown network %q", o.Network), Hint: "Networks are open, proxy and none.",
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: unknown network %q", o.Network),
+			Hint: "Networks are open, proxy and none.",
 		}
 	}
 	for _, path := range slices.Concat(o.Read, o.Write, o.Others) {
@@ -159,8 +164,9 @@ func (o Options) check() error {
 		}
 		if !MayOpen(path, o.Data) {
 			return &protocol.Error{
-				Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: %s would open the host's data directory %s to agents", path, o.Data),
-				Hint: "Name a directory that neither contains it nor lies in it.",
+				Code:    protocol.CodeInvalid,
+				Message: fmt.Sprintf("sandbox: %s would open the host's data directory %s to agents", path, o.Data),
+				Hint:    "Name a directory that neither contains it nor lies in it.",
 			}
 		}
 	}
@@ -218,7 +224,8 @@ func (s *Sandbox) Confine(session Session, c process.Command) (process.Command, 
 // spec returns what a command of a session may use.
 func (s *Sandbox) spec(session Session, args []string, path string) Spec {
 	spec := Spec{
-		Write: slices.Concat(session.Write, s.options.Write), Namespaces: s.namespaces, Processes: cmp.Or(s.options.Processes, defaultProcesses),
+		Write: slices.Concat(session.Write, s.options.Write), Namespaces: s.namespaces,
+		Processes:   cmp.Or(s.options.Processes, defaultProcesses),
 		UnixSockets: s.namespaces || landlockVersion() >= unixSocketVersion,
 	}
 	if s.NetworkFor(session.Network) != NetworkOpen {

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 // the sandbox sees it.
 type machine struct {
 	*testing.T
-	bait
+	target
 	sandbox *Sandbox
 	session Session             // beside its directories
 	program string              // the hostile one
@@ -53,7 +53,7 @@ type machine struct {
 func newMachine(t *testing.T, options Options) *machine {
 	t.Helper()
 	dir := t.TempDir()
-	m := &machine{T: t, bait: bait{
+	m := &machine{T: t, target: target{
 		Host: filepath.Join(dir, "host"), Other: filepath.Join(dir, "workspaces", "other"), Workspace: filepath.Join(dir, "workspaces", "own"),
 		OtherHome: filepath.Join(dir, "state", "other"), Home: filepath.Join(dir, "state", "own"), User: filepath.Join(dir, "home", "ada"),
 	}}
@@ -134,7 +134,7 @@ func (m *machine) run(args ...string) (string, error) {
 // attack runs the hostile program and returns what each of its escapes led to.
 func (m *machine) attack() map[string]string {
 	m.Helper()
-	encoded, err := json.Marshal(m.bait)
+	encoded, err := json.Marshal(m.target)
 	must(m.T, err)
 	out, err := m.run(m.program, "hostile", string(encoded))
 	must(m.T, err)

@@ -36,8 +36,8 @@ type Spec struct {
 	Bridges []Bridge `json:"bridges,omitempty"`
 	Serves  []int    `json:"serves,omitempty"`
 
-	// UnixSockets allows sockets with a path: another guard keeps the program from
-	// those outside the sandbox.
+	// UnixSockets allows sockets with a path. It is set if namespaces or Landlock keep the
+	// program from such sockets outside the sandbox.
 	UnixSockets bool `json:"unixSockets,omitempty"`
 }
 

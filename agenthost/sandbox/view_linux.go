@@ -130,7 +130,7 @@ func (t *tree) open() error {
 // attach puts the tree into the view.
 func (t *tree) attach() error {
 	target := filepath.Join(viewRoot, t.path)
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // the view's own directories hold nothing
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // the view's directories hold nothing
 		return err
 	}
 	if t.link != "" {
@@ -164,7 +164,9 @@ func makeTarget(target string, directory bool) error {
 // memory of the view's own.
 func makeDevices() error {
 	dev := viewRoot + "/dev"
-	if err := errors.Join(os.MkdirAll(dev+"/pts", 0o755), os.MkdirAll(dev+"/shm", 0o755)); err != nil { //nolint:gosec // as above
+	if err := errors.Join(
+		os.MkdirAll(dev+"/pts", 0o755), os.MkdirAll(dev+"/shm", 0o755), //nolint:gosec // as above
+	); err != nil {
 		return err
 	}
 	for _, device := range devices {
@@ -179,14 +181,19 @@ func makeDevices() error {
 			return fmt.Errorf("mount %s: %w", device, err)
 		}
 	}
-	if err := unix.Mount("devpts", dev+"/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+	if err := unix.Mount(
+		"devpts", dev+"/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620",
+	); err != nil {
 		return fmt.Errorf("mount /dev/pts: %w", err)
 	}
 	if err := unix.Mount("tmpfs", dev+"/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,size=25%"); err != nil {
 		return fmt.Errorf("mount /dev/shm: %w", err)
 	}
 	var err error
-	for name, target := range map[string]string{"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+	for name, target := range map[string]string{
+		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
+		"stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+	} {
 		err = errors.Join(err, os.Symlink(target, filepath.Join(dev, name)))
 	}
 	return err

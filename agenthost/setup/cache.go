@@ -25,7 +25,7 @@ type Cache struct {
 	platform Platform
 	lookPath func(string) (string, error)
 
-	confine func(home string, c process.Command) (process.Command, error) // nil: programs run as they are
+	confine func(home string, c process.Command) (process.Command, error) // nil: programs run without a sandbox
 
 	mu       sync.Mutex
 	versions map[programKey]string // results of --version
@@ -68,8 +68,9 @@ func Open(options CacheOptions) (*Cache, error) {
 	return c, err
 }
 
-// Confine sets what confines the programs that are run with --version. They can change only
-// the given home. It must be called before the cache is used.
+// Confine sets the function that changes a command so that it runs in a sandbox and can write
+// only to home. The cache runs each program with --version in this way. Confine must be called
+// before the cache is used.
 func (c *Cache) Confine(confine func(home string, c process.Command) (process.Command, error)) {
 	c.confine = confine
 }

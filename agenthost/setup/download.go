@@ -57,7 +57,8 @@ func (i *Installer) download(ctx context.Context, a Agent, artifact Artifact, ba
 	}))
 	switch {
 	case errors.Is(err, errTooLarge):
-		return protocol.Errorf(protocol.CodeUnavailable, "%s is larger than %d MiB: refused", artifact.Package, maxDownload>>20)
+		return protocol.Errorf(protocol.CodeUnavailable, "%s is larger than %d MiB: refused",
+			artifact.Package, maxDownload>>20)
 	case err != nil:
 		return i.brokenDownload(ctx, artifact, err)
 	}
@@ -84,7 +85,8 @@ func (i *Installer) brokenDownload(ctx context.Context, a Artifact, err error) e
 		err = cause
 	}
 	return &protocol.Error{
-		Code: protocol.CodeUnavailable, Message: fmt.Sprintf("the download of %s was interrupted", a.Package), Err: withoutURL(err),
+		Code: protocol.CodeUnavailable, Message: fmt.Sprintf("the download of %s was interrupted", a.Package),
+		Err:  withoutURL(err),
 		Hint: "Nothing was installed; try again.",
 	}
 }
@@ -93,9 +95,11 @@ func verify(a Artifact, sum []byte) error {
 	wanted, ok := strings.CutPrefix(a.Integrity, "sha512-")
 	if got := base64.StdEncoding.EncodeToString(sum); !ok || got != wanted {
 		return &protocol.Error{
-			Code:    protocol.CodeUnavailable,
-			Message: fmt.Sprintf("the npm registry sent another %s@%s than the pinned one (sha512-%s)", a.Package, a.Version, got),
-			Hint:    "Nothing was installed. The registry or a proxy changed the package: set another registry in npm_config_registry.",
+			Code: protocol.CodeUnavailable,
+			Message: fmt.Sprintf("the npm registry sent another %s@%s than the pinned one (sha512-%s)",
+				a.Package, a.Version, got),
+			Hint: "Nothing was installed. The registry or a proxy changed the package: " +
+				"set another registry in npm_config_registry.",
 		}
 	}
 	return nil

@@ -77,7 +77,8 @@ func (c *Cache) findOnPath(ctx context.Context, agent Agent, want Want) (Program
 	case err != nil:
 		return Program{}, &protocol.Error{
 			Code: protocol.CodeUnavailable, Message: fmt.Sprintf("%s %s is not on the PATH", agent.Title, want.Version),
-			Hint: fmt.Sprintf("Install it there, or remove 'version' from its entry to use the tested version %s.", agent.Version),
+			Hint: fmt.Sprintf("Install it there, or remove 'version' from its entry to use the tested version %s.",
+				agent.Version),
 		}
 	}
 	if path, err = filepath.Abs(path); err != nil {
@@ -104,7 +105,8 @@ func (c *Cache) checkExternal(ctx context.Context, a Agent, path, wanted string,
 		return Program{}, &protocol.Error{
 			Code:    protocol.CodeInvalid,
 			Message: fmt.Sprintf("%s at %s is version %s, wanted is %s", a.Title, path, got, wanted),
-			Hint:    fmt.Sprintf("Install the tested one: bellhop agents install %s (or accept this one: version: %q in its entry of the host's configuration)", a.Name, got),
+			Hint: fmt.Sprintf("Install the tested one: bellhop agents install %s "+
+				"(or accept this one: version: %q in its entry of the host's configuration)", a.Name, got),
 		}
 	}
 	return Program{Command: command, Version: got, Source: source}, nil
@@ -128,7 +130,8 @@ func (c *Cache) isInstallable(a Agent) bool {
 }
 
 func manualInstallHint(a Agent) string {
-	return fmt.Sprintf("Install it by hand, so that %s is on the PATH: npm install --global %s@%s", a.Program, a.Package, a.Version)
+	return fmt.Sprintf("Install it by hand, so that %s is on the PATH: npm install --global %s@%s",
+		a.Program, a.Package, a.Version)
 }
 
 // command returns the command line of a program, with Node.js first if it is needed.

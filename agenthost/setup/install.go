@@ -58,9 +58,10 @@ func (i *Installer) Install(ctx context.Context, name string) (program Program, 
 	}
 	if !i.Cache.isInstallable(agent) {
 		return Program{}, false, &protocol.Error{
-			Code:    protocol.CodeInvalid,
-			Message: fmt.Sprintf("%s %s is not pinned for this platform (%s)", agent.Title, agent.Version, i.Cache.platform.manifestKey(agent.Baseline)),
-			Hint:    manualInstallHint(agent),
+			Code: protocol.CodeInvalid,
+			Message: fmt.Sprintf("%s %s is not pinned for this platform (%s)",
+				agent.Title, agent.Version, i.Cache.platform.manifestKey(agent.Baseline)),
+			Hint: manualInstallHint(agent),
 		}
 	}
 	// Check for Node.js before downloading hundreds of megabytes.

@@ -39,8 +39,9 @@ func (i *Installer) npmInstall(ctx context.Context, a Agent, registry, dir strin
 	npm, err := exec.LookPath(i.npmProgram())
 	if err != nil {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("the installation of %s needs npm, which is not on the PATH", a.Name),
-			Hint: fmt.Sprintf("Install Node.js %d or newer, which brings npm.", a.Node),
+			Code:    protocol.CodeInvalid,
+			Message: fmt.Sprintf("the installation of %s needs npm, which is not on the PATH", a.Name),
+			Hint:    fmt.Sprintf("Install Node.js %d or newer, which brings npm.", a.Node),
 		}
 	}
 	for _, name := range lockFiles {
@@ -53,7 +54,8 @@ func (i *Installer) npmInstall(ctx context.Context, a Agent, registry, dir strin
 		}
 	}
 	i.progress(Progress{Agent: a.Name, Step: StepNPM})
-	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error")
+	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund",
+		"--loglevel=error")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "npm_config_registry="+registry, "npm_config_update_notifier=false")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -137,7 +137,8 @@ func statusError(a Artifact, status int) error {
 	}
 	switch status {
 	case http.StatusNotFound:
-		e.Code, e.Hint = protocol.CodeNotFound, "The registry does not have the package. Set another registry in npm_config_registry."
+		e.Code, e.Hint = protocol.CodeNotFound, "The registry does not have the package. "+
+			"Set another registry in npm_config_registry."
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Hint = "The registry needs credentials: set them in the URL of npm_config_registry (https://user:password@…)."
 	}

@@ -161,7 +161,8 @@ func parseVersion(version string) ([3]int, bool) {
 func (c *Cache) findNode(ctx context.Context, a Agent) (string, error) {
 	errNode := func(problem string, err error) error {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("%s needs Node.js %d or newer: %s", a.Title, a.Node, problem), Err: err,
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("%s needs Node.js %d or newer: %s", a.Title, a.Node, problem),
+			Err:  err,
 			Hint: fmt.Sprintf("Install Node.js %d or newer and see that 'node' is on the PATH of the host.", a.Node),
 		}
 	}

@@ -126,8 +126,9 @@ func (r *resume) backlog(ctx context.Context, cursor string) ([][]byte, error) {
 	return r.after(ctx, id)
 }
 
-// after continues exactly if the window holds what followed id, and says so. It returns
-// nothing if there is nothing newer and the turn has ended.
+// after returns a data-resume frame with the verdict ok and the frames after id, if the window
+// holds them, and otherwise the frames of afterGap. It returns nothing if there is nothing newer
+// and the turn has ended.
 func (r *resume) after(ctx context.Context, id protocol.StreamID) ([][]byte, error) {
 	frames, ok := r.stream.window.after(id)
 	if !ok {
@@ -182,7 +183,7 @@ func total(frames [][]byte) (n int) {
 
 // replay returns the turns from the first one's start to the offset to: from the journal
 // what the window no longer has, then the window's own frames. The window begins after a
-// boundary, so the two fit. from is the first id in it.
+// boundary, so no frame is missing or repeated between them. from is the first id of the result.
 func (r *resume) replay(ctx context.Context, turns []Turn, to int64) (frames [][]byte, from string, err error) {
 	if len(turns) == 0 {
 		return nil, "", nil

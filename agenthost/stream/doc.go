@@ -1,6 +1,6 @@
 // Package stream owns what readers of a session see: the newest frames in memory,
-// the fan-out of new ones, the backlog of a reader that resumes, and the masks that
-// keep secrets out of all of it.
+// the fan-out of new ones, the backlog of a reader that resumes, the end of streams whose
+// credential ends, and the masks that keep secrets out of all of it.
 //
 // It does not own turns, events or offsets: the session decides what becomes a frame,
 // gives it its id and writes the journal first. The package knows the journal only as
@@ -14,5 +14,6 @@
 // cursor's turn, and the turns after it, from the journal: every text as one delta.
 //
 // A Stream has no lock: the session's lock covers it, so that a backlog and its
-// subscription fit together without a hole.
+// subscription fit together without a hole. CredentialStreams belong to a whole host and have
+// their own.
 package stream

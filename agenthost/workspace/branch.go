@@ -10,7 +10,9 @@ import (
 // newBranch returns a branch name that the repository does not have.
 func (m *Manager) newBranch(ctx context.Context, rec *record, src *source) (string, error) {
 	short := shortID(rec)
-	for _, name := range []string{"bellhop/" + short, "bellhop/" + short + "-" + shortHash(rec.Key), "bellhop-" + short + "-" + shortHash(rec.Key)} {
+	for _, name := range []string{
+		"bellhop/" + short, "bellhop/" + short + "-" + shortHash(rec.Key), "bellhop-" + short + "-" + shortHash(rec.Key),
+	} {
 		// Git cannot create bellhop/x if a branch "bellhop" exists.
 		isTaken := false
 		for _, ref := range []string{name, strings.Split(name, "/")[0]} {

@@ -89,7 +89,8 @@ func (m *Manager) chooseBranch(ctx context.Context, rec *record, src *source) er
 
 // inProject runs git in a project's repository, without its files.
 func (m *Manager) inProject(ctx context.Context, src *source, args ...string) (string, error) {
-	out, err := m.git.run(ctx, call{dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true, limit: maxRefFile, args: args})
+	out, err := m.git.run(ctx,
+		call{dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true, limit: maxRefFile, args: args})
 	return trimNewline(out), err
 }
 
@@ -103,7 +104,9 @@ func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, check
 	}
 	defer remove()
 	gitDir := filepath.Join(scratch, ".git")
-	if _, err := m.git.run(ctx, call{dir: scratch, noFiles: true, args: initArgs(rec, "--initial-branch="+rec.Branch, scratch)}); err != nil {
+	if _, err := m.git.run(
+		ctx, call{dir: scratch, noFiles: true, args: initArgs(rec, "--initial-branch="+rec.Branch, scratch)},
+	); err != nil {
 		return err
 	}
 	if err := m.fillGitDir(ctx, rec, src, gitDir); err != nil {
@@ -114,7 +117,9 @@ func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, check
 		reset = []string{"reset", "--quiet", "--hard"}
 	}
 	path := m.rootDir(rec)
-	if _, err := m.git.run(ctx, call{repo: repository{gitDir: gitDir, workTree: path}, time: cloneTimeout, args: reset}); err != nil {
+	if _, err := m.git.run(
+		ctx, call{repo: repository{gitDir: gitDir, workTree: path}, time: cloneTimeout, args: reset},
+	); err != nil {
 		return err
 	}
 	return os.Rename(gitDir, filepath.Join(path, ".git")) // it fails if the agent has put anything there
@@ -127,7 +132,9 @@ func (m *Manager) fillGitDir(ctx context.Context, rec *record, src *source, gitD
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), copyGitFiles(src, gitDir)); err != nil {
+	if err := errors.Join(
+		writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), copyGitFiles(src, gitDir),
+	); err != nil {
 		return err
 	}
 	refs, err := m.projectRefs(ctx, src)
@@ -158,7 +165,8 @@ func isSessionBranch(ref string) bool {
 
 // projectRefs returns the branches, remote branches and tags of a project.
 func (m *Manager) projectRefs(ctx context.Context, src *source) (map[string]string, error) {
-	out, err := m.inProject(ctx, src, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes", "refs/tags")
+	out, err := m.inProject(ctx, src, "for-each-ref", "--format=%(objectname) %(refname)",
+		"refs/heads", "refs/remotes", "refs/tags")
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +220,8 @@ func (m *Manager) copyConfig(ctx context.Context, src *source, gitDir string) er
 			value = userinfoOfURL.ReplaceAllString(value, "$1")
 		}
 		_, err := m.git.run(ctx, call{
-			dir: m.data, repo: repository{gitDir: gitDir}, noFiles: true, args: []string{"config", "--local", "--add", key, value},
+			dir: m.data, repo: repository{gitDir: gitDir}, noFiles: true,
+			args: []string{"config", "--local", "--add", key, value},
 		})
 		if err != nil {
 			return err

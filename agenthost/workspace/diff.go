@@ -25,10 +25,7 @@ const (
 // Diff compares a session's workspace with its basis. CodeNotFound: the session
 // has no workspace. CodeConflict: there is no basis, or the diff is too large.
 func (m *Manager) Diff(ctx context.Context, sessionID, project string) (*protocol.Diff, error) {
-	rec, err := m.readRecord(sessionID)
-	if err == nil && rec.Project != project {
-		rec, err = m.readRecord(projectKey(sessionID, project))
-	}
+	rec, err := m.existingRecord(sessionID, project)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +104,9 @@ func (m *Manager) diffRepository(ctx context.Context, rec *record) (repository, 
 // diffTree returns the arguments of a diff that starts no program: attributes of
 // the repository cannot name a diff or textconv command.
 func diffTree(args ...string) []string {
-	return append([]string{"diff-tree", "-r", "-M", renameLimit, "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"}, args...)
+	return append([]string{
+		"diff-tree", "-r", "-M", renameLimit, "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty",
+	}, args...)
 }
 
 // readFiles fills diff.Files with the status and the line counts of each file.

@@ -26,17 +26,9 @@ func (m *Manager) makeOwnRepository(ctx context.Context, rec *record) error {
 	if err := m.makePrivateDir("workspaces", rec.Key); err != nil {
 		return err
 	}
-	repo := repository{gitDir: filepath.Join(path, ".git"), workTree: path}
-	_, err := m.git.run(ctx, call{dir: path, noFiles: true, args: []string{"init", "--quiet", "--template=", "--initial-branch=main"}})
-	if err != nil {
-		return err
-	}
-	rec.Base, err = m.emptyCommit(ctx, repo)
-	if err != nil {
-		return err
-	}
+	var err error
 	rec.Branch = "main"
-	_, err = m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"update-ref", "refs/heads/main", rec.Base}})
+	rec.Base, err = writeEmptyRepository(filepath.Join(path, ".git"), m.now())
 	return err
 }
 
@@ -52,15 +44,6 @@ func (m *Manager) makePlain(ctx context.Context, rec *record) error {
 	return m.recordBase(ctx, rec)
 }
 
-func (m *Manager) emptyCommit(ctx context.Context, repo repository) (string, error) {
-	out, err := m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"hash-object", "-t", "tree", "-w", "/dev/null"}})
-	if err != nil {
-		return "", err
-	}
-	out, err = m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"commit-tree", "-m", "Begin", trimNewline(out)}})
-	return trimNewline(out), err
-}
-
 // makeShared lets a session work in its project's own directory. The basis of the
 // diff is a snapshot in the session's state directory.
 func (m *Manager) makeShared(ctx context.Context, rec *record, p Project) error {
@@ -74,7 +57,8 @@ func (m *Manager) makeShared(ctx context.Context, rec *record, p Project) error 
 		return err
 	}
 	if rec.Session == "" {
-		return protocol.Errorf(protocol.CodeInvalid, "The project %s is used in place: it has one workspace, its directory", rec.Project)
+		return protocol.Errorf(protocol.CodeInvalid, "The project %s is used in place: it has one workspace, its directory",
+			rec.Project)
 	}
 	if err := m.saveRecord(rec); err != nil {
 		return err
@@ -115,7 +99,8 @@ func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repositor
 		return repository{}, errNoGit
 	}
 	root := m.rootDir(rec)
-	if info, err := os.Lstat(filepath.Join(root, ".git")); err == nil && rec.Kind == kindShared && (info.IsDir() || info.Mode().IsRegular()) {
+	if info, err := os.Lstat(filepath.Join(root, ".git")); err == nil && rec.Kind == kindShared &&
+		(info.IsDir() || info.Mode().IsRegular()) {
 		out, err := m.git.run(ctx, call{dir: root, noFiles: true, args: []string{"rev-parse", "--absolute-git-dir"}})
 		if err == nil {
 			return repository{gitDir: trimNewline(out), workTree: root}, nil
@@ -123,7 +108,10 @@ func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repositor
 	}
 	dir := filepath.Join(m.baseDir(rec), "git")
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
-		_, err := m.git.run(ctx, call{dir: m.dataPath("state", rec.Session), noFiles: true, args: []string{"init", "--quiet", "--bare", "--template=", dir}})
+		_, err := m.git.run(ctx, call{
+			dir: m.dataPath("state", rec.Session), noFiles: true,
+			args: []string{"init", "--quiet", "--bare", "--template=", dir},
+		})
 		if err != nil {
 			return repository{}, err
 		}
@@ -131,9 +119,9 @@ func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repositor
 	return repository{gitDir: dir, workTree: root}, nil
 }
 
-// repository returns the repository of a workspace: of a clone or an own repository
-// its mirror. For a plain directory it is empty. Of a clone it also fetches the
-// session's commits; a failure is logged.
+// repository returns the repository for reads of a workspace: the mirror of a clone or of a
+// repository of its own, an empty one for a plain directory. For a clone it first fetches the
+// session's commits into the mirror; a failure is logged.
 func (m *Manager) repository(ctx context.Context, rec *record) (repository, error) {
 	root := m.rootDir(rec)
 	switch rec.Kind {

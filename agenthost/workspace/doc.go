@@ -20,9 +20,12 @@
 //	clone     the project is a git repository: a clone on a branch of its own, which
 //	          reads the project's objects; the host fetches the branch into the project
 //	worktree  as clone, of a session of an earlier version: a worktree of the project
-//	own       no project: a git repository of its own, with an empty first commit
+//	own       no project: a git repository of its own, with an empty first commit,
+//	          written without starting git
 //	shared    a project without commits, or worktree: false: the project's directory itself
 //	found     no project and no repository, because git is missing or the session is older than records
+//
+// A session can instead work in a workspace created by name, which it neither owns nor removes.
 //
 // Agents can change everything in a repository in which they have worked. So the host's
 // git runs in a mirror of it, which agents cannot change. It does not trust the mirror

@@ -19,10 +19,7 @@ const packTimeout = 5 * time.Minute
 // Fetch copies the commits of a session's branch into its project's repository, so
 // that people find them there. It does nothing for a session without a clone.
 func (m *Manager) Fetch(ctx context.Context, sessionID, project string) error {
-	rec, err := m.readRecord(sessionID)
-	if err == nil && rec.Project != project {
-		rec, err = m.readRecord(projectKey(sessionID, project))
-	}
+	rec, err := m.existingRecord(sessionID, project)
 	if err != nil || rec.Kind != kindClone || rec.State != stateReady {
 		return err
 	}
@@ -78,7 +75,7 @@ func (m *Manager) fetchedTip(rec *record) string {
 	return strings.TrimSpace(string(content))
 }
 
-// startTips returns the commits that the project had at the clone's beginning.
+// startTips returns the commits to which the project's refs pointed when the clone was made.
 func (m *Manager) startTips(rec *record) ([]string, error) {
 	content, err := os.ReadFile(filepath.Join(m.mirrorDir(rec), startFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +89,10 @@ func (m *Manager) startTips(rec *record) ([]string, error) {
 // that a person has changed or checked out stays as it is.
 func (m *Manager) fetch(ctx context.Context, rec *record, mirror repository) error {
 	ref := "refs/heads/" + rec.Branch
-	out, err := m.git.run(ctx, call{repo: mirror, noFiles: true, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}})
+	out, err := m.git.run(ctx, call{
+		repo: mirror, noFiles: true,
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"},
+	})
 	if exitedWith(err, 1) || exitedWith(err, 128) { // the agent removed or damaged it
 		return nil
 	}
@@ -114,7 +114,8 @@ func (m *Manager) fetch(ctx context.Context, rec *record, mirror repository) err
 		return err
 	}
 	if why, err := m.keepsBranch(ctx, src, ref, current, last); err != nil || why != "" {
-		m.log.Warn("a session's branch is not updated in the project", "workspace", rec.Key, "branch", rec.Branch, "why", why, "error", err)
+		m.log.Warn("a session's branch is not updated in the project",
+			"workspace", rec.Key, "branch", rec.Branch, "why", why, "error", err)
 		return err
 	}
 	if current != last {
@@ -156,7 +157,9 @@ func (m *Manager) copyCommits(ctx context.Context, mirror repository, src *sourc
 	wanted := id + "\n^" + known + "\n"
 	out, err := m.git.run(ctx, call{
 		repo: mirror, noFiles: true, time: packTimeout, stdin: strings.NewReader(wanted),
-		args: []string{"pack-objects", "--quiet", "--revs", "--local", "--non-empty", "--delta-base-offset", filepath.Join(scratch, "pack")},
+		args: []string{
+			"pack-objects", "--quiet", "--revs", "--local", "--non-empty", "--delta-base-offset", filepath.Join(scratch, "pack"),
+		},
 	})
 	if err != nil {
 		return err

@@ -107,8 +107,8 @@ var safeConfig = [][2]string{
 	{"maintenance.auto", "false"},
 	{"submodule.recurse", "false"},
 	{"checkout.defaultRemote", ""},
-	{"user.name", "Bellhop"},
-	{"user.email", "bellhop@localhost"},
+	{"user.name", authorName},
+	{"user.email", authorEmail},
 }
 
 // inheritedVariables lists the variables of the host that git and ssh may need.
@@ -123,6 +123,8 @@ func inheritedEnvironment() []string {
 		"LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_LAZY_FETCH=1",
 		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_MERGE_AUTOEDIT=no",
+		// New repositories stay of the kind that writeEmptyRepository and the mirrors know.
+		"GIT_DEFAULT_HASH=sha1", "GIT_DEFAULT_REF_FORMAT=files",
 	}
 	for _, name := range inheritedVariables {
 		if value, ok := os.LookupEnv(name); ok {
@@ -154,7 +156,10 @@ func (r runner) run(ctx context.Context, c call) ([]byte, error) {
 func (r runner) filtersOff(ctx context.Context, c call) ([][2]string, error) {
 	out, err := r.execute(ctx, call{
 		dir: c.dir, repo: c.repo,
-		args: []string{"config", "--includes", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`},
+		args: []string{
+			"config", "--includes", "--null", "--name-only", "--get-regexp",
+			`^filter\..*\.(clean|smudge|process|required)$`,
+		},
 	}, safeConfig)
 	if err != nil && !exitedWith(err, 1) { // 1: the repository has no filters
 		return nil, err
@@ -174,7 +179,9 @@ func (r runner) filtersOff(ctx context.Context, c call) ([][2]string, error) {
 func (r runner) execute(ctx context.Context, c call, config [][2]string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(max(c.time, 0), defaultTimeLimit))
 	defer cancel()
-	stdout, stderr := &cappedBuffer{limit: cmp.Or(max(c.limit, 0), defaultOutputLimit), onFull: cancel}, &cappedBuffer{limit: stderrBytes}
+	stdout, stderr := &cappedBuffer{
+		limit: cmp.Or(max(c.limit, 0), defaultOutputLimit), onFull: cancel,
+	}, &cappedBuffer{limit: stderrBytes}
 	cmd := exec.CommandContext(ctx, r.program, c.args...)
 	cmd.Dir = cmp.Or(c.dir, c.repo.workTree)
 	cmd.Env = slices.Concat(r.env, c.repo.environment(), configVariables(config))
@@ -193,7 +200,9 @@ func (r runner) execute(ctx context.Context, c call, config [][2]string) ([]byte
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	}
-	return stdout.Bytes(), &gitError{command: c.args[0], stderr: withoutPasswords(strings.TrimSpace(stderr.String())), err: err}
+	return stdout.Bytes(), &gitError{
+		command: c.args[0], stderr: withoutPasswords(strings.TrimSpace(stderr.String())), err: err,
+	}
 }
 
 func (r repository) environment() []string {

@@ -16,8 +16,10 @@ import (
 // Info describes one workspace.
 type Info struct {
 	Path      string    `json:"path"`
+	Name      string    `json:"name,omitempty"` // of a workspace created by name
 	Project   string    `json:"project"`
-	Session   string    `json:"session"` // owner; "" = created by name
+	Session   string    `json:"session"`          // owner; "" = created by name
+	UsedBy    string    `json:"usedBy,omitempty"` // session that works in a workspace created by name
 	Branch    string    `json:"branch"`
 	Base      string    `json:"base"`     // commit or tree that diffs compare with; "" = none
 	Dirty     bool      `json:"dirty"`    // has uncommitted changes
@@ -38,44 +40,74 @@ func (m *Manager) Info(ctx context.Context, path string) (Info, error) {
 	return m.info(ctx, rec)
 }
 
-func (m *Manager) info(ctx context.Context, rec *record) (Info, error) {
-	info := Info{
-		Path: m.workingDir(rec), Project: rec.Project, Session: rec.Session, Base: rec.Base,
-		Shared: rec.Kind == kindShared, Gone: m.isSessionDeleted(rec), CreatedAt: rec.CreatedAt,
-	}
-	work, err := m.unfinishedWork(ctx, rec)
+// Look is Info without DiskBytes, which may take long.
+func (m *Manager) Look(ctx context.Context, path string) (Info, error) {
+	rec, err := m.findByPath(path)
 	if err != nil {
 		return Info{}, err
 	}
-	info.Branch, info.Dirty, info.Unpushed = work.branch, work.dirty, work.commits
-	if info.DiskBytes, err = treeSize(ctx, m.rootDir(rec)); err != nil {
+	return m.look(ctx, rec)
+}
+
+func (m *Manager) info(ctx context.Context, rec *record) (Info, error) {
+	info, err := m.look(ctx, rec)
+	if err == nil {
+		info.DiskBytes, err = treeSize(ctx, m.rootDir(rec))
+	}
+	if err != nil {
 		return Info{}, err
 	}
 	return info, nil
 }
 
+func (m *Manager) look(ctx context.Context, rec *record) (Info, error) {
+	info := m.recorded(rec)
+	work, err := m.unfinishedWork(ctx, rec)
+	if err != nil {
+		return Info{}, err
+	}
+	info.Branch, info.Dirty, info.Unpushed = work.branch, work.dirty, work.commits
+	return info, nil
+}
+
+// recorded returns what a record says about its workspace.
+func (m *Manager) recorded(rec *record) Info {
+	info := Info{
+		Path: m.workingDir(rec), Project: rec.Project, Session: rec.Session, Branch: rec.Branch, Base: rec.Base,
+		Shared: rec.Kind == kindShared, Gone: m.isSessionDeleted(rec), CreatedAt: rec.CreatedAt, UsedBy: m.userOf(rec),
+	}
+	if rec.Session == "" {
+		info.Name = strings.TrimPrefix(rec.Key, "@")
+	}
+	return info
+}
+
 // List describes all workspaces, the oldest first. If a workspace cannot be
 // inspected, its entry comes from its record and counts as dirty.
 func (m *Manager) List(ctx context.Context) ([]Info, error) {
+	return m.list(ctx, m.info, func(*record) bool { return true })
+}
+
+func (m *Manager) list(
+	ctx context.Context, describe func(context.Context, *record) (Info, error), wanted func(*record) bool,
+) ([]Info, error) {
 	all, err := m.readRecords()
 	if err != nil {
 		return nil, err
 	}
 	out := []Info{}
 	for _, rec := range all {
-		if rec.State != stateReady {
+		if rec.State != stateReady || rec.Kind == kindNamed || !wanted(rec) {
 			continue
 		}
-		info, err := m.info(ctx, rec)
+		info, err := describe(ctx, rec)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			m.log.Warn("a workspace cannot be inspected", "workspace", rec.Key, "error", err)
-			info = Info{
-				Path: m.workingDir(rec), Project: rec.Project, Session: rec.Session, Branch: rec.Branch, Base: rec.Base,
-				Dirty: true, Shared: rec.Kind == kindShared, Gone: m.isSessionDeleted(rec), CreatedAt: rec.CreatedAt,
-			}
+			info = m.recorded(rec)
+			info.Dirty = true
 		}
 		out = append(out, info)
 	}
@@ -111,7 +143,8 @@ func (m *Manager) unfinishedWork(ctx context.Context, rec *record) (work unfinis
 	if work.dirty, err = m.isDirty(ctx, rec, repo); err != nil {
 		return work, err
 	}
-	head, err := m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
+	head, err := m.git.run(ctx,
+		call{repo: repo, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
 	if err != nil && !exitedWith(err, 1) { // 1: HEAD is detached
 		return work, err
 	}
@@ -128,7 +161,9 @@ func (m *Manager) unfinishedWork(ctx context.Context, rec *record) (work unfinis
 func (m *Manager) isDirty(ctx context.Context, rec *record, repo repository) (bool, error) {
 	out, err := m.git.run(ctx, call{
 		repo: repo, limit: 4 << 10,
-		args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames"},
+		args: []string{
+			"status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames",
+		},
 	})
 	if err != nil && !errors.Is(err, errOutputLimit) {
 		return false, err
@@ -171,17 +206,19 @@ func (m *Manager) unpushedCommits(ctx context.Context, rec *record, repo reposit
 	case rec.Kind == kindOwn:
 		args = append(args, "--branches", "refs/stash", "--not", rec.Base, "--remotes", "--stdin")
 	default:
-		args = append(args, "refs/heads/"+rec.Branch, "--not", rec.Base, "--remotes", "--tags", "--exclude="+rec.Branch, "--branches")
+		args = append(args, "refs/heads/"+rec.Branch, "--not", rec.Base, "--remotes", "--tags", "--exclude="+rec.Branch,
+			"--branches")
 	}
-	out, err := m.git.run(ctx, call{dir: m.data, repo: repo, noFiles: true, stdin: strings.NewReader(known.String()), args: args})
+	out, err := m.git.run(ctx,
+		call{dir: m.data, repo: repo, noFiles: true, stdin: strings.NewReader(known.String()), args: args})
 	if err != nil {
 		return 0, err
 	}
 	return strconv.Atoi(trimNewline(out))
 }
 
-// projectTips returns the commits that a clone's project has now or had at its
-// beginning, without those of the session's own branch.
+// projectTips returns the commits to which the branches and tags of a clone's project point
+// now, or pointed when the clone was made. It omits the session's own branch.
 func (m *Manager) projectTips(ctx context.Context, rec *record) ([]string, error) {
 	src, err := m.recordSource(ctx, rec)
 	if err != nil {

@@ -53,9 +53,9 @@ type Manager struct {
 	now               func() time.Time
 	log               *slog.Logger
 	git               runner
-	locks             locks         // by session, or by record without a session
-	mirrorLocks       locks         // by record; acquired after a lock of locks
-	repoLocks         locks         // by project or git directory; acquired after the other two
+	locks             locks         // one per session, or per record of a workspace without a session
+	mirrorLocks       locks         // one per record; acquired after one of the field locks
+	repoLocks         locks         // one per project or git directory; acquired after the other two
 	heavySlots        chan struct{} // limits concurrent diffs and snapshots
 	maxUntrackedFiles int           // caps on the number and size of untracked files
 	maxUntrackedBytes int64
@@ -89,7 +89,8 @@ func New(opts Options) (*Manager, error) {
 		repoLocks:   locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "repository-"},
 		mirrorLocks: locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "mirror-"},
 		git:         runner{env: inheritedEnvironment()},
-		heavySlots:  make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles, maxUntrackedBytes: defaultUntrackedBytes, jobs: map[string]*job{},
+		heavySlots:  make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles,
+		maxUntrackedBytes: defaultUntrackedBytes, jobs: map[string]*job{},
 	}
 	for name, p := range opts.Projects {
 		if err := m.addProject(name, p); err != nil {
@@ -110,7 +111,8 @@ func (m *Manager) addProject(name string, p Project) (err error) {
 		return protocol.Errorf(protocol.CodeInvalid, "project %s: path or clone, not both", name)
 	case p.Clone != "":
 		if !plainName(name) {
-			return protocol.Errorf(protocol.CodeInvalid, "project %q is cloned into a directory of its name: use A-Z a-z 0-9 . _ -", name)
+			return protocol.Errorf(protocol.CodeInvalid,
+				"project %q is cloned into a directory of its name: use A-Z a-z 0-9 . _ -", name)
 		}
 		p.Path = filepath.Join(m.data, "projects", name)
 	default:
@@ -161,6 +163,15 @@ func (m *Manager) Command(path, name string) ([]string, bool) {
 	}
 	args, ok := m.projects[rec.Project].Commands[name]
 	return slices.Clone(args), ok
+}
+
+// Commands returns the names of the commands of the project whose workspace contains path, sorted.
+func (m *Manager) Commands(path string) []string {
+	rec, err := m.findByPath(path)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(m.projects[rec.Project].Commands))
 }
 
 // job prepares one workspace in the background; several callers may wait for it.

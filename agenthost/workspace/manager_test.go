@@ -90,10 +90,12 @@ func TestInvalidProjectsAreRefused(t *testing.T) {
 
 func TestCommandReturnsTheProjectsCommands(t *testing.T) {
 	shop := newRepository(t)
-	k := open(t, map[string]Project{"shop": {Path: shop, Commands: map[string][]string{"test": {"make", "test"}}}})
+	k := open(t, map[string]Project{"shop": {Path: shop, Commands: map[string][]string{"test": {"make", "test"}, "lint": {"make", "lint"}}}})
 	dir := k.session("s1", "shop")
 	args, ok := k.Command(dir, "test")
 	equal(t, "command", strings.Join(args, " "), "make test")
+	equal(t, "commands", strings.Join(k.Commands(dir), " "), "lint test")
+	equal(t, "commands outside", strings.Join(k.Commands("/"), " "), "")
 	for _, c := range [][2]string{{dir, "deploy"}, {k.session("s2", ""), "test"}, {"/", "test"}} {
 		if _, found := k.Command(c[0], c[1]); found || !ok {
 			t.Errorf("%v has a command", c)

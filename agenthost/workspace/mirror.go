@@ -234,7 +234,8 @@ func indexRank(name string) int {
 // without hard links. It checks the link instead of the agent's file, because the agent
 // can replace its file between check and link.
 func linkFile(agent *os.Root, dir *os.File, name, target string) error {
-	err := unix.Linkat(int(dir.Fd()), filepath.Base(name), unix.AT_FDCWD, target, 0) //nolint:gosec // a file descriptor fits
+	fd := int(dir.Fd()) //nolint:gosec // a file descriptor fits
+	err := unix.Linkat(fd, filepath.Base(name), unix.AT_FDCWD, target, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the agent's git has just removed it
@@ -257,7 +258,8 @@ func openRegular(agent *os.Root, name string, limit int64) (*os.File, fs.FileInf
 	}
 	info, err := file.Stat()
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > limit) {
-		err = protocol.Errorf(protocol.CodeConflict, "%s in the workspace's git directory is no file of at most %d bytes", name, limit)
+		err = protocol.Errorf(protocol.CodeConflict, "%s in the workspace's git directory is no file of at most %d bytes",
+			name, limit)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())

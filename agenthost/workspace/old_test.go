@@ -26,11 +26,11 @@ func (k *kit) oldWorktree(id, project, shop string) string {
 
 func TestWorktreesOfEarlierVersionsStay(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, shop, dir string){
-		"nothing: a restart":     func(*testing.T, string, string) {},
+		"only a restart":         func(*testing.T, string, string) {},
 		"the .git file is gone":  func(t *testing.T, _, dir string) { must(t, os.Remove(filepath.Join(dir, ".git"))) },
 		"it leads elsewhere":     func(t *testing.T, _, dir string) { write(t, dir, ".git", "gitdir: /nowhere\n") },
-		"removed: made a clone":  func(t *testing.T, _, dir string) { must(t, os.RemoveAll(dir)) },
-		"pruned: made a clone":   func(t *testing.T, shop, dir string) { run(t, shop, "worktree", "remove", "--force", dir) },
+		"removed: a clone comes": func(t *testing.T, _, dir string) { must(t, os.RemoveAll(dir)) },
+		"pruned: a clone comes":  func(t *testing.T, shop, dir string) { run(t, shop, "worktree", "remove", "--force", dir) },
 		"its index stays locked": func(t *testing.T, shop, _ string) { lockIndex(t, filepath.Join(shop, ".git", "worktrees", "s1")) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,6 +25,7 @@ const (
 	kindOwn      kind = "own"
 	kindShared   kind = "shared"
 	kindPlain    kind = "found"
+	kindNamed    kind = "named"
 )
 
 // state is the progress of a workspace.
@@ -44,17 +45,20 @@ type record struct {
 	State     state     `json:"state,omitempty"`
 	Session   string    `json:"session,omitempty"` // "" = created by name
 	Project   string    `json:"project,omitempty"`
+	Owner     string    `json:"owner,omitempty"`  // of a workspace created by name: the hash of the owner's key
+	UsedBy    string    `json:"usedBy,omitempty"` // of a workspace created by name: the session that works there
+	Uses      string    `json:"uses,omitempty"`   // of the kind named: the key of the workspace
 	CreatedAt time.Time `json:"createdAt"`
 
 	// Used when the configuration no longer names the project.
 	Repository string `json:"repository,omitempty"` // git directory
 	Path       string `json:"path,omitempty"`       // directory of a shared workspace
 
-	Prefix   string `json:"prefix,omitempty"`   // subdirectory of the repository that the project is
+	Prefix   string `json:"prefix,omitempty"`   // the project's subdirectory in its repository
 	Worktree string `json:"worktree,omitempty"` // name of the worktree in its repository
 	Branch   string `json:"branch,omitempty"`
 	Format   string `json:"objectFormat,omitempty"` // of git's object names; "" = sha1
-	Base     string `json:"base,omitempty"`         // commit that diffs compare with; of a shared workspace a tree
+	Base     string `json:"base,omitempty"`         // commit that diffs compare with; a tree if the workspace is shared
 	NoBase   string `json:"noBase,omitempty"`       // why Base is missing
 }
 
@@ -94,7 +98,9 @@ func (m *Manager) readRecord(key string) (*record, error) {
 }
 
 func errNoWorkspace() error {
-	return &protocol.Error{Code: protocol.CodeNotFound, Message: "Workspace not found", Hint: "bellhop workspaces list shows them"}
+	return &protocol.Error{
+		Code: protocol.CodeNotFound, Message: "Workspace not found", Hint: "bellhop workspaces list shows them",
+	}
 }
 
 func (m *Manager) saveRecord(rec *record) error {
@@ -154,7 +160,7 @@ func (m *Manager) findByPath(path string) (*record, error) {
 	path = filepath.Clean(path)
 	if key, ok := m.keyOf(path); ok {
 		rec, err := m.readRecord(key)
-		if err == nil && rec.State == stateRemoved {
+		if err == nil && (rec.State == stateRemoved || rec.Kind == kindNamed) {
 			err = errNoWorkspace()
 		}
 		return rec, err

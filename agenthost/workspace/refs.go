@@ -97,7 +97,8 @@ func packedRefs(refs map[string]string) []byte {
 // isRefName reports whether git accepts name as the full name of a ref. It refuses
 // a little more than git does.
 func isRefName(name string) bool {
-	if !strings.HasPrefix(name, "refs/") || len(name) > 1024 || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.ContainsAny(name, " ~^:?*[\\\x7f") {
+	if !strings.HasPrefix(name, "refs/") || len(name) > 1024 || strings.Contains(name, "..") ||
+		strings.Contains(name, "@{") || strings.ContainsAny(name, " ~^:?*[\\\x7f") {
 		return false
 	}
 	for i := range len(name) {
@@ -106,7 +107,8 @@ func isRefName(name string) bool {
 		}
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part[0] == '.' || part[0] == '-' || strings.HasSuffix(part, ".lock") || strings.HasSuffix(part, ".") {
+		if part == "" || part[0] == '.' || part[0] == '-' || strings.HasSuffix(part, ".lock") ||
+			strings.HasSuffix(part, ".") {
 			return false
 		}
 	}

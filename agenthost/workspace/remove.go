@@ -13,11 +13,13 @@ import (
 )
 
 // Create creates a workspace by name, without a session: a clone of the
-// project, or with project "" a new repository. CodeInvalid: the name cannot be
+// project, or with project "" a new repository. Only sessions of the owner can use it, and none
+// with owner "". CodeInvalid: the name cannot be
 // used, the project is unknown or used in place. CodeConflict: the name is taken.
-func (m *Manager) Create(ctx context.Context, project, name string) (Info, error) {
-	if !plainName(name) || strings.Contains(name, "..") || strings.HasSuffix(name, ".") || strings.HasSuffix(name, ".lock") || len(name) > 64 {
-		return Info{}, protocol.Errorf(protocol.CodeInvalid, "A workspace's name must be 1 to 64 of A-Z a-z 0-9 . _ -, and start with a letter or digit")
+func (m *Manager) Create(ctx context.Context, project, name, owner string) (Info, error) {
+	if !isWorkspaceName(name) {
+		return Info{}, protocol.Errorf(protocol.CodeInvalid,
+			"A workspace's name must be 1 to 64 of A-Z a-z 0-9 . _ -, and start with a letter or digit")
 	}
 	if project != "" {
 		if _, err := m.project(project); err != nil {
@@ -26,7 +28,7 @@ func (m *Manager) Create(ctx context.Context, project, name string) (Info, error
 	}
 	key := "@" + name
 	_, err := m.runOnce(ctx, key, func(ctx context.Context) (string, error) {
-		return "", m.createNamed(ctx, key, project, name)
+		return "", m.createNamed(ctx, key, project, name, owner)
 	})
 	if err != nil {
 		return Info{}, err
@@ -34,7 +36,7 @@ func (m *Manager) Create(ctx context.Context, project, name string) (Info, error
 	return m.Info(ctx, m.dataPath("workspaces", key))
 }
 
-func (m *Manager) createNamed(ctx context.Context, key, project, name string) error {
+func (m *Manager) createNamed(ctx context.Context, key, project, name, owner string) error {
 	release, err := m.locks.acquire(ctx, key)
 	if err != nil {
 		return err
@@ -54,11 +56,13 @@ func (m *Manager) createNamed(ctx context.Context, key, project, name string) er
 	default: // an interrupted attempt
 		rec.Project = project
 	}
+	rec.Owner = owner
 	return m.makeWorkspace(ctx, rec)
 }
 
 // Delete removes the workspace that contains path, and its branch. Without force
-// it refuses to lose uncommitted changes or unpushed commits (CodeConflict). It
+// it refuses to lose uncommitted changes or unpushed commits, and to delete a workspace created
+// by name in which a session works (CodeConflict). It
 // never deletes a project's own directory (CodeInvalid). If the session still
 // exists, its next turn gets a new workspace.
 func (m *Manager) Delete(ctx context.Context, path string, force bool) error {
@@ -79,6 +83,9 @@ func (m *Manager) Delete(ctx context.Context, path string, force bool) error {
 	defer release()
 	if rec, err = m.readRecord(rec.Key); err != nil {
 		return err
+	}
+	if user := m.userOf(rec); user != "" && !force {
+		return errTaken(strings.TrimPrefix(rec.Key, "@"), user)
 	}
 	work, err := m.unfinishedWork(ctx, rec)
 	if !force && err != nil {
@@ -161,14 +168,14 @@ func (m *Manager) pruneRemains(ctx context.Context) error {
 		return err
 	}
 	for _, candidate := range all {
-		if candidate.State == stateReady || !m.isSessionDeleted(candidate) {
+		if candidate.State == stateReady && candidate.Kind != kindNamed || !m.isSessionDeleted(candidate) {
 			continue
 		}
 		release, err := m.locks.acquire(ctx, candidate.Session)
 		if err != nil {
 			return err
 		}
-		if rec, err := m.readRecord(candidate.Key); err == nil && rec.State != stateReady && m.isSessionDeleted(rec) {
+		if rec, err := m.readRecord(candidate.Key); err == nil && (rec.State != stateReady || rec.Kind == kindNamed) && m.isSessionDeleted(rec) {
 			_, err = m.removeLocked(ctx, rec, true)
 			if err != nil {
 				m.log.Warn("cannot remove the remains of a workspace", "workspace", rec.Key, "error", err)
@@ -184,6 +191,9 @@ func (m *Manager) pruneRemains(ctx context.Context) error {
 func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (kept bool, err error) {
 	if rec.Kind == kindShared {
 		return false, m.releaseRecord(rec)
+	}
+	if rec.Kind == kindNamed { // the workspace stays: the session did not create it
+		return false, os.Remove(m.recordPath(rec.Key))
 	}
 	if !force && rec.State == stateReady {
 		work, err := m.unfinishedWork(ctx, rec)

@@ -167,7 +167,7 @@ func TestPruneRemovesWorkspacesWithoutSessionAndWork(t *testing.T) {
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	lives, idle, works := k.session("lives", "shop"), k.session("idle", "shop"), k.session("works", "")
 	write(t, works, "a.txt", "a")
-	made, err := k.Create(t.Context(), "shop", "feature")
+	made, err := k.Create(t.Context(), "shop", "feature", "")
 	must(t, err)
 	for _, id := range []string{"idle", "works"} { // deleted by a host that crashed before it checked the work
 		must(t, os.RemoveAll(filepath.Join(k.data, "state", id)))
@@ -220,7 +220,7 @@ func TestCreateByName(t *testing.T) {
 	shop := newRepository(t)
 	plain := t.TempDir()
 	k := open(t, map[string]Project{"shop": {Path: shop}, "plain": {Path: plain}})
-	info, err := k.Create(t.Context(), "shop", "fix-1")
+	info, err := k.Create(t.Context(), "shop", "fix-1", "")
 	must(t, err)
 	if info.Path != filepath.Join(k.data, "workspaces", "@fix-1") || info.Branch != "bellhop/fix-1" || info.Session != "" || info.Project != "shop" {
 		t.Errorf("got %+v", info)
@@ -238,12 +238,12 @@ func TestCreateByName(t *testing.T) {
 		"a project used in place": {"plain", "a", protocol.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := k.Create(t.Context(), c.project, c.name)
+			_, err := k.Create(t.Context(), c.project, c.name, "")
 			errorHint(t, err, c.code)
 		})
 	}
 	must(t, k.Delete(t.Context(), info.Path, false))
-	_, err = k.Create(t.Context(), "", "fix-1")
+	_, err = k.Create(t.Context(), "", "fix-1", "")
 	must(t, err)
 }
 

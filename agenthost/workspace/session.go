@@ -20,7 +20,7 @@ import (
 // repository does not allow a clone; the hint says why.
 func (m *Manager) Dir(ctx context.Context, sessionID, project string) (dir, stateDir string, err error) {
 	if !plainName(sessionID) {
-		return "", "", protocol.Errorf(protocol.CodeInvalid, "sessionId must be 1 to %d of A-Z a-z 0-9 . _ -, and start with a letter or digit", protocol.MaxSessionID)
+		return "", "", errSessionID()
 	}
 	if project != "" {
 		if _, err := m.project(project); err != nil {
@@ -33,9 +33,14 @@ func (m *Manager) Dir(ctx context.Context, sessionID, project string) (dir, stat
 	return dir, m.dataPath("state", sessionID), err
 }
 
+func errSessionID() error {
+	return protocol.Errorf(protocol.CodeInvalid,
+		"sessionId must be 1 to %d of A-Z a-z 0-9 . _ -, and start with a letter or digit", protocol.MaxSessionID)
+}
+
 // prepareSession creates or repairs both directories of a session.
 func (m *Manager) prepareSession(ctx context.Context, sessionID, project string) (string, error) {
-	release, err := m.locks.acquire(ctx, sessionID)
+	release, err := m.locks.acquire(ctx, m.lockKey(sessionID, project))
 	if err != nil {
 		return "", err
 	}
@@ -61,7 +66,7 @@ func (m *Manager) sessionRecord(sessionID, project string) (*record, error) {
 	switch protocol.CodeOf(err) {
 	case "":
 		if rec.Project == project {
-			return rec, nil
+			return m.resolve(rec)
 		}
 		other, err := m.readRecord(projectKey(sessionID, project))
 		if protocol.CodeOf(err) == protocol.CodeNotFound {

@@ -29,7 +29,9 @@ const (
 // that neither the user's index nor the repository changes. If the repository has
 // no readable index, the snapshot starts from fallbackTree. objectDirs are further
 // object directories to read from.
-func (m *Manager) snapshot(ctx context.Context, repo repository, fallbackTree, scratch, objects string, objectDirs ...string) (string, error) {
+func (m *Manager) snapshot(
+	ctx context.Context, repo repository, fallbackTree, scratch, objects string, objectDirs ...string,
+) (string, error) {
 	repoObjects, err := m.objectDirectory(ctx, repo)
 	if err != nil {
 		return "", err
@@ -58,7 +60,8 @@ func (m *Manager) snapshot(ctx context.Context, repo repository, fallbackTree, s
 }
 
 func (m *Manager) objectDirectory(ctx context.Context, repo repository) (string, error) {
-	out, err := m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"rev-parse", "--path-format=absolute", "--git-path", "objects"}})
+	out, err := m.git.run(ctx,
+		call{repo: repo, noFiles: true, args: []string{"rev-parse", "--path-format=absolute", "--git-path", "objects"}})
 	return trimNewline(out), err
 }
 
@@ -93,7 +96,9 @@ func (m *Manager) copyIndex(ctx context.Context, repo, scratchRepo repository, f
 		if err = errors.Join(err, target.Close()); err != nil {
 			return err
 		}
-		if _, err = m.git.run(ctx, call{repo: scratchRepo, args: []string{"ls-files", "--error-unmatch", "--cached", "--", ".bellhop-none"}}); exitedWith(err, 1) {
+		if _, err = m.git.run(
+			ctx, call{repo: scratchRepo, args: []string{"ls-files", "--error-unmatch", "--cached", "--", ".bellhop-none"}},
+		); exitedWith(err, 1) {
 			return nil // git can read the copy
 		}
 	}
@@ -129,7 +134,9 @@ func (m *Manager) addUntracked(ctx context.Context, scratchRepo repository) erro
 	if err != nil {
 		return err
 	}
-	if _, err = m.git.run(ctx, call{repo: scratchRepo, stdin: files, time: snapshotTimeout, args: updateIndex}); err != nil {
+	if _, err = m.git.run(
+		ctx, call{repo: scratchRepo, stdin: files, time: snapshotTimeout, args: updateIndex},
+	); err != nil {
 		return err
 	}
 	for _, name := range nested[:min(len(nested), maxNestedRepositories)] {
@@ -183,9 +190,10 @@ func readableSize(path string) (int64, bool) {
 
 func (m *Manager) errTooMany() error {
 	return &protocol.Error{
-		Code:    protocol.CodeConflict,
-		Message: fmt.Sprintf("The workspace holds over %d new files, or %d MiB of them", m.maxUntrackedFiles, m.maxUntrackedBytes>>20),
-		Hint:    "List packages and build output in .gitignore",
+		Code: protocol.CodeConflict,
+		Message: fmt.Sprintf("The workspace holds over %d new files, or %d MiB of them",
+			m.maxUntrackedFiles, m.maxUntrackedBytes>>20),
+		Hint: "List packages and build output in .gitignore",
 	}
 }
 

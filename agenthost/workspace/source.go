@@ -89,7 +89,10 @@ func (m *Manager) findRepository(ctx context.Context, path string) (*source, err
 	}
 	out, err := m.git.run(ctx, call{
 		dir: path, noFiles: true,
-		args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository", "--is-inside-git-dir", "--show-prefix"},
+		args: []string{
+			"rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository",
+			"--is-inside-git-dir", "--show-prefix",
+		},
 	})
 	switch {
 	case err == nil:

@@ -1,20 +1,13 @@
 package api
 
-import "context"
+import (
+	"context"
 
-// Agent is an agent that hosts offer without configuration. Its id is a valid agent
-// of POST /api/tasks.
-type Agent struct {
-	ID    string `json:"id"`
-	Title string `json:"title"`
-}
+	"bellhop/protocol"
+)
 
-type agentsResponse struct {
-	Agents []Agent `json:"agents"`
-}
-
-// listAgents returns the same list to every caller: only a host knows which agents
-// are installed there.
-func (a *API) listAgents(context.Context, *struct{}) (*agentsResponse, error) {
-	return &agentsResponse{Agents: append([]Agent{}, a.Agents...)}, nil
+// listAgents returns the agents and projects of all hosts, the same list to every caller. Offers
+// of hosts contain no secrets.
+func (a *API) listAgents(ctx context.Context, _ *struct{}) (*protocol.OfferList, error) {
+	return a.Offers.List(ctx)
 }

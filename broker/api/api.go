@@ -16,23 +16,31 @@ import (
 	"bellhop/internal/diskspace"
 	"bellhop/internal/doctor"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/observe"
 )
 
-// API serves the broker's routes. The fields down to Ready, and Log, are
-// required.
+// API serves the broker's routes. The fields down to Ready, and Log, are required, unless their
+// comment says that they may be nil.
 type API struct {
-	Auth         Auth
-	Tasks        *broker.Tasks
-	Sessions     *broker.Sessions
-	Interactions *broker.Interactions
-	Hosts        *broker.Hosts
-	Adoption     *broker.Adoption
-	Feed         Feed
-	Webhook      Webhook
-	Agents       []Agent // that frontends can offer as choices
-	Parts        []Part  // other resources of the same server
-	Console      Console // serves the paths without a route; may be nil
-	Doctor       func(ctx context.Context) *doctor.Report
+	Auth          Auth
+	Tasks         *broker.Tasks
+	Sessions      *broker.Sessions
+	Queue         *broker.Queue
+	Interactions  *broker.Interactions
+	Hosts         *broker.Hosts
+	Adoption      *broker.Adoption
+	Audit         *broker.AuditLog
+	Feed          Feed
+	Webhook       Webhook
+	Offers        *broker.Offers
+	Workspaces    *broker.Workspaces
+	Parts         []Part  // other resources of the same server
+	Console       Console // serves the paths without a route; may be nil
+	Doctor        func(ctx context.Context) *doctor.Report
+	Metrics       http.Handler     // answers GET /metrics; may be nil: there are none
+	Observer      observe.Observer // of requests; may be nil
+	Announcements *broker.Announcements
+	Quotas        *broker.Quotas // of users' feeds; may be nil
 
 	Ready          func(ctx context.Context) error // reports whether the database takes writes
 	Disk           diskspace.Monitor               // of a database in a file; without a path nothing is measured
@@ -57,11 +65,34 @@ type Auth interface {
 	Caller(ctx context.Context) broker.Caller
 	Me(ctx context.Context) (*broker.User, error)
 
-	// SignIn, SignInByLink and SignOut set the cookie on w.
-	SignIn(w http.ResponseWriter, r *http.Request, address, email, password string) (*broker.User, error)
+	// SignInWithCode, SignInByLink and SignOut set the cookie on w.
+	SignInWithCode(w http.ResponseWriter, r *http.Request, address, email, password, code string) (*broker.User, error)
 	SignInByLink(w http.ResponseWriter, r *http.Request, address, link string) (*broker.User, error)
-	SignOut(w http.ResponseWriter, r *http.Request) error
+	SignOut(w http.ResponseWriter, r *http.Request, address string) error
 
+	// ChangePassword sets the cookie of a new session on w; the others end.
+	ChangePassword(w http.ResponseWriter, r *http.Request, address, current, password string) error
+
+	// These are about the caller's own second factor. They need a session; BeginSecondFactor returns a secret.
+	SecondFactor(ctx context.Context) (*broker.SecondFactor, error)
+	BeginSecondFactor(ctx context.Context, password string) (*broker.Enrolment, error)
+	ConfirmSecondFactor(ctx context.Context, code string) (recovery []string, err error)
+	RenewRecoveryCodes(ctx context.Context, password, code string) (recovery []string, err error)
+	DisableSecondFactor(ctx context.Context, password, code string) error
+
+	// SignIns and EndSignIn are for the user themselves and for administrators.
+	SignIns(ctx context.Context, caller broker.Caller, userID string) ([]broker.SignIn, error)
+	EndSignIn(ctx context.Context, caller broker.Caller, userID, id string) error
+	SignInOf(ctx context.Context) string
+
+	// Users, SetDisabled, DeleteUser and ResetSecondFactor are for administrators.
+	Users(ctx context.Context, caller broker.Caller, after string, limit int) ([]broker.User, error)
+	SetDisabled(ctx context.Context, caller broker.Caller, id string, disabled bool) (*broker.User, error)
+	DeleteUser(ctx context.Context, caller broker.Caller, id string) error
+	ResetSecondFactor(ctx context.Context, caller broker.Caller, userID string) error
+
+	// TokenLife is how long tokens may live; 0: they need no expiry.
+	TokenLife() time.Duration
 	CreateToken(ctx context.Context, t *broker.APIToken) (plain string, err error)
 	ListTokens(ctx context.Context, userID string) ([]broker.APIToken, error)
 	DeleteToken(ctx context.Context, userID, id string) error
@@ -96,7 +127,7 @@ const databaseTime = 5 * time.Second
 
 // Handler returns the handler of all routes.
 func (a *API) Handler() http.Handler {
-	e := httpapi.New(httpapi.Options{Log: a.Log, Proxies: a.Proxies})
+	e := httpapi.New(httpapi.Options{Log: a.Log, Proxies: a.Proxies, Observer: a.Observer})
 	a.Routes(e)
 	routes := httpapi.ForwardedHost(a.Proxies, underBase(BasePath(a.PublicURL), e))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

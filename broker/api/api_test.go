@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ import (
 	"bellhop/internal/database"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/testenv"
-	"bellhop/migrations"
+	"bellhop/internal/testenv/schema"
 	"bellhop/protocol"
 	"bellhop/webhook/inbound"
 )
@@ -76,7 +75,7 @@ func allowOrigins(origins ...string) option { return func(c *config) { c.origins
 
 func newSite(t *testing.T, options ...option) *site {
 	t.Helper()
-	c := config{url: "sqlite:" + filepath.Join(t.TempDir(), "b.db")}
+	c := config{url: schema.SQLite(t)}
 	for _, o := range options {
 		o(&c)
 	}
@@ -84,7 +83,8 @@ func newSite(t *testing.T, options ...option) *site {
 	log := slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.openStore(c.url, log)
 	s.auth = auth.New(auth.Options{
-		Users: s.store, Tokens: s.store, Links: s.store, Logins: s.store, Attempts: s.store, PublicURL: publicURL, Now: s.clock.Now, Log: log,
+		Users: s.store, Tokens: s.store, Links: s.store, Logins: s.store, Attempts: s.store, Factors: s.store, Audit: s.store,
+		PublicURL: publicURL, Now: s.clock.Now, Log: log,
 	})
 	s.wire(c, log)
 	s.echo = httpapi.New(httpapi.Options{Log: log})
@@ -99,7 +99,6 @@ func (s *site) openStore(url string, log *slog.Logger) {
 	db, err := database.Open(s.t.Context(), url, database.Options{Synchronous: "OFF", Logger: log})
 	must(s.t, err)
 	s.t.Cleanup(func() { _ = db.Close() })
-	must(s.t, db.Migrate(s.t.Context(), migrations.For(db.Dialect())))
 	keyset, err := seal.Generate()
 	must(s.t, err)
 	sealer, err := seal.Parse(keyset)
@@ -122,6 +121,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 			return nil
 		},
 	}
+	s.tasks.Workspaces = &broker.Workspaces{Store: st, Targets: targets, Link: s.host, Log: log}
 	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: s.host, Now: now, Log: log}
 	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Now: now, Log: log}
 	reconciler.Ingest = ingest
@@ -131,14 +131,23 @@ func (s *site) wire(c config, log *slog.Logger) {
 		PublicURL: publicURL, Now: now, Log: log,
 	}
 	s.api = &api.API{
-		Agents: []api.Agent{{ID: "demo", Title: "Demo agent"}},
-		Auth:   s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,
+		Offers:     &broker.Offers{Store: st, Targets: targets, Link: s.host, Now: now, Log: log},
+		Workspaces: s.tasks.Workspaces,
+		Auth:       s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,
+		Queue:        &broker.Queue{Store: st, Updater: updater, Sessions: sessions, Now: now, Log: log},
 		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: s.host},
 		Hosts:        &broker.Hosts{Store: st, Link: s.host, Now: now, Log: log},
-		Adoption:     &broker.Adoption{Store: st, Updater: updater, Link: s.host, Hosts: s.host, Sessions: sessions, Now: now, Log: log},
-		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
-		Console:      testConsole(s.t, s.auth, sessions),
-		Ready:        s.db.Ping, PublicURL: publicURL, WebhookURL: "http://hooks.example:8080", AllowedOrigins: c.origins, Log: log,
+		Audit:        &broker.AuditLog{Store: st, Now: now},
+		Announcements: &broker.Announcements{
+			Store: st, Targets: targets, Link: s.host, BrokerID: "broker-1", Notify: changes.Announced, Now: now, Log: log,
+		},
+		Adoption: &broker.Adoption{
+			Store: st, Updater: updater, Link: s.host, Hosts: s.host, Sessions: sessions, Now: now, Log: log,
+		},
+		Webhook: inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
+		Console: testConsole(s.t, s.auth, sessions),
+		Ready:   s.db.Ping, PublicURL: publicURL, WebhookURL: "http://hooks.example:8080", AllowedOrigins: c.origins,
+		Log: log,
 	}
 }
 
@@ -257,11 +266,14 @@ func (l *logs) String() string {
 // host implements the calls to agent hosts: it returns scripted results and records
 // its arguments.
 type host struct {
-	isBasic bool // without capabilities and cursor
+	isBasic bool   // without capabilities and cursor
+	owner   string // user who has a workspace
 	mu      sync.Mutex
 	err     error
 	opened  []*protocol.OpenSessionRequest
 	asked   []broker.Target
+
+	announced []*protocol.HostAnnouncements
 }
 
 func (h *host) call(t broker.Target) error {
@@ -278,6 +290,10 @@ func (h *host) Reconcile(_ context.Context, t broker.Target, _ *protocol.Reconci
 // Sessions reports one session, which no task belongs to.
 func (h *host) Sessions(_ context.Context, t broker.Target, _, _ string, _ int) (*protocol.BoundSessionList, error) {
 	return &protocol.BoundSessionList{Sessions: []protocol.BoundSession{{SessionID: "orphan", Title: "Lost"}}}, h.call(t)
+}
+
+func (h *host) Session(_ context.Context, t broker.Target, id string) (*protocol.BoundSession, error) {
+	return &protocol.BoundSession{SessionID: id, Title: "Lost"}, h.call(t)
 }
 
 // fail makes every later call fail.
@@ -323,6 +339,10 @@ func (h *host) Events(_ context.Context, t broker.Target, _ string, _ broker.Eve
 
 func (h *host) Interrupt(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
 
+func (h *host) Restart(_ context.Context, t broker.Target, id string) (*protocol.RestartResponse, error) {
+	return &protocol.RestartResponse{Success: true, SessionID: id, EndedTurn: "turn-1"}, h.call(t)
+}
+
 func (h *host) Answer(_ context.Context, t broker.Target, _, _ string, _ *protocol.AnswerRequest) error {
 	return h.call(t)
 }
@@ -331,8 +351,45 @@ func (h *host) Diff(_ context.Context, t broker.Target, _ string) (*protocol.Dif
 	return &protocol.Diff{Files: []protocol.DiffFile{{Path: "a.txt", Status: protocol.DiffAdded, Additions: 1}}, Patch: "+a\n"}, h.call(t)
 }
 
+func (h *host) Workspace(_ context.Context, t broker.Target, _ string) (*protocol.SessionWorkspace, error) {
+	return &protocol.SessionWorkspace{
+		Workspace: &protocol.WorkspaceState{Branch: "bellhop/1", Dirty: true, Metadata: map[string]string{"port": "3000"}},
+	}, h.call(t)
+}
+
+// Workspaces answers with a workspace of h.owner.
+func (h *host) Workspaces(_ context.Context, t broker.Target, userID string) (*protocol.WorkspaceList, error) {
+	list := &protocol.WorkspaceList{Workspaces: []protocol.Workspace{}}
+	if userID == h.owner {
+		list.Workspaces = append(list.Workspaces, protocol.Workspace{
+			Name: "fix", Project: "shop", Branch: "bellhop/fix", Metadata: map[string]string{}, CreatedAt: start, CreatedBy: "s1",
+		})
+	}
+	return list, h.call(t)
+}
+
+func (h *host) Offer(_ context.Context, t broker.Target) (*protocol.HostOffer, error) {
+	return &protocol.HostOffer{
+		DefaultAgent: "demo", Projects: []protocol.OfferedProject{}, PermissionModes: []protocol.PermissionMode{protocol.ModeAsk},
+		Agents: []protocol.OfferedAgent{{
+			ID: "demo", Title: "Demo agent", Kind: "jsonl", Installed: true, Models: []protocol.Choice{}, Modes: []protocol.Choice{},
+		}},
+	}, h.call(t)
+}
+
+func (h *host) Announce(_ context.Context, t broker.Target, req *protocol.HostAnnouncements) error {
+	h.mu.Lock()
+	h.announced = append(h.announced, req)
+	h.mu.Unlock()
+	return h.call(t)
+}
+
 func (h *host) Delete(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
 func (h *host) Revoke(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
+func (h *host) RevokeCredentials(_ context.Context, t broker.Target, _ *protocol.RevokeRequest) error {
+	return h.call(t)
+}
+
 func (h *host) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
 	return broker.HostOK, h.call(t)
 }

@@ -17,6 +17,7 @@ const maxLogin = 8 << 10
 type loginRequest struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
+	Code     string `json:"code"` // of the second factor
 	Link     string `json:"link"`
 }
 
@@ -45,7 +46,7 @@ func (a *API) login(c echo.Context) error {
 	if req.Link != "" {
 		found, err = a.Auth.SignInByLink(c.Response(), c.Request(), c.RealIP(), req.Link)
 	} else {
-		found, err = a.Auth.SignIn(c.Response(), c.Request(), c.RealIP(), req.Email, req.Password)
+		found, err = a.Auth.SignInWithCode(c.Response(), c.Request(), c.RealIP(), req.Email, req.Password, req.Code)
 	}
 	if err != nil {
 		return err
@@ -54,7 +55,28 @@ func (a *API) login(c echo.Context) error {
 }
 
 func (a *API) logout(c echo.Context) error {
-	if err := a.Auth.SignOut(c.Response(), c.Request()); err != nil {
+	if err := a.Auth.SignOut(c.Response(), c.Request(), c.RealIP()); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, protocol.SuccessResponse{Success: true})
+}
+
+type passwordRequest struct {
+	Current  string `json:"current"`
+	Password string `json:"password"`
+}
+
+// changePassword sets a cookie, which an httpapi.Handle handler cannot do.
+func (a *API) changePassword(c echo.Context) error {
+	raw, err := httpapi.ReadBody(c, maxLogin)
+	if err != nil {
+		return err
+	}
+	var req passwordRequest
+	if err := protocol.Decode(raw, &req); err != nil {
+		return err
+	}
+	if err := a.Auth.ChangePassword(c.Response(), c.Request(), c.RealIP(), req.Current, req.Password); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, protocol.SuccessResponse{Success: true})

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/broker"
 	"bellhop/protocol"
 )
 
@@ -38,11 +40,13 @@ func TestNoRouteOrErrorRevealsASecret(t *testing.T) {
 	must(t, err)
 	session := cookieOf(t, s.as(nil, "POST", "/api/auth/login", `{"email":"ada@example.com","password":"`+password+`"}`))
 	_, cookieValue, _ := strings.Cut(session, "=")
+	factor, recovery := s.enrol([]string{"Cookie", session})
 	_, jwt, _ := strings.Cut(hook, "token=")
 	secrets := canaries{
 		"password": password, "agent password": agentPassword, "API token": s.ada.token, "sign-in link": link,
 		"session cookie": cookieValue, "webhook secret": webhookSecret.Reveal(), "webhook token": jwt,
 		"signature": jwt[strings.LastIndex(jwt, ".")+1:], "stream token": "canary-stream-token", "host password": "canary-host-password",
+		"second factor": factor, "recovery code": recovery[0],
 	}
 	drive := func(phase string) {
 		for _, r := range s.attacks(secrets, task, session) {
@@ -58,6 +62,16 @@ func TestNoRouteOrErrorRevealsASecret(t *testing.T) {
 	drive("host away")
 	s.clock.Advance(time.Hour)
 	drive("tokens expired")
+	list, err := s.store.AuditEntries(t.Context(), broker.AuditFilter{Limit: 10_000})
+	must(t, err)
+	if len(list) < 50 {
+		t.Errorf("only %d entries in the audit log", len(list))
+	}
+	for i := range list {
+		raw, err := json.Marshal(list[i])
+		must(t, err)
+		secrets.find(t, "the audit log", string(raw))
+	}
 	must(t, s.db.Close())
 	drive("database away")
 
@@ -122,6 +136,7 @@ func bodiesWith(secret, task string) []string {
 		`{"email":"ada@example.com","password":"` + secret,
 		`{"email":"eve@example.com","password":"` + secret + `"}`,
 		`{"link":"` + secret + `"}`,
+		`{"email":"` + secret + `","password":"typed into the wrong field"}`,
 		`{"sessionId":"` + task + `","type":"` + secret + `","id":7}`,
 		secret,
 	}

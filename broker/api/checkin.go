@@ -22,6 +22,14 @@ func (a *API) interrupt(ctx context.Context, req *protocol.TaskIDRequest) (*prot
 	return a.Sessions.Interrupt(ctx, a.Auth.Caller(ctx).UserID, req.TaskID)
 }
 
+// restart is idempotent: an agent that does not run returns 200.
+func (a *API) restart(ctx context.Context, req *protocol.TaskIDRequest) (*protocol.RestartResponse, error) {
+	if err := requireTaskID(req); err != nil {
+		return nil, err
+	}
+	return a.Sessions.Restart(ctx, a.Auth.Caller(ctx).UserID, req.TaskID)
+}
+
 // finish is idempotent: for a turn that has ended it returns 200.
 func (a *API) finish(ctx context.Context, req *protocol.FinishTurnRequest) (*protocol.SuccessResponse, error) {
 	return success(a.Sessions.Finish(ctx, a.Auth.Caller(ctx).UserID, req))

@@ -131,6 +131,7 @@ func TestAnotherUsersTaskDoesNotExist(t *testing.T) {
 		{"POST", "/api/agent", `{"taskId":"` + id + `","message":"hi"}`},
 		{"POST", "/api/agent/attach", `{"taskId":"` + id + `"}`},
 		{"POST", "/api/agent/interrupt", `{"taskId":"` + id + `"}`},
+		{"POST", "/api/agent/restart", `{"taskId":"` + id + `"}`},
 		{"POST", "/api/agent/diff", `{"taskId":"` + id + `"}`},
 		{"POST", "/api/agent/finish", `{"taskId":"` + id + `","turnId":"x"}`},
 	} {
@@ -148,10 +149,12 @@ func TestAttachAndInterrupt(t *testing.T) {
 		`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://agents.example/stream/<id1>",`+
 			`"expiresAt":"+10m0s","agentStatus":"idle","streamCursor":null,"capabilities":["events"]}`)
 	want(t, s.as(s.ada, "POST", "/api/agent/interrupt", body), 200, `{"success":true,"closeStream":true}`)
+	want(t, s.as(s.ada, "POST", "/api/agent/restart", body), 200,
+		`{"success":true,"sessionId":"<id1>","endedTurn":"turn-1"}`)
 	want(t, s.as(s.ada, "POST", "/api/agent/diff", body), 200,
 		`{"success":true,"message":{"id":"<id1>","seq":1,"rev":1,"taskId":"<id2>","turnId":"","role":"ASSISTANT","status":"SENT","message":"",`+
 			`"artifacts":[{"id":"<id3>","type":"DIFF","content":{"files":[{"path":"a.txt","status":"added","additions":1,"deletions":0}],"patch":"+a\n"}}],"eventId":"","createdAt":"+0s"}}`)
-	for _, path := range []string{"/api/agent/attach", "/api/agent/interrupt", "/api/agent/diff"} {
+	for _, path := range []string{"/api/agent/attach", "/api/agent/interrupt", "/api/agent/restart", "/api/agent/diff"} {
 		want(t, s.as(s.ada, "POST", path, `{}`), 400, `{"error":"taskId is required","code":"invalid"}`)
 	}
 	s.host.fail(protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"))

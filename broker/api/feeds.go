@@ -17,12 +17,22 @@ func (a *API) taskFeed(c echo.Context) error {
 		_, err := a.Tasks.Get(ctx, userID, taskID, broker.Await{})
 		return err
 	})
+	leave, err := a.Quotas.OpenFeed(userID)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return a.Feed.ServeTask(c.Response(), withoutBudget(c.Request()), userID, taskID, allowed)
 }
 
 func (a *API) userFeed(c echo.Context) error {
 	userID := a.Auth.Caller(c.Request().Context()).UserID
 	allowed := a.stillAllowed(c.Request(), func(context.Context) error { return nil })
+	leave, err := a.Quotas.OpenFeed(userID)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return a.Feed.ServeUser(c.Response(), withoutBudget(c.Request()), userID, allowed)
 }
 

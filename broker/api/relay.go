@@ -22,7 +22,6 @@ import (
 const (
 	relayBuffer = 8 << 10          // per open stream, and there may be thousands
 	relayWrite  = 30 * time.Second // a reader that accepts no byte for so long is disconnected
-	relayLook   = time.Second      // how often a stream without a reader looks whether its turn was stopped
 )
 
 // toHost and toBrowser are the headers that a relay forwards unchanged. Cookies
@@ -46,6 +45,7 @@ func (a *API) relay(c echo.Context) error {
 	defer leave()
 	w := c.Response().Writer // not Echo's writer, which Echo reuses for another request afterwards
 	control := http.NewResponseController(w)
+	_ = control.EnableFullDuplex() // a host may answer before the prompt was read; HTTP/2 needs no permission
 	defer context.AfterFunc(a.ending(), func() {
 		cancel()
 		_ = control.SetWriteDeadline(time.Unix(1, 0)) // unblocks a write to a reader that accepts no bytes
@@ -58,12 +58,13 @@ func (a *API) relay(c echo.Context) error {
 	if err != nil {
 		return prompt.explain(err)
 	}
+	defer resp.Leave()
 	defer func() { _ = resp.Body.Close() }()
 	headerToBrowser(c.Response().Header(), resp.Header)
 	_ = control.SetReadDeadline(time.Time{}) // the deadline was for reading the prompt; the stream may take longer
 	c.Response().WriteHeader(resp.StatusCode)
 	if resp.Turn != nil && leave() {
-		defer context.AfterFunc(r.Context(), func() { endWithTurn(ctx, cancel, resp.Turn) })()
+		defer context.AfterFunc(r.Context(), func() { resp.Turn.EndWith(database.WithoutBudget(ctx), cancel) })()
 		err = a.forwardTurn(ctx, c.Response(), control, resp)
 	} else {
 		err = forward(c.Response(), control, resp.Body)
@@ -92,24 +93,6 @@ func (a *API) forwardTurn(
 		}
 	}
 	return left
-}
-
-// endWithTurn disconnects from the host once the turn was stopped or replaced. It runs
-// after the browser has left.
-func endWithTurn(ctx context.Context, disconnect context.CancelFunc, turn *broker.RelayedTurn) {
-	look := time.NewTicker(relayLook)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-look.C:
-			if turn.IsClosed(database.WithBudget(ctx, databaseTime)) {
-				disconnect()
-				return
-			}
-		}
-	}
 }
 
 var errBrowserLeft = errors.New("the browser left")

@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // relayed is a broker on a port, and a task whose host is h.
@@ -90,6 +94,33 @@ func TestARelayPassesTheRequestAndTheAnswer(t *testing.T) {
 	}
 	if answer.Header.Get("Retry-After") != "7" || answer.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("%v", answer.Header)
+	}
+}
+
+func TestAHostMayAnswerBeforeItReadThePrompt(t *testing.T) {
+	address, _ := relayed(t, func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.EnableFullDuplex()
+		_, _ = io.WriteString(w, "begins, ")
+		_ = control.Flush()
+		prompt, err := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "read %q, %v", prompt, err)
+	})
+	target, err := url.Parse(address)
+	must(t, err)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", target.Host)
+	must(t, err)
+	defer func() { _ = conn.Close() }()
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 10\r\n\r\nhalf ", target.Path, target.Host)
+	must(t, err)
+	must(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	must(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	_, err = io.WriteString(conn, "other")
+	must(t, err)
+	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != `begins, read "half other", <nil>` {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -21,16 +21,12 @@ func (a *API) Routes(e *echo.Echo) {
 
 	e.GET("/healthz", httpapi.Handle(ok, a.healthz))
 	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
+	e.GET("/metrics", a.metrics, noStore, user)
 
 	e.POST("/api/agent/webhook", a.Webhook.Handle, noStore)
 	e.POST("/api/agent/webhook/renew", a.Webhook.Renew, noStore)
 
-	e.POST("/api/auth/login", a.login, noStore)
-	e.POST("/api/auth/logout", a.logout, noStore)
-	e.GET("/api/auth/me", httpapi.Handle(ok, a.me), noStore, user)
-	e.GET("/api/tokens", httpapi.Handle(ok, a.listTokens), noStore, user)
-	e.POST("/api/tokens", httpapi.Handle(created, a.createToken), noStore, user)
-	e.DELETE("/api/tokens/:id", httpapi.Handle(ok, a.deleteToken), noStore, user)
+	a.accountRoutes(e, noStore, user)
 
 	e.POST("/api/tasks", httpapi.Handle(created, a.createTask), noStore, user)
 	e.GET("/api/tasks", httpapi.Handle(ok, a.listTasks), noStore, user)
@@ -38,12 +34,21 @@ func (a *API) Routes(e *echo.Echo) {
 	e.PATCH("/api/tasks/:id", httpapi.Handle(ok, a.updateTask), noStore, user)
 	e.DELETE("/api/tasks/:id", httpapi.Handle(ok, a.deleteTask), noStore, user)
 	e.GET("/api/tasks/:id/messages", httpapi.Handle(ok, a.listMessages), noStore, user)
+	e.GET("/api/tasks/:id/workspace", httpapi.Handle(ok, a.taskWorkspace), noStore, user)
+	e.GET("/api/tasks/:id/queue", httpapi.Handle(ok, a.listQueue), noStore, user)
+	e.POST("/api/tasks/:id/queue", httpapi.Handle(created, a.addQueued, httpapi.MaxBody(protocol.MaxPrompt)),
+		noStore, user, httpapi.RequestDeadline(protocol.PromptTimeout))
+	e.PATCH("/api/tasks/:id/queue", httpapi.Handle(ok, a.changeQueue), noStore, user)
+	e.PATCH("/api/tasks/:id/queue/:messageId", httpapi.Handle(ok, a.changeQueued, httpapi.MaxBody(protocol.MaxCheckIn)), noStore, user)
+	e.DELETE("/api/tasks/:id/queue/:messageId", httpapi.Handle(ok, a.removeQueued), noStore, user)
+	e.POST("/api/tasks/:id/queue/:messageId/send", httpapi.Handle(ok, a.sendQueued), noStore, user)
 	e.GET("/api/tasks/:id/events", a.taskFeed, user)
 	e.GET("/api/events", a.userFeed, user)
 
 	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(protocol.MaxCheckIn)), noStore, user)
 	e.POST("/api/agent/attach", httpapi.Handle(ok, a.attach), noStore, user)
 	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
+	e.POST("/api/agent/restart", httpapi.Handle(ok, a.restart), noStore, user)
 	e.POST("/api/agent/finish", httpapi.Handle(ok, a.finish), noStore, user)
 	e.POST("/api/agent/stream/:taskId", a.relay, noStore, httpapi.RequestDeadline(protocol.PromptTimeout))
 	e.GET("/api/agent/stream/:taskId", a.relay, noStore)
@@ -51,22 +56,67 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/api/interactions", httpapi.Handle(ok, a.listInteractions), noStore, user)
 	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
 
+	e.GET("/api/workspaces", httpapi.Handle(ok, a.listWorkspaces), noStore, user)
 	e.GET("/api/agents", httpapi.Handle(ok, a.listAgents), noStore, user)
-	e.GET("/api/hosts", httpapi.Handle(ok, a.listHosts), noStore, user)
-	e.POST("/api/hosts", httpapi.Handle(created, a.createHost), noStore, user)
-	e.PATCH("/api/hosts/:id", httpapi.Handle(ok, a.updateHost), noStore, user)
-	e.DELETE("/api/hosts/:id", httpapi.Handle(ok, a.deleteHost), noStore, user)
-	e.GET("/api/doctor", httpapi.Handle(ok, a.doctor), noStore, user)
-	e.GET("/api/orphans", httpapi.Handle(ok, a.listOrphans), noStore, user)
-	e.POST("/api/orphans/:sessionId", httpapi.Handle(created, a.adopt), noStore, user)
+	a.installationRoutes(e, noStore, user)
 
 	for _, part := range a.Parts {
 		part.Routes(e)
 	}
 }
 
-// guards makes a server on loopback also accept the host names in its own URLs,
-// because a proxy on the same machine forwards requests for them.
+// accountRoutes are about users, how they sign in, and their API tokens.
+func (a *API) accountRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
+	const ok, created = http.StatusOK, http.StatusCreated
+	e.POST("/api/auth/login", a.login, noStore)
+	e.POST("/api/auth/logout", a.logout, noStore)
+	e.GET("/api/auth/me", httpapi.Handle(ok, a.me), noStore, user)
+	e.POST("/api/auth/password", a.changePassword, noStore, user)
+	e.GET("/api/auth/sign-ins", httpapi.Handle(ok, a.listOwnSignIns), noStore, user)
+	e.DELETE("/api/auth/sign-ins/:signInId", httpapi.Handle(ok, a.endOwnSignIn), noStore, user)
+	e.GET("/api/auth/second-factor", httpapi.Handle(ok, a.getSecondFactor), noStore, user)
+	small := httpapi.MaxBody(maxLogin)
+	e.POST("/api/auth/second-factor", httpapi.Handle(created, a.beginSecondFactor, small), noStore, user)
+	e.POST("/api/auth/second-factor/confirm", httpapi.Handle(ok, a.confirmSecondFactor, small), noStore, user)
+	e.POST("/api/auth/second-factor/recovery-codes", httpapi.Handle(ok, a.renewRecoveryCodes, small), noStore, user)
+	e.POST("/api/auth/second-factor/disable", httpapi.Handle(ok, a.disableSecondFactor, small), noStore, user)
+	e.GET("/api/users", httpapi.Handle(ok, a.listUsers), noStore, user)
+	e.PATCH("/api/users/:id", httpapi.Handle(ok, a.updateUser), noStore, user)
+	e.DELETE("/api/users/:id", httpapi.Handle(ok, a.deleteUser), noStore, user)
+	e.GET("/api/users/:id/sign-ins", httpapi.Handle(ok, a.listSignIns), noStore, user)
+	e.DELETE("/api/users/:id/second-factor", httpapi.Handle(ok, a.resetSecondFactor), noStore, user)
+	e.DELETE("/api/users/:id/sign-ins/:signInId", httpapi.Handle(ok, a.endSignIn), noStore, user)
+	e.GET("/api/tokens", httpapi.Handle(ok, a.listTokens), noStore, user)
+	e.POST("/api/tokens", httpapi.Handle(created, a.createToken), noStore, user)
+	e.DELETE("/api/tokens/:id", httpapi.Handle(ok, a.deleteToken), noStore, user)
+}
+
+// StreamKinds are the kinds of the routes that answer with a stream, for metrics.
+func StreamKinds() map[string]string {
+	return map[string]string{
+		"/api/agent/stream/:taskId": "relay", "/api/tasks/:id/events": "task-feed", "/api/events": "user-feed",
+	}
+}
+
+// installationRoutes are about the installation, not about a task. Most are for administrators.
+func (a *API) installationRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
+	const ok, created = http.StatusOK, http.StatusCreated
+	e.GET("/api/hosts", httpapi.Handle(ok, a.listHosts), noStore, user)
+	e.POST("/api/hosts", httpapi.Handle(created, a.createHost), noStore, user)
+	e.PATCH("/api/hosts/:id", httpapi.Handle(ok, a.updateHost), noStore, user)
+	e.DELETE("/api/hosts/:id", httpapi.Handle(ok, a.deleteHost), noStore, user)
+	e.GET("/api/announcements", httpapi.Handle(ok, a.listAnnouncements), noStore, user)
+	e.POST("/api/announcements", httpapi.Handle(created, a.announce), noStore, user)
+	e.DELETE("/api/announcements/:id", httpapi.Handle(ok, a.cancelAnnouncement), noStore, user)
+	e.GET("/api/doctor", httpapi.Handle(ok, a.doctor), noStore, user)
+	e.GET("/api/audit", httpapi.Handle(ok, a.listAudit), noStore, user)
+	e.GET("/api/audit/export", a.exportAudit, noStore, user)
+	e.GET("/api/orphans", httpapi.Handle(ok, a.listOrphans), noStore, user)
+	e.POST("/api/orphans/:sessionId", httpapi.Handle(created, a.adopt), noStore, user)
+}
+
+// guards adds the middleware that every request passes. A server on loopback also accepts the
+// host names in its own URLs, because a proxy on the same machine forwards requests for them.
 func (a *API) guards(e *echo.Echo) {
 	var names []string
 	for _, own := range []string{a.PublicURL, a.WebhookURL} {

@@ -18,7 +18,7 @@ type taskRequest struct {
 	ID string `param:"id" json:"-"`
 }
 
-// awaitQuery is what the reader saw in the stream: the answer waits for its rows.
+// awaitQuery names what the reader saw in a stream. The response waits until the task's rows contain it.
 type awaitQuery struct {
 	AtLeast *int64 `query:"atLeast" json:"-"`
 	Turn    string `query:"turn" json:"-"`

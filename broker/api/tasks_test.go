@@ -90,7 +90,7 @@ func TestAConversationIsReadInPages(t *testing.T) {
 	}
 }
 
-func TestLittleRoomIsShown(t *testing.T) {
+func TestLowDiskSpaceIsReported(t *testing.T) {
 	s := newSite(t)
 	s.api.Disk = diskspace.Monitor{Path: t.TempDir(), WarnBelow: 1 << 62}
 	want(t, s.as(nil, "GET", "/readyz", ""), 200, `{"status":"ready","storage":"low"}`)

@@ -15,6 +15,7 @@ type apiToken struct {
 	Name            string           `json:"name"`
 	Kind            broker.TokenKind `json:"kind"`
 	AgentIdentifier string           `json:"agentIdentifier,omitempty"`
+	Scopes          []broker.Scope   `json:"scopes"`
 	ExpiresAt       *time.Time       `json:"expiresAt"`
 	LastUsedAt      *time.Time       `json:"lastUsedAt"`
 	CreatedAt       time.Time        `json:"createdAt"`
@@ -23,12 +24,15 @@ type apiToken struct {
 
 type tokensResponse struct {
 	Tokens []apiToken `json:"tokens"`
+	// MaxLifetime is in seconds; 0: tokens need no expiry.
+	MaxLifetime int64 `json:"maxLifetime"`
 }
 
 type createTokenRequest struct {
 	Name            string           `json:"name"`
 	Kind            broker.TokenKind `json:"kind"`
 	AgentIdentifier string           `json:"agentIdentifier"`
+	Scopes          []broker.Scope   `json:"scopes"`
 	ExpiresAt       *time.Time       `json:"expiresAt"`
 }
 
@@ -45,13 +49,19 @@ func (a *API) listTokens(ctx context.Context, _ *struct{}) (*tokensResponse, err
 	for i := range list {
 		tokens[i] = showToken(&list[i])
 	}
-	return &tokensResponse{Tokens: tokens}, nil
+	return &tokensResponse{Tokens: tokens, MaxLifetime: int64(a.Auth.TokenLife() / time.Second)}, nil
 }
 
 func (a *API) createToken(ctx context.Context, req *createTokenRequest) (*apiToken, error) {
+	if len(req.Scopes) == 0 && req.Kind != broker.TokenAgent {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "scopes is required",
+			Hint: "Name what the program does, such as tasks:read",
+		}
+	}
 	made := &broker.APIToken{
 		UserID: a.Auth.Caller(ctx).UserID, Name: req.Name, Kind: req.Kind,
-		AgentIdentifier: req.AgentIdentifier, ExpiresAt: utc(req.ExpiresAt),
+		AgentIdentifier: req.AgentIdentifier, Scopes: req.Scopes, ExpiresAt: utc(req.ExpiresAt),
 	}
 	plain, err := a.Auth.CreateToken(ctx, made)
 	if err != nil {
@@ -68,7 +78,7 @@ func (a *API) deleteToken(ctx context.Context, req *tokenRequest) (*protocol.Suc
 
 func showToken(t *broker.APIToken) apiToken {
 	return apiToken{
-		ID: t.ID, Name: t.Name, Kind: t.Kind, AgentIdentifier: t.AgentIdentifier,
+		ID: t.ID, Name: t.Name, Kind: t.Kind, AgentIdentifier: t.AgentIdentifier, Scopes: t.AllScopes(),
 		ExpiresAt: utc(t.ExpiresAt), LastUsedAt: utc(t.LastUsedAt), CreatedAt: t.CreatedAt.UTC(),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellhop/internal/testenv"
+	"bellhop/internal/testenv/schema"
 )
 
 // checkedIn opens a turn of a new task. It returns the task and the path of its
@@ -35,7 +36,7 @@ func at(epoch, seq string) string {
 // The table of protocol section 1.4, beginning with the first stored event.
 func TestTheWebhookFollowsTheCursor(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) { followTheCursor(t, newSite(t)) })
-	t.Run("PostgreSQL", func(t *testing.T) { followTheCursor(t, newSite(t, onDatabase(testenv.Postgres(t, nil)))) })
+	t.Run("PostgreSQL", func(t *testing.T) { followTheCursor(t, newSite(t, onDatabase(schema.Postgres(t)))) })
 }
 
 func followTheCursor(t *testing.T, s *site) {
@@ -156,6 +157,7 @@ func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
 // accepts the same events.
 func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	server := testenv.PostgresServer(t)
+	must(t, schema.Migrate(server.URL()))
 	s := newSite(t, onDatabase(server.URL()))
 	task, hook := s.checkedIn()
 	want(t, s.as(nil, "POST", hook, event(task, at("1", "1"))), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`)
@@ -187,7 +189,7 @@ func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 func TestTheSameEventAtOnceIsStoredOnce(t *testing.T) {
 	for name, url := range map[string]func(t *testing.T) option{
 		"SQLite":     func(*testing.T) option { return func(*config) {} },
-		"PostgreSQL": func(t *testing.T) option { return onDatabase(testenv.Postgres(t, nil)) },
+		"PostgreSQL": func(t *testing.T) option { return onDatabase(schema.Postgres(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, url(t))

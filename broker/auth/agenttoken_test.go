@@ -33,7 +33,9 @@ func TestAnAgentsTokenReachesOnlyWhatIsForAgents(t *testing.T) {
 				got = d.Caller(e.Request().Context())
 				return e.NoContent(http.StatusNoContent)
 			})
-			err := handler(echo.New().NewContext(bearer("POST", plain), httptest.NewRecorder()))
+			request := echo.New().NewContext(bearer("POST", plain), httptest.NewRecorder())
+			request.SetPath("/mcp")
+			err := handler(request)
 			if protocol.CodeOf(err) != c.code || got != c.caller {
 				t.Errorf("%v, %+v", err, got)
 			}

@@ -1,12 +1,18 @@
 package auth_test
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"bellhop/broker"
+	"bellhop/broker/auth"
 	"bellhop/protocol"
 )
 
@@ -35,7 +41,8 @@ func TestAnAPITokenActsAsItsUser(t *testing.T) {
 		t.Errorf("a token of %d characters", len(plain))
 	}
 	d.wantCaller(bearer("GET", plain))
-	d.wantCaller(request("POST", "Authorization", "bearer "+plain, "Sec-Fetch-Site", "cross-site", "Origin", "https://app.example"))
+	d.wantCaller(request("POST", "Authorization", "bearer "+plain,
+		"Sec-Fetch-Site", "cross-site", "Origin", "https://app.example"))
 	if strings.Contains(string(made.Hash), plain) || made.Kind != broker.TokenUser {
 		t.Errorf("got %+v", made)
 	}
@@ -92,7 +99,11 @@ func TestTheUseOfATokenIsRecordedOnceAMinute(t *testing.T) {
 		return tokens[0].LastUsedAt.UTC()
 	}
 	for _, c := range []struct{ after, noted time.Duration }{
-		{0, 0}, {59 * time.Second, 0}, {time.Minute, time.Minute}, {119 * time.Second, time.Minute}, {2 * time.Minute, 2 * time.Minute},
+		{0, 0},
+		{59 * time.Second, 0},
+		{time.Minute, time.Minute},
+		{119 * time.Second, time.Minute},
+		{2 * time.Minute, 2 * time.Minute},
 	} {
 		d.clock.Advance(start.Add(c.after).Sub(d.clock.Now()))
 		d.wantCaller(bearer("GET", plain))
@@ -124,7 +135,11 @@ func TestInvalidNewTokensAreRefused(t *testing.T) {
 			broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: strings.Repeat("x", 201)},
 			"agentIdentifier is longer than 200 bytes",
 		},
-		{"for an agent, of kind user", broker.APIToken{Name: "a", AgentIdentifier: "x"}, "agentIdentifier belongs to tokens of kind agent"},
+		{
+			"for an agent, of kind user",
+			broker.APIToken{Name: "a", AgentIdentifier: "x"},
+			"agentIdentifier belongs to tokens of kind agent",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.token.UserID = d.ada.ID
@@ -135,4 +150,91 @@ func TestInvalidNewTokensAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTokensHaveAnExpiryWithinTheLongestLife(t *testing.T) {
+	d := open(t, "")
+	limited := auth.New(auth.Options{
+		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, Factors: d.store, Audit: d.store,
+		TokenLife: 24 * time.Hour, Now: d.clock.Now,
+	})
+	for _, c := range []struct {
+		name    string
+		life    time.Duration
+		message string
+	}{
+		{"none", 0, "expiresAt is required"},
+		{"the longest", 24 * time.Hour, ""},
+		{"longer", 25 * time.Hour, "expiresAt is too late"},
+		{"in the past", -time.Second, "expiresAt is in the past"},
+	} {
+		for _, kind := range []broker.APIToken{{Name: "a"}, {Name: "a", Kind: broker.TokenAgent, AgentIdentifier: "x"}} {
+			kind.UserID = d.ada.ID
+			if at := d.clock.Now().Add(c.life); c.life != 0 {
+				kind.ExpiresAt = &at
+			}
+			_, err := limited.CreateToken(t.Context(), &kind)
+			if got := fmt.Sprint(err); err == nil && c.message != "" || err != nil && got != c.message {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+}
+
+func TestARouteWithoutAScopeIsClosedToTokens(t *testing.T) {
+	d := open(t, "")
+	plain, _ := d.token("laptop", 0)
+	e := echo.New()
+	var admitted int
+	for _, path := range []string{"/api/tasks", "/api/a-new-route"} {
+		e.GET(path, func(echo.Context) error { admitted++; return nil }, d.Middleware)
+	}
+	var failed error
+	e.HTTPErrorHandler = func(err error, _ echo.Context) { failed = err }
+	for path, want := range map[string]protocol.Code{"/api/tasks": "", "/api/a-new-route": protocol.CodeForbidden} {
+		failed = nil
+		r := bearer("GET", plain)
+		r.URL.Path = path
+		e.ServeHTTP(httptest.NewRecorder(), r)
+		wantCode(t, failed, want)
+		failed = nil
+		session := with(request("GET"), d.signIn(request("POST")))
+		session.URL.Path = path
+		e.ServeHTTP(httptest.NewRecorder(), session)
+		wantCode(t, failed, "")
+	}
+	if admitted != 3 {
+		t.Errorf("%d requests were admitted", admitted)
+	}
+}
+
+func TestRequestsOfAUserAreCounted(t *testing.T) {
+	d := open(t, "")
+	limited := auth.New(auth.Options{
+		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, Factors: d.store, Audit: d.store,
+		Requests: 3, Now: d.clock.Now,
+	})
+	first, _ := d.token("laptop", 0)
+	second, _ := d.token("phone", 0)
+	e := echo.New()
+	e.GET("/api/tasks", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) }, limited.Middleware)
+	var failed error
+	e.HTTPErrorHandler = func(err error, _ echo.Context) { failed = err }
+	send := func(token string) error {
+		failed = nil
+		e.ServeHTTP(httptest.NewRecorder(), bearer("GET", token))
+		return failed
+	}
+	for _, token := range []string{first, second, first} {
+		wantCode(t, send(token), "")
+	}
+	err := send(second)
+	wantCode(t, err, protocol.CodeTooManyRequests)
+	var known *protocol.Error
+	if !errors.As(err, &known) || known.RetryAfter != 20 || known.Hint == "" {
+		t.Errorf("%+v", known)
+	}
+	d.clock.Advance(20 * time.Second)
+	wantCode(t, send(second), "")
+	wantCode(t, send(first), protocol.CodeTooManyRequests)
 }

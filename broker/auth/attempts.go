@@ -40,6 +40,10 @@ func (s *Service) allowAttempt(ctx context.Context, address, email string) error
 	if err != nil || wait == 0 {
 		return err
 	}
+	return tooManyAttempts(wait)
+}
+
+func tooManyAttempts(wait time.Duration) error {
 	return &protocol.Error{
 		Code: protocol.CodeTooManyRequests, Message: "Too many sign-in attempts",
 		Hint: "Wait a moment and try again", RetryAfter: int(math.Ceil(wait.Seconds())),

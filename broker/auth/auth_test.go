@@ -1,9 +1,9 @@
 package auth_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,7 +15,7 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
 	"bellhop/internal/testenv"
-	"bellhop/migrations"
+	"bellhop/internal/testenv/schema"
 	"bellhop/protocol"
 )
 
@@ -34,28 +34,40 @@ var start = time.Now().UTC().Truncate(time.Second)
 type desk struct {
 	*auth.Service
 	t     *testing.T
+	db    *database.DB
 	store *store.Store
 	clock *testenv.Clock
 	ada   *broker.User
+	mine  *http.Cookie // of ada's session
 }
 
 func open(t *testing.T, publicURL string) *desk {
 	t.Helper()
-	db, err := database.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), database.Options{Synchronous: "OFF"})
+	db, err := database.Open(t.Context(), schema.SQLite(t), database.Options{Synchronous: "OFF"})
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	must(t, db.Migrate(t.Context(), migrations.For(db.Dialect())))
 	keyset, err := seal.Generate()
 	must(t, err)
 	sealer, err := seal.Parse(keyset)
 	must(t, err)
-	d := &desk{t: t, store: store.New(db, sealer), clock: testenv.NewClock(start)}
+	d := &desk{t: t, db: db, store: store.New(db, sealer), clock: testenv.NewClock(start)}
 	d.Service = auth.New(auth.Options{
-		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, PublicURL: publicURL, Now: d.clock.Now,
+		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store,
+		Attempts: d.store, Factors: d.store, Audit: d.store, PublicURL: publicURL, Now: d.clock.Now,
 	})
 	d.ada, err = d.CreateUser(t.Context(), " Ada@Example.com ", password, false)
 	must(t, err)
 	return d
+}
+
+func (d *desk) exec(sql string) {
+	d.t.Helper()
+	must(d.t, d.db.Write(d.t.Context(), func(ctx context.Context) error { return d.db.Conn(ctx).Exec(sql).Error }))
+}
+
+func (d *desk) query(sql string, value any) {
+	d.t.Helper()
+	must(d.t, d.db.Conn(d.t.Context()).Raw(sql).Row().Scan(value))
 }
 
 func must(t *testing.T, err error) {

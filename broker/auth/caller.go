@@ -1,7 +1,10 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"math"
 	"net/http"
 	"strings"
 
@@ -17,24 +20,64 @@ type callerKey struct{}
 // context. Other requests get CodeUnauthorized; a cross-site request with a cookie
 // and an unsafe method gets CodeForbidden.
 func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
-	return admit(next, s.Authenticate)
+	return s.admit(next, s.authenticateUser)
 }
 
 // AgentMiddleware is Middleware for the routes that agent tokens may use as well.
 func (s *Service) AgentMiddleware(next echo.HandlerFunc) echo.HandlerFunc {
-	return admit(next, s.authenticate)
+	return s.admit(next, s.authenticate)
 }
 
-func admit(next echo.HandlerFunc, authenticate func(*http.Request) (broker.Caller, error)) echo.HandlerFunc {
+func (s *Service) admit(next echo.HandlerFunc, authenticate func(*http.Request) (*admitted, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		caller, err := authenticate(r)
+		found, err := authenticate(r)
 		if err != nil {
 			return err
 		}
-		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+		if err := errors.Join(found.allow(r.Method+" "+c.Path()), s.allowRequest(found.caller.UserID)); err != nil {
+			return err
+		}
+		s.touch(r, c.RealIP(), &found.session)
+		actor := broker.WithActor(r.Context(), protocol.AuditActor{
+			Kind: protocol.AuditByUser, ID: found.caller.UserID, TokenID: found.tokenID, Address: c.RealIP(),
+		})
+		ctx := context.WithValue(actor, signInKey{}, found.session.signIn)
+		ctx = broker.WithCredential(ctx, found.caller.UserID, cmp.Or(found.tokenID, found.session.signIn))
+		c.SetRequest(r.WithContext(context.WithValue(ctx, callerKey{}, found.caller)))
 		return next(c)
 	}
+}
+
+// allowRequest counts a request of a user. CodeTooManyRequests: there were too many in the last minute.
+func (s *Service) allowRequest(userID string) error {
+	if s.requests == nil {
+		return nil
+	}
+	ok, wait := s.requests.Allow(userID)
+	if ok {
+		return nil
+	}
+	return &protocol.Error{
+		Code: protocol.CodeTooManyRequests, Message: "Too many requests of this user",
+		Hint: "Send fewer requests a minute; a feed shows changes without asking", RetryAfter: int(math.Ceil(wait.Seconds())),
+	}
+}
+
+// admitted is an authenticated caller, and the API token or session that it used.
+type admitted struct {
+	caller  broker.Caller
+	tokenID string
+	token   *broker.APIToken // nil: a session
+	session session
+}
+
+type signInKey struct{}
+
+// SignInOf returns the id of the session that Middleware admitted, "" for an API token.
+func (s *Service) SignInOf(ctx context.Context) string {
+	id, _ := ctx.Value(signInKey{}).(string)
+	return id
 }
 
 // Caller returns the caller that Middleware admitted. On routes without Middleware
@@ -47,48 +90,69 @@ func (s *Service) Caller(ctx context.Context) broker.Caller {
 // Authenticate checks the credentials of a request; an agent token is
 // CodeForbidden. Streams call it repeatedly, to notice a revocation.
 func (s *Service) Authenticate(r *http.Request) (broker.Caller, error) {
-	caller, err := s.authenticate(r)
-	if err == nil && caller.AgentIdentifier != "" {
-		return broker.Caller{}, &protocol.Error{
+	found, err := s.authenticateUser(r)
+	if err != nil {
+		return broker.Caller{}, err
+	}
+	return found.caller, nil
+}
+
+func (s *Service) authenticateUser(r *http.Request) (*admitted, error) {
+	found, err := s.authenticate(r)
+	if err == nil && found.caller.AgentIdentifier != "" {
+		return nil, &protocol.Error{
 			Code: protocol.CodeForbidden, Message: "This token reaches only notebooks and /mcp",
 			Hint: "Use a token of kind user here",
 		}
 	}
-	return caller, err
+	return found, err
 }
 
-func (s *Service) authenticate(r *http.Request) (broker.Caller, error) {
+func (s *Service) authenticate(r *http.Request) (*admitted, error) {
 	ctx := r.Context()
-	userID, agent, err := s.credentials(ctx, r)
+	found, of, err := s.credentials(ctx, r)
 	if err != nil {
-		return broker.Caller{}, err
+		return nil, err
 	}
-	user, err := s.users.User(ctx, userID)
+	user, err := s.users.User(ctx, found.UserID)
 	if err != nil {
-		return broker.Caller{}, unauthorizedIfMissing(err)
+		return nil, unauthorizedIfMissing(err)
 	}
-	if agent != "" { // an agent token never inherits the admin flag of its user
-		return broker.Caller{UserID: user.ID, AgentIdentifier: agent}, nil
+	ended := found.ID == "" && user.SessionsAfter != nil && of.began.Before(*user.SessionsAfter)
+	if ended || !user.Active() {
+		return nil, unauthorized(nil)
 	}
-	return broker.Caller{UserID: user.ID, Admin: user.Admin}, nil
+	if found.AgentIdentifier != "" { // an agent token never inherits the admin flag of its user
+		caller := broker.Caller{UserID: user.ID, AgentIdentifier: found.AgentIdentifier}
+		return &admitted{caller: caller, tokenID: found.ID, token: found}, nil
+	}
+	in := &admitted{caller: broker.Caller{UserID: user.ID, Admin: user.Admin}, tokenID: found.ID, session: of}
+	if found.ID != "" {
+		in.token = found
+	}
+	return in, nil
 }
 
-func (s *Service) credentials(ctx context.Context, r *http.Request) (userID, agent string, err error) {
+// credentials returns the API token of a request. For a session it returns a token that has only
+// its user, and the session.
+func (s *Service) credentials(
+	ctx context.Context, r *http.Request,
+) (found *broker.APIToken, of session, err error) {
 	if headers := r.Header.Values("Authorization"); len(headers) > 0 {
 		scheme, plain, _ := strings.Cut(headers[0], " ")
 		if len(headers) > 1 || !strings.EqualFold(scheme, "Bearer") {
-			return "", "", unauthorized(nil)
+			return nil, of, unauthorized(nil)
 		}
-		return s.tokenUser(ctx, strings.TrimSpace(plain))
+		found, err = s.token(ctx, strings.TrimSpace(plain))
+		return found, of, err
 	}
-	userID, err = s.sessionUser(ctx, r)
-	if err != nil {
-		return "", "", err
+	if of, err = s.session(ctx, r); err != nil {
+		return nil, of, err
 	}
-	if userID == "" {
-		return "", "", unauthorized(nil)
+	if of.userID == "" {
+		return nil, of, unauthorized(nil)
 	}
-	return userID, "", s.sameSite(r)
+	return &broker.APIToken{UserID: of.userID}, of, s.sameSite(r)
 }
 
 func unauthorized(cause error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"bellhop/broker"
 	"bellhop/crypto/token"
 	"bellhop/protocol"
 )
@@ -24,7 +25,10 @@ const linkLife = 15 * time.Minute
 // log shows it.
 func (s *Service) CreateLink(ctx context.Context, userID string) (string, error) {
 	plain, hash := token.NewOpaque("")
-	if err := s.links.CreateLink(ctx, hash, userID, s.now().Add(linkLife).UTC()); err != nil {
+	err := s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
+		return userAct(protocol.AuditSignInLink, userID), s.links.CreateLink(ctx, hash, userID, s.now().Add(linkLife).UTC())
+	})
+	if err != nil {
 		return "", err
 	}
 	return plain, nil

@@ -12,8 +12,19 @@ import (
 // SignIn checks an account's password and starts a session on w. address is the
 // client's address according to the operator's proxy settings. An unknown account
 // and a wrong password yield the same CodeUnauthorized after the same work. More than 10 attempts
-// a minute from one address for one account are CodeTooManyRequests; success resets them.
-func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email, password string) (*broker.User, error) {
+// a minute from one address for one account are CodeTooManyRequests; success resets them. An account
+// with a second factor is CodeSecondFactor: it needs SignInWithCode.
+func (s *Service) SignIn(
+	w http.ResponseWriter, r *http.Request, address, email, password string,
+) (*broker.User, error) {
+	return s.SignInWithCode(w, r, address, email, password, "")
+}
+
+// SignInWithCode is SignIn with a code of the second factor, or a recovery code. It is looked at only if
+// the password is right and the account has a second factor. A wrong code is CodeSecondFactor.
+func (s *Service) SignInWithCode(
+	w http.ResponseWriter, r *http.Request, address, email, password, code string,
+) (*broker.User, error) {
 	ctx := r.Context()
 	if err := s.sameSite(r); err != nil {
 		return nil, err
@@ -38,13 +49,20 @@ func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email,
 		return nil, err
 	}
 	if !match {
-		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Wrong email or password")
+		return nil, s.refused(ctx, address, user.ID, protocol.Errorf(protocol.CodeUnauthorized, "Wrong email or password"))
+	}
+	if user.SecondFactor && user.Active() {
+		return s.signInWithCode(w, r, address, user, code)
 	}
 	s.forgetAttempts(ctx, address, email)
-	return user, s.startSession(ctx, w, r, user.ID)
+	if !user.Active() {
+		return nil, s.refused(ctx, address, user.ID, errDisabled())
+	}
+	return user, s.startSession(ctx, w, r, address, user, signedIn(user))
 }
 
-// SignInByLink redeems a one-time sign-in link. A used, expired or unknown link is
+// SignInByLink redeems a one-time sign-in link. It needs no second factor: only a command that has the
+// database and the keyset makes links. A used, expired or unknown link is
 // CodeUnauthorized.
 func (s *Service) SignInByLink(w http.ResponseWriter, r *http.Request, address, link string) (*broker.User, error) {
 	ctx := r.Context()
@@ -55,6 +73,9 @@ func (s *Service) SignInByLink(w http.ResponseWriter, r *http.Request, address, 
 		return nil, err
 	}
 	userID, err := s.useLink(ctx, link)
+	if protocol.CodeOf(err) == protocol.CodeUnauthorized {
+		return nil, s.refused(ctx, address, "", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -62,16 +83,23 @@ func (s *Service) SignInByLink(w http.ResponseWriter, r *http.Request, address, 
 	if err != nil {
 		return nil, unauthorizedIfMissing(err)
 	}
-	return user, s.startSession(ctx, w, r, user.ID)
+	if !user.Active() {
+		return nil, s.refused(ctx, address, user.ID, errDisabled())
+	}
+	return user, s.startSession(ctx, w, r, address, user, signedIn(user))
+}
+
+func signedIn(user *broker.User) act {
+	return func(context.Context) (*broker.Act, error) { return userAct(protocol.AuditSignIn, user.ID), nil }
 }
 
 // SignOut ends the session of the request and removes its cookie. Signing out twice
 // is no error.
-func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
+func (s *Service) SignOut(w http.ResponseWriter, r *http.Request, address string) error {
 	if err := s.sameSite(r); err != nil {
 		return err
 	}
-	return s.endSession(r.Context(), w, r)
+	return s.endSession(r.Context(), w, r, address)
 }
 
 // Me returns the user of the caller in ctx.

@@ -23,14 +23,15 @@ func TestASessionCookieIsForBrowsersOnly(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := open(t, c.publicURL)
 			got := d.signIn(request("POST"))
-			if got.Name != c.cookie || got.Secure != c.secure || !got.HttpOnly || got.SameSite != http.SameSiteLaxMode || got.Path != "/" || got.Domain != "" {
+			if got.Name != c.cookie || got.Secure != c.secure || !got.HttpOnly ||
+				got.SameSite != http.SameSiteLaxMode || got.Path != "/" || got.Domain != "" {
 				t.Errorf("got %v", got)
 			}
 			if got.MaxAge < 29*86400 || got.MaxAge > 30*86400+1 {
 				t.Errorf("Max-Age %d", got.MaxAge)
 			}
 			d.wantCaller(with(request("GET"), got))
-			if _, found, err := d.store.FindLogin(t.Context(), got.Value); found || err != nil {
+			if _, _, found, err := d.store.FindLogin(t.Context(), got.Value); found || err != nil {
 				t.Errorf("the store knows the cookie itself: %v, %v", found, err)
 			}
 		})
@@ -84,7 +85,8 @@ func TestGuessesFromOneAddressDoNotLockTheAccountForOthers(t *testing.T) {
 func TestSignInsAreLimitedByAddress(t *testing.T) {
 	d := open(t, "")
 	for i := range 61 { // a site with IPv6 has 2^64 addresses
-		_, err := d.SignIn(httptest.NewRecorder(), request("POST"), fmt.Sprintf("[2001:db8::%x]:1", i), fmt.Sprintf("u%d@example.com", i), strings.Repeat("x", 2000))
+		_, err := d.SignIn(httptest.NewRecorder(), request("POST"),
+			fmt.Sprintf("[2001:db8::%x]:1", i), fmt.Sprintf("u%d@example.com", i), strings.Repeat("x", 2000))
 		want := protocol.CodeUnauthorized
 		if i == 60 {
 			want = protocol.CodeTooManyRequests
@@ -122,13 +124,13 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 	cookie := d.signIn(request("POST"))
 	for range 2 { // twice is no error
 		w := httptest.NewRecorder()
-		must(t, d.SignOut(w, with(request("POST"), cookie)))
+		must(t, d.SignOut(w, with(request("POST"), cookie), address))
 		if got := w.Result().Cookies(); len(got) != 1 || got[0].MaxAge >= 0 || got[0].Value != "" {
 			t.Errorf("the cookie is not removed: %v", got)
 		}
 		d.wantNoCaller(with(request("GET"), cookie), protocol.CodeUnauthorized)
 	}
-	must(t, d.SignOut(httptest.NewRecorder(), request("POST")))
+	must(t, d.SignOut(httptest.NewRecorder(), request("POST"), address))
 }
 
 func TestASessionEndsAfter30Days(t *testing.T) {
@@ -167,7 +169,7 @@ func TestACookieCountsOnlyFromTheSameSite(t *testing.T) {
 	evil := request("POST", "Sec-Fetch-Site", "cross-site")
 	_, err := d.SignIn(httptest.NewRecorder(), evil, address, email, password)
 	wantCode(t, err, protocol.CodeForbidden)
-	wantCode(t, d.SignOut(httptest.NewRecorder(), with(evil, cookie)), protocol.CodeForbidden)
+	wantCode(t, d.SignOut(httptest.NewRecorder(), with(evil, cookie), address), protocol.CodeForbidden)
 }
 
 func TestASignInLinkWorksOnceFor15Minutes(t *testing.T) {
@@ -236,7 +238,8 @@ func TestAnAccountNeedsAnAddressAndAPassword(t *testing.T) {
 		{"too long", strings.Repeat("a", 250) + "@example.com", password, protocol.CodeInvalid},
 		{"short password", "b@example.com", "1234567", protocol.CodeInvalid},
 		{"endless password", "b@example.com", strings.Repeat("x", 1025), protocol.CodeInvalid},
-		{"right", "b@example.com", "12345678", ""},
+		{"common password", "b@example.com", "P4ssword!", protocol.CodeInvalid},
+		{"right", "b@example.com", "just8two", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := d.CreateUser(t.Context(), c.email, c.password, false)

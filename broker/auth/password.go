@@ -25,11 +25,8 @@ func argon2Params() *argon2id.Params {
 // HashPassword returns the PHC string of a new password. CodeInvalid when it
 // is shorter than 8 or longer than 1024 bytes.
 func (s *Service) HashPassword(ctx context.Context, password string) (string, error) {
-	switch {
-	case len(password) < minPassword:
-		return "", protocol.Errorf(protocol.CodeInvalid, "The password must have at least %d characters", minPassword)
-	case len(password) > maxPassword:
-		return "", protocol.Errorf(protocol.CodeInvalid, "The password is longer than %d bytes", maxPassword)
+	if err := checkLength(password); err != nil {
+		return "", err
 	}
 	release, err := s.acquireHashing(ctx)
 	if err != nil {
@@ -41,6 +38,16 @@ func (s *Service) HashPassword(ctx context.Context, password string) (string, er
 		return "", fmt.Errorf("hash password: %w", err)
 	}
 	return hash, nil
+}
+
+func checkLength(password string) error {
+	switch {
+	case len(password) < minPassword:
+		return protocol.Errorf(protocol.CodeInvalid, "The password must have at least %d characters", minPassword)
+	case len(password) > maxPassword:
+		return protocol.Errorf(protocol.CodeInvalid, "The password is longer than %d bytes", maxPassword)
+	}
+	return nil
 }
 
 // checkPassword does the same work for an empty hash as for a real one, so that
@@ -72,7 +79,9 @@ func (s *Service) acquireHashing(ctx context.Context) (release func(), err error
 	case s.hashing <- struct{}{}:
 		return func() { <-s.hashing }, nil
 	case <-ctx.Done():
-		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "Too many sign-ins at once", RetryAfter: 1, Err: ctx.Err()}
+		return nil, &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "Too many sign-ins at once", RetryAfter: 1, Err: ctx.Err(),
+		}
 	}
 }
 

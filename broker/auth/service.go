@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
 
+	"bellhop/broker"
 	"bellhop/internal/httpapi"
 )
 
@@ -20,14 +22,20 @@ type Options struct {
 	Links  LinkStore
 	Logins LoginStore
 
+	Factors  FactorStore
 	Attempts AttemptStore
+	Audit    broker.AuditStore
 
 	// PublicURL is the URL at which browsers reach the broker. With https the
 	// cookie is Secure and has the __Host- prefix; on plain http a browser would
 	// drop it.
 	PublicURL string
-	Now       func() time.Time // nil = time.Now
-	Log       *slog.Logger     // nil = none
+	// TokenLife is how long API tokens may live. 0: tokens need no expiry.
+	TokenLife time.Duration
+	// Requests is how many requests a user may send in a minute to this replica; 0: any number.
+	Requests int
+	Now      func() time.Time // nil = time.Now
+	Log      *slog.Logger     // nil = none
 }
 
 // Service authenticates callers and signs people in and out.
@@ -38,9 +46,18 @@ type Service struct {
 	now    func() time.Time
 	log    *slog.Logger
 
-	logins    *scs.SessionManager
+	factors FactorStore
+	issuer  string // what authenticator apps show beside the account
+
+	tokenLife time.Duration    // 0: tokens need no expiry
+	requests  *httpapi.Limiter // by user; nil: no limit
+
+	logins     *scs.SessionManager
+	loginStore LoginStore
+
 	crossSite *http.CrossOriginProtection
 	attempts  AttemptStore
+	audit     broker.AuditStore
 	hashing   chan struct{} // one slot per argon2id computation of 19 MiB
 	dummy     func() string // a hash that no password matches, for accounts that do not exist
 }
@@ -55,11 +72,15 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		users: o.Users, tokens: o.Tokens, links: o.Links,
-		now: o.Now, log: o.Log,
-		logins:    newLogins(o.Logins, o.PublicURL),
+		now: o.Now, log: o.Log, tokenLife: o.TokenLife, factors: o.Factors, issuer: issuerOf(o.PublicURL),
+		logins: newLogins(o.Logins, o.PublicURL, o.Now), loginStore: o.Logins,
 		crossSite: http.NewCrossOriginProtection(),
 		attempts:  o.Attempts,
+		audit:     o.Audit,
 		hashing:   make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+	}
+	if o.Requests > 0 {
+		s.requests = httpapi.NewLimiter(httpapi.LimiterOptions{Rate: float64(o.Requests) / 60, Burst: o.Requests, Now: o.Now})
 	}
 	s.dummy = sync.OnceValue(dummyHash)
 	// A proxy may rewrite Host. The public URL's origin is still the broker's own.
@@ -69,6 +90,16 @@ func New(o Options) *Service {
 		}
 	}
 	return s
+}
+
+// issuerOf names this installation in authenticator apps. Some apps overwrite an entry with the same issuer
+// and account, so it has the host's name.
+func issuerOf(publicURL string) string {
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Hostname() == "" {
+		return "Bellhop"
+	}
+	return "Bellhop " + strings.ReplaceAll(u.Hostname(), ":", ".")
 }
 
 // originOf returns the origin of a URL as browsers write it, "" if it has none.

@@ -24,19 +24,21 @@ const (
 	frameBye   = "bye"
 	frameTask  = "task"  // a hint in the user's feed
 	frameAgent = "agent" // also a hint in the user's feed
+
+	frameAnnouncements = "announcements" // in the user's feed: they have changed
 )
 
 // accessLimit limits one check of a reader's access. Together with the time between
 // two checks it stays below the 5 s of reliability SSE-5.
 const accessLimit = time.Second
 
-// conn is one connection: an r3labs stream with one subscriber. Only its pump
-// publishes on it.
+// conn is one connection: an r3labs stream with one subscriber. Only its pump, the
+// function that reads changes and sends them as frames, publishes on it.
 type conn struct {
 	feed   *Feed
 	name   string
 	writer *writer
-	window *window
+	window *window       // limits the frames that are not written yet
 	ready  chan struct{} // closed by r3labs when the subscriber is registered
 	gone   chan struct{} // closed by r3labs when the subscriber is removed
 }

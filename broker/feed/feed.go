@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/r3labs/sse/v2"
@@ -53,6 +54,8 @@ type Feed struct {
 	tasks *topics
 	users *topics
 
+	announced atomic.Int64 // counts the changes of announcements
+
 	server *sse.Server
 	conns  sync.Map // r3labs stream name → *conn
 
@@ -90,6 +93,12 @@ func (f *Feed) Changed(userID, taskID string, rev int64) {
 // AgentChanged wakes the readers of a user. It is called after the commit and never
 // blocks.
 func (f *Feed) AgentChanged(userID string) { f.users.wake(userID, 0) }
+
+// Announced makes every reader of a user's feed read the announcements again. It never blocks.
+func (f *Feed) Announced() {
+	f.announced.Add(1)
+	f.users.wakeAll()
+}
 
 // Run polls for changes made by other replicas until ctx ends. Then every
 // connection sends bye and closes, and new ones are refused. It returns when all

@@ -71,7 +71,7 @@ func (p *poller) pollTasks(ctx context.Context) error {
 		}
 		maps.Copy(revs, part)
 	}
-	p.tasks.polled(watched, revs)
+	p.tasks.applyPoll(watched, revs)
 	return nil
 }
 

@@ -121,7 +121,7 @@ func (r *recorder) take() string {
 	return r.body.String()
 }
 
-func TestTimes(t *testing.T) {
+func TestAQuietFeedPingsAndChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var allowed atomic.Bool
 		allowed.Store(true)

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -15,8 +14,7 @@ import (
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
-	"bellhop/internal/testenv"
-	"bellhop/migrations"
+	"bellhop/internal/testenv/schema"
 	"bellhop/protocol"
 )
 
@@ -24,10 +22,8 @@ import (
 // at random.
 func TestResumeIsExactOnEveryDatabase(t *testing.T) {
 	for name, url := range map[string]func(t *testing.T) string{
-		"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "b.db") },
-		"postgres": func(t *testing.T) string {
-			return testenv.Postgres(t, func(url string) error { return migrate(t, url) })
-		},
+		"sqlite":   func(t *testing.T) string { return schema.SQLite(t) },
+		"postgres": func(t *testing.T) string { return schema.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := openStore(t, url(t))
@@ -60,7 +56,7 @@ func TestResumeIsExactOnEveryDatabase(t *testing.T) {
 }
 
 func TestHintsOfOtherReplicasArrive(t *testing.T) {
-	st := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "b.db"))
+	st := openStore(t, schema.SQLite(t))
 	_, writer := newReplica(t, st)
 	watching, _ := newReplica(t, st)
 	task := newTask(t, st, writer)
@@ -71,16 +67,6 @@ func TestHintsOfOtherReplicasArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want(fmt.Sprintf(`2 task {"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}`, task.ID, task.Rev+1))
-}
-
-func migrate(t *testing.T, url string) error {
-	t.Helper()
-	db, err := database.Open(t.Context(), url, database.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	return db.Migrate(t.Context(), migrations.For(db.Dialect()))
 }
 
 func openStore(t *testing.T, url string) *store.Store {
@@ -98,9 +84,6 @@ func openStore(t *testing.T, url string) *store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Migrate(t.Context(), migrations.For(db.Dialect())); err != nil {
-		t.Fatal(err)
-	}
 	return store.New(db, sealer)
 }
 

@@ -44,7 +44,7 @@ type taskReader struct {
 	feed           *Feed
 	userID, taskID string
 	watcher        *watcher
-	now            int64 // the task's rev when the reader connected
+	atConnect      int64 // the task's rev when the reader connected
 	last           int64 // the rev that the reader has, or noRev
 }
 
@@ -53,8 +53,8 @@ type taskReader struct {
 // gets a reset then.
 const noRev = -1
 
-func (t *taskReader) start(r *http.Request, now int64) {
-	t.now, t.last = now, now
+func (t *taskReader) start(r *http.Request, rev int64) {
+	t.atConnect, t.last = rev, rev
 	since := r.Header.Get("Last-Event-ID")
 	if since == "" {
 		since = r.URL.Query().Get("since")
@@ -62,21 +62,22 @@ func (t *taskReader) start(r *http.Request, now int64) {
 	if since == "" {
 		return
 	}
-	rev, err := strconv.ParseInt(since, 10, 64)
-	if err != nil || rev < 0 {
-		rev = noRev
+	last, err := strconv.ParseInt(since, 10, 64)
+	if err != nil || last < 0 {
+		last = noRev
 	}
-	t.last = rev
+	t.last = last
 }
 
-// pump returns the rev of the last frame that it sent.
+// pump sends changes until the reader disconnects or the task is deleted. It returns the rev of the
+// last frame that it sent.
 func (t *taskReader) pump(ctx context.Context, c *conn) int64 {
 	ping := time.NewTicker(t.feed.opts.Ping)
 	defer ping.Stop()
 	// hello repeats the id that the reader sent. With the newest id, a reader that
 	// is disconnected after hello would resume beyond frames that it never
 	// received.
-	if c.send(ctx, t.last, frameHello, revData{t.now}) != nil {
+	if c.send(ctx, t.last, frameHello, revData{t.atConnect}) != nil {
 		return t.last
 	}
 	retry := newRetry()

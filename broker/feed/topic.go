@@ -60,9 +60,18 @@ func (ts *topics) wake(id string, rev int64) {
 	t.wake()
 }
 
-// polled wakes the watchers of the topics whose rev differs from that of the last
+// wakeAll wakes the watchers of every topic.
+func (ts *topics) wakeAll() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, t := range ts.byID {
+		t.wake()
+	}
+}
+
+// applyPoll wakes the watchers of the topics whose rev differs from that of the last
 // poll. It may be lower too, after the broker was restored from an older copy.
-func (ts *topics) polled(asked []string, now map[string]int64) {
+func (ts *topics) applyPoll(asked []string, now map[string]int64) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, id := range asked {

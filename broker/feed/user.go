@@ -25,10 +25,11 @@ type Hints struct {
 
 // ServeUser serves the feed of all of a user's tasks and agent sessions until the
 // reader disconnects: a hello frame with the newest hints, then a task frame per
-// changed task and an agent frame per changed agent session. Its ids count frames;
+// changed task, an agent frame per changed agent session and an announcements frame
+// after changes of announcements. Its ids count frames;
 // a reader cannot resume with them. allowed is as in ServeTask.
 func (f *Feed) ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error {
-	reader := &userReader{feed: f, userID: userID}
+	reader := &userReader{feed: f, userID: userID, announced: f.announced.Load()}
 	var stop func()
 	reader.watcher, stop = f.users.watch(userID)
 	defer stop()
@@ -49,9 +50,12 @@ type userReader struct {
 	userID  string
 	watcher *watcher
 	hello   *Hints
-	sent    map[string]protocol.TaskHint
-	agents  map[string]protocol.AgentHint // sent
-	count   int64
+	count   int64 // frames sent
+
+	sentTasks  map[string]protocol.TaskHint  // by task
+	sentAgents map[string]protocol.AgentHint // by agent session
+
+	announced int64 // the number of changes of announcements that the reader was notified of
 }
 
 func (u *userReader) read(ctx context.Context) (*Hints, error) {
@@ -94,12 +98,18 @@ func (u *userReader) pump(ctx context.Context, c *conn) int64 {
 }
 
 func (u *userReader) catchUp(ctx context.Context, c *conn) error {
+	if changes := u.feed.announced.Load(); changes != u.announced {
+		if err := u.send(ctx, c, frameAnnouncements, struct{}{}); err != nil {
+			return err
+		}
+		u.announced = changes
+	}
 	hints, err := u.read(ctx)
 	if err != nil {
 		return err
 	}
 	for _, hint := range slices.Backward(hints.Tasks) {
-		if u.sent[hint.TaskID] == hint {
+		if u.sentTasks[hint.TaskID] == hint {
 			continue
 		}
 		if err := u.send(ctx, c, frameTask, hint); err != nil {
@@ -107,7 +117,7 @@ func (u *userReader) catchUp(ctx context.Context, c *conn) error {
 		}
 	}
 	for _, hint := range slices.Backward(hints.AgentSessions) {
-		if u.agents[hint.AgentSessionID] == hint {
+		if u.sentAgents[hint.AgentSessionID] == hint {
 			continue
 		}
 		if err := u.send(ctx, c, frameAgent, hint); err != nil {
@@ -121,13 +131,13 @@ func (u *userReader) catchUp(ctx context.Context, c *conn) error {
 // remember keeps the newest hints only: a task that appears among them again has
 // changed.
 func (u *userReader) remember(hints *Hints) {
-	u.sent = make(map[string]protocol.TaskHint, len(hints.Tasks))
+	u.sentTasks = make(map[string]protocol.TaskHint, len(hints.Tasks))
 	for _, hint := range hints.Tasks {
-		u.sent[hint.TaskID] = hint
+		u.sentTasks[hint.TaskID] = hint
 	}
-	u.agents = make(map[string]protocol.AgentHint, len(hints.AgentSessions))
+	u.sentAgents = make(map[string]protocol.AgentHint, len(hints.AgentSessions))
 	for _, hint := range hints.AgentSessions {
-		u.agents[hint.AgentSessionID] = hint
+		u.sentAgents[hint.AgentSessionID] = hint
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"bellhop/broker"
 	"bellhop/protocol"
@@ -16,13 +17,35 @@ import (
 // know the route, such as a basic host.
 func (c *Client) Interrupt(ctx context.Context, t broker.Target, sessionID string) error {
 	err := c.act(ctx, t, call{method: http.MethodPost, path: "/interrupt", body: struct{}{}}, sessionID)
+	return lacksRoute(err, "The agent host cannot interrupt")
+}
+
+// restartLimit is longer than the timeout of other calls: the host ends a turn and a program
+// first, and may start a program.
+const restartLimit = 40 * time.Second
+
+// Restart implements broker.Link.
+func (c *Client) Restart(ctx context.Context, t broker.Target, sessionID string) (*protocol.RestartResponse, error) {
+	request := call{method: http.MethodPost, path: "/restart", body: struct{}{}, timeout: max(restartLimit, c.timeout)}
+	resp, err := c.confirmed(ctx, t, request, sessionID)
+	if err != nil {
+		return nil, lacksRoute(err, "The agent host cannot restart agents")
+	}
+	var done protocol.RestartResponse
+	if err := json.Unmarshal(resp.body, &done); err != nil {
+		return nil, notHost(errNotJSON)
+	}
+	return &done, nil
+}
+
+// lacksRoute returns CodeMethodNotAllowed with the message if err is the response of a server
+// that does not know the route, such as a basic host; else err.
+func lacksRoute(err error, message string) error {
 	var answered hostError
 	if errors.As(err, &answered) && answered.body.Code == "" {
 		got := response{status: answered.status}
 		if got.lacksRoute() || got.hidesRoute() {
-			return &protocol.Error{
-				Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt", Err: answered,
-			}
+			return &protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: message, Err: answered}
 		}
 	}
 	return err
@@ -43,28 +66,36 @@ func (c *Client) Delete(ctx context.Context, t broker.Target, sessionID string) 
 
 // Revoke implements broker.Link.
 func (c *Client) Revoke(ctx context.Context, t broker.Target, sessionID string) error {
-	return c.act(ctx, t, call{method: http.MethodPost, path: "/revoke", body: struct{}{}}, sessionID)
+	err := c.act(ctx, t, call{method: http.MethodPost, path: "/revoke", body: struct{}{}}, sessionID)
+	return lacksRoute(err, "The agent host cannot revoke stream tokens")
 }
 
-// act sends a call that changes a session. A 2xx counts if the response names the
+// act is confirmed, without the response.
+func (c *Client) act(ctx context.Context, t broker.Target, request call, sessionID string) error {
+	_, err := c.confirmed(ctx, t, request, sessionID)
+	return err
+}
+
+// confirmed sends a call that changes a session. A 2xx counts if the response names the
 // session, as only a host does. Without the name it may be a gateway's
-// {"success":true}; then the host decides whether such a response can be its own.
-// Basic hosts cannot be asked, so that their 2xx counts.
-func (c *Client) act(ctx context.Context, t broker.Target, what call, sessionID string) error {
-	resp, err := c.session(ctx, t, what, sessionID)
+// {"success":true}: then confirmed asks the host for an event page, which shows whether
+// the host is an older one that never names sessions. Basic hosts have no event pages,
+// so their 2xx counts.
+func (c *Client) confirmed(ctx context.Context, t broker.Target, request call, sessionID string) (*response, error) {
+	resp, err := c.session(ctx, t, request, sessionID)
 	if err != nil || !t.Events || resp.confirms(sessionID) {
-		return err
+		return resp, err
 	}
 	page, err := c.EventPage(ctx, t, sessionID, protocol.Cursor{}, 1)
 	switch {
-	case protocol.CodeOf(err) == protocol.CodeNotFound && what.method == http.MethodDelete:
-		return nil // the session is gone
+	case protocol.CodeOf(err) == protocol.CodeNotFound && request.method == http.MethodDelete:
+		return resp, nil // the session is gone
 	case err == nil && page.SessionID == "":
-		return nil // an older host, which never names the session
+		return resp, nil // an older host, which never names the session
 	case err == nil:
 		err = errNotHost
 	}
-	return &protocol.Error{
+	return nil, &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "The agent host did not confirm the request",
 		Hint:    "A proxy between the broker and the host answered in its place: look at the state, and try again",

@@ -8,13 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
+	"bellhop/internal/observe"
+	"bellhop/internal/requestid"
+	"bellhop/protocol"
 )
 
 // Reasons why a call failed. None of these errors contains the host's address or a
@@ -36,6 +41,9 @@ type call struct {
 	query  url.Values
 	body   any // JSON; nil for none
 
+	session string // whose key is sent; "" for none
+	owner   string // user whose key is sent; "" for none
+
 	timeout time.Duration // 0 = the client's
 }
 
@@ -48,21 +56,45 @@ type response struct {
 
 func (r *response) ok() bool { return r.status >= 200 && r.status < 300 }
 
-// do sends the call with each password in turn until the host accepts one.
-func (c *Client) do(ctx context.Context, t broker.Target, what call) (*response, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(what.timeout, c.timeout), errTimeout)
+// do sends the call, and reports it to the observer.
+func (c *Client) do(ctx context.Context, t broker.Target, request call) (*response, error) {
+	ctx, end := observe.Begin(ctx, c.observer, observe.Start{Operation: observe.Call, Name: request.kind()})
+	got, err := c.send(ctx, t, request)
+	switch {
+	case err != nil:
+		end(observe.Outcome{Result: observe.ResultUnreachable})
+	case !got.ok():
+		end(observe.Outcome{Result: observe.ResultRefused})
+	default:
+		end(observe.Outcome{})
+	}
+	return got, err
+}
+
+// kind returns the part of the path that names the called resource, without the ids in it.
+func (c *call) kind() string {
+	parts := strings.Split(strings.Trim(c.path, "/"), "/")
+	if parts[0] == "session" && len(parts) > 2 { // session/ID/interrupt
+		return parts[2]
+	}
+	return parts[0]
+}
+
+// send sends the call with each password in turn until the host accepts one.
+func (c *Client) send(ctx context.Context, t broker.Target, request call) (*response, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(request.timeout, c.timeout), errTimeout)
 	defer cancel()
 	client, err := clientFor(t, c.guarded, c.trusted)
 	if err != nil {
 		return nil, err
 	}
-	target, err := targetURL(t.URL, what)
+	target, err := targetURL(t.URL, request)
 	if err != nil {
 		return nil, err
 	}
 	var body []byte
-	if what.body != nil {
-		if body, err = json.Marshal(what.body); err != nil {
+	if request.body != nil {
+		if body, err = json.Marshal(request.body); err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
 	}
@@ -70,25 +102,48 @@ func (c *Client) do(ctx context.Context, t broker.Target, what call) (*response,
 	if len(passwords) == 0 {
 		passwords = []seal.Secret{{}}
 	}
-	secrets := secretsOf(passwords, what)
+	keys, err := c.keysOf(request)
+	if err != nil {
+		return nil, err
+	}
+	secrets := secretsOf(slices.AppendSeq(slices.Clone(passwords), maps.Values(keys)), request)
 	var got *response
 	for i, password := range passwords {
-		req, err := newRequest(ctx, what.method, target, body, password)
+		req, err := newRequest(ctx, request.method, target, body, password)
 		if err != nil {
 			return nil, err
 		}
-		if got, err = send(client, req); err != nil {
+		for header, key := range keys {
+			req.Header.Set(header, key.Reveal())
+		}
+		if got, err = exchange(client, req); err != nil {
 			return nil, safeError(ctx, err, secrets)
 		}
 		if got.status != http.StatusUnauthorized {
 			if i > 0 {
-				c.log.WarnContext(ctx, "an agent host accepts only an old password", "call", what.method+" "+what.path)
+				c.log.WarnContext(ctx, "an agent host accepts only an old password", "call", request.method+" "+request.path)
 			}
 			break
 		}
 	}
 	got.secrets = secrets
 	return got, nil
+}
+
+// keysOf returns the keys that a call sends, by their headers.
+func (c *Client) keysOf(request call) (map[string]seal.Secret, error) {
+	keys := map[string]seal.Secret{}
+	if c.keys == nil {
+		return keys, nil
+	}
+	var errSession, errOwner error
+	if request.session != "" {
+		keys[protocol.HeaderSessionKey], errSession = c.keys.Key(request.session)
+	}
+	if request.owner != "" {
+		keys[protocol.HeaderOwnerKey], errOwner = c.keys.OwnerKey(request.owner)
+	}
+	return keys, errors.Join(errSession, errOwner)
 }
 
 // clientFor returns the guarded client for URLs that a non-administrator gave.
@@ -103,12 +158,12 @@ func clientFor(t broker.Target, guarded, trusted *http.Client) (*http.Client, er
 	return client, nil
 }
 
-func targetURL(base string, what call) (string, error) {
-	u, err := url.Parse(strings.TrimRight(base, "/") + what.path)
+func targetURL(base string, request call) (string, error) {
+	u, err := url.Parse(strings.TrimRight(base, "/") + request.path)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return "", errBadTarget
 	}
-	u.RawQuery = what.query.Encode()
+	u.RawQuery = request.query.Encode()
 	return u.String(), nil
 }
 
@@ -117,6 +172,7 @@ func newRequest(ctx context.Context, method, target string, body []byte, passwor
 	if err != nil {
 		return nil, errBadTarget
 	}
+	requestid.Forward(req)
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -127,7 +183,7 @@ func newRequest(ctx context.Context, method, target string, body []byte, passwor
 	return req, nil
 }
 
-func send(client *http.Client, req *http.Request) (*response, error) {
+func exchange(client *http.Client, req *http.Request) (*response, error) {
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"bellhop/broker"
+	"bellhop/crypto/seal"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
@@ -34,8 +36,22 @@ type Options struct {
 	GuardedStreams *http.Client
 	// Timeout limits one call with all its passwords; 0 means 10 s.
 	Timeout time.Duration
+	// Keys are the keys of the broker's sessions; nil: it has none.
+	Keys Keys
 	// Log records hosts that still use an old password; nil is slog.Default().
 	Log *slog.Logger
+	// Observer observes every call except relayed streams. It may be nil.
+	Observer observe.Observer
+}
+
+// Keys are the session keys that authenticate the broker to hosts; *broker.SessionKeys
+// implements them.
+type Keys interface {
+	Key(sessionID string) (seal.Secret, error)
+	// OwnerKey returns the key of a user, which opens the workspaces that the user's sessions created.
+	OwnerKey(userID string) (seal.Secret, error)
+	// Binds reports whether hosts are asked to bind a key to sessions that have none.
+	Binds() bool
 }
 
 // Client implements broker.Link.
@@ -44,7 +60,10 @@ type Client struct {
 	guarded *http.Client // nil: such targets are refused
 	streams *http.Client // for guarded targets; nil: such streams are refused
 	timeout time.Duration
+	keys    Keys // nil: none
 	log     *slog.Logger
+
+	observer observe.Observer // nil: none
 }
 
 var _ broker.Link = (*Client)(nil)
@@ -63,7 +82,7 @@ func New(opts Options) *Client {
 	}
 	return &Client{
 		trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), streams: direct(opts.GuardedStreams),
-		timeout: opts.Timeout, log: opts.Log,
+		timeout: opts.Timeout, keys: opts.Keys, log: opts.Log, observer: opts.Observer,
 	}
 }
 
@@ -103,7 +122,9 @@ func (c *Client) CloseIdleConnections() {
 
 // Open implements broker.Link.
 func (c *Client) Open(ctx context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-	resp, err := c.do(ctx, t, call{method: http.MethodPost, path: "/session", body: req})
+	body := *req
+	body.BindKey = c.keys != nil && req.BrokerID != "" && c.keys.Binds()
+	resp, err := c.do(ctx, t, call{method: http.MethodPost, path: "/session", session: req.SessionID, owner: req.Owner, body: &body})
 	if errors.Is(err, errTimeout) {
 		return nil, &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Err: err,
@@ -199,14 +220,14 @@ func (r *response) hidesRoute() bool {
 	return (r.status == http.StatusUnauthorized || r.status == http.StatusForbidden) && r.errorBody().Code == ""
 }
 
-func sessionCall(sessionID string, what call) call {
-	what.path = "/session/" + url.PathEscape(sessionID) + what.path
-	return what
+func sessionCall(sessionID string, request call) call {
+	request.path, request.session = "/session/"+url.PathEscape(sessionID)+request.path, sessionID
+	return request
 }
 
 // session sends a call below /session/:id. Every status other than 2xx is an error.
-func (c *Client) session(ctx context.Context, t broker.Target, what call, sessionID string) (*response, error) {
-	resp, err := c.do(ctx, t, sessionCall(sessionID, what))
+func (c *Client) session(ctx context.Context, t broker.Target, request call, sessionID string) (*response, error) {
+	resp, err := c.do(ctx, t, sessionCall(sessionID, request))
 	if err != nil {
 		return nil, unreachable(err)
 	}

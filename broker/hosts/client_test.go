@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/hosts"
 	"bellhop/crypto/seal"
+	"bellhop/internal/requestid"
 	"bellhop/protocol"
 )
 
@@ -273,6 +275,10 @@ func TestSessionCalls(t *testing.T) {
 			_, _ = io.WriteString(w, `{"sessions":[],"nextAfter":""}`)
 			return
 		}
+		if r.URL.Path == "/reconcile" {
+			_, _ = io.WriteString(w, `{"sessions":0,"pending":0,"acknowledged":[]}`)
+			return
+		}
 		_, _ = io.WriteString(w, `{"epoch":3,"events":[{"type":"text"}],"nextAfter":10,"status":"idle"}`)
 	}))
 	c, to, yes := newClient(t, hosts.Options{}), target(url, "pw"), true
@@ -289,6 +295,10 @@ func TestSessionCalls(t *testing.T) {
 			return err
 		}},
 		{"interrupt", `POST /session/s/interrupt "Bearer pw" {}`, func() error { return c.Interrupt(t.Context(), to, "s") }},
+		{"restart", `POST /session/s/restart "Bearer pw" {}`, func() error {
+			_, err := c.Restart(t.Context(), to, "s")
+			return err
+		}},
 		{"answer", `POST /session/s/interactions/i "Bearer pw" {"approved":true}`, func() error {
 			return c.Answer(t.Context(), to, "s", "i", &protocol.AnswerRequest{Approved: &yes})
 		}},
@@ -301,6 +311,15 @@ func TestSessionCalls(t *testing.T) {
 			_, err := c.Reconcile(t.Context(), to, &protocol.ReconcileRequest{BrokerID: "b", Incarnation: "i", Force: true})
 			return err
 		}},
+		{"announcements", `PUT /announcements "Bearer pw" {"brokerId":"b","announcements":[]}`, func() error {
+			err := c.Announce(t.Context(), to, &protocol.HostAnnouncements{
+				BrokerID: "b", Announcements: []protocol.Announcement{},
+			})
+			if protocol.CodeOf(err) == protocol.CodeBadGateway { // the answer of this server names no broker
+				return nil
+			}
+			return errors.Join(errors.New("taken"), err)
+		}},
 		{"revoke", `POST /session/s/revoke "Bearer pw" {}`, func() error { return c.Revoke(t.Context(), to, "s") }},
 		{"ready sends no password", `GET /readyz "" `, func() error { _, err := c.Ready(t.Context(), to); return err }},
 	} {
@@ -312,6 +331,25 @@ func TestSessionCalls(t *testing.T) {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// The logs of a broker and its hosts are joined by this id.
+func TestAHostGetsTheIDOfTheRequestThatItsBrokerServes(t *testing.T) {
+	var got []string
+	c, to := newClient(t, hosts.Options{}), target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("X-Request-Id"))
+		_, _ = io.WriteString(w, "{}")
+	})), password)
+	ctx := requestid.With(t.Context(), "r-1")
+	_ = c.Interrupt(ctx, to, "s")
+	relayed, err := c.Relay(ctx, to, &broker.RelayRequest{SessionID: "s", Method: http.MethodGet, Header: http.Header{"X-Request-Id": {"other"}}})
+	if err == nil {
+		err = relayed.Body.Close()
+	}
+	_ = c.Interrupt(t.Context(), to, "s")
+	if want := []string{"r-1", "r-1", ""}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("ids %q, want %q (%v)", got, want, err)
 	}
 }
 
@@ -428,6 +466,7 @@ func TestOnlyAHostConfirmsACall(t *testing.T) {
 		calls := map[string]error{"delete": c.Delete(t.Context(), to, "s")}
 		if !tt.delete {
 			calls["interrupt"] = c.Interrupt(t.Context(), to, "s")
+			_, calls["restart"] = c.Restart(t.Context(), to, "s")
 			calls["answer"] = c.Answer(t.Context(), to, "s", "q", &protocol.AnswerRequest{})
 			calls["revoke"] = c.Revoke(t.Context(), to, "s")
 		}

@@ -33,5 +33,8 @@ func (c *Client) Diff(ctx context.Context, t broker.Target, sessionID string) (*
 	if err := json.Unmarshal(resp.body, &diff); err != nil {
 		return nil, notHost(errNotJSON)
 	}
+	if diff.Files == nil { // a gateway's {"success":true} would read as a workspace without changes
+		return nil, notHost(errNotHost)
+	}
 	return &diff, nil
 }

@@ -30,7 +30,14 @@ func TestHostsWithoutDiffs(t *testing.T) {
 		"a host without this method":       {answering(405, ""), none},
 		"a session the host does not have": {answering(404, `{"error":"Session not found","code":"not_found"}`), protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}},
 		"nothing to compare with":          {answering(409, `{"error":"No base","code":"conflict","hint":"h"}`), protocol.Error{Code: protocol.CodeConflict, Message: "No base", Hint: "h"}},
-		"not JSON":                         {answering(200, "<html>"), protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check the agent URL: nothing there answers as an agent host"}},
+		"a gateway's success": {
+			answering(200, `{"success":true}`),
+			protocol.Error{
+				Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
+				Hint: "Check the agent URL: nothing there answers as an agent host",
+			},
+		},
+		"not JSON": {answering(200, "<html>"), protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check the agent URL: nothing there answers as an agent host"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newClient(t, hosts.Options{}).Diff(t.Context(), target(serve(t, c.host), password), "s1")

@@ -29,6 +29,7 @@ var relayedCodes = map[protocol.Code]bool{
 	protocol.CodeDiverged:        true,
 	protocol.CodeBusy:            true,
 	protocol.CodeNoTurn:          true,
+	protocol.CodeNoWorkspace:     true,
 	protocol.CodeForeignBroker:   true,
 	protocol.CodeAnswered:        true,
 	protocol.CodeGone:            true,
@@ -73,6 +74,12 @@ func (r *response) failed() error {
 	if relayedCodes[body.Code] && body.Error != "" && r.status >= 400 {
 		return &protocol.Error{Code: body.Code, Message: body.Error, Hint: body.Hint}
 	}
+	if body.Code == protocol.CodeSessionKey {
+		return &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "The agent host refuses this broker: another key is bound to the session",
+			Hint: body.Hint, Relayed: body.Code, Err: hostError{r.status, body},
+		}
+	}
 	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "The agent host failed",
@@ -114,14 +121,14 @@ func (r *response) clean(text string, limit int) string {
 }
 
 // secretsOf lists the secrets of a call, which a host may echo.
-func secretsOf(passwords []seal.Secret, what call) []string {
+func secretsOf(passwords []seal.Secret, request call) []string {
 	var secrets []string
 	for _, password := range passwords {
 		if !password.IsZero() {
 			secrets = append(secrets, password.Reveal())
 		}
 	}
-	if open, ok := what.body.(*protocol.OpenSessionRequest); ok {
+	if open, ok := request.body.(*protocol.OpenSessionRequest); ok {
 		if u, err := url.Parse(open.WebhookURL); err == nil {
 			for _, token := range u.Query()["token"] {
 				if token != "" {

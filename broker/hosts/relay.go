@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellhop/broker"
+	"bellhop/internal/requestid"
 )
 
 var _ broker.Relayer = (*Client)(nil)
@@ -42,6 +43,7 @@ func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequ
 		req.Body = http.NoBody
 	}
 	req.Header = r.Header.Clone()
+	requestid.Forward(req)
 	req.Header.Set("Accept-Encoding", "identity") // a compressed stream would delay frames
 	resp, err := client.Do(req)
 	silence.end()

@@ -22,8 +22,8 @@ type Known struct {
 	Late     bool            // its epoch had ended when it arrived
 }
 
-// isMoved reports whether e is the stored event in another epoch. Within an epoch a host
-// never moves an event, so a program that stole its token cannot either.
+// isMoved reports whether e is the stored event in another epoch. Moves within an epoch are
+// refused: a host makes none, so they could only come from a program with a stolen token.
 func (k *Known) isMoved(e *Event) bool {
 	if e.Body == nil || k.Position.Epoch == 0 || e.Position.Epoch == 0 || k.Position.Epoch == e.Position.Epoch {
 		return false
@@ -68,7 +68,7 @@ func Decide(s State, events []Event) Decision {
 	d := &r.decision
 	for i := range events {
 		d.Positioned = d.Positioned || events[i].Position.Epoch > 0
-		refusal := r.place(i)
+		refusal := r.decide(i)
 		if refusal != nil && d.Refusal == nil {
 			d.Refusal, d.Refused = refusal, i
 		}
@@ -121,7 +121,7 @@ func (s State) Record(events []Event, d Decision) State {
 	return State{Cursor: d.Cursor, Verified: s.Verified, Known: known}
 }
 
-// request is a decision in progress.
+// request holds the events of a request and the decision about them as far as it is made.
 type request struct {
 	state    State
 	events   []Event
@@ -129,8 +129,8 @@ type request struct {
 	decision Decision
 }
 
-// place decides about one event and returns the reason to refuse it.
-func (r *request) place(i int) *protocol.Error {
+// decide decides about one event and returns the reason to refuse it, or nil.
+func (r *request) decide(i int) *protocol.Error {
 	e := &r.events[i]
 	if known, ok := r.state.Known[e.ID]; ok {
 		switch {

@@ -12,17 +12,18 @@ import (
 	"bellhop/internal/table"
 )
 
-// Announces implements broker.AnnounceStore. On SQLite a single statement saves nothing,
+// Announces implements broker.TurnAnnouncer. On SQLite a single statement saves nothing,
 // because there is no round trip to a server.
 func (s *Store) Announces() bool { return s.postgres() }
 
 var (
-	// announcedMessage and announcedTurn have the columns that the caller of Announce
-	// knows. The task gives the others.
+	// announcedMessage and announcedTurn have the columns whose values are arguments of the
+	// statement. The others come from the task's row.
 	announcedMessage = logTable.Pick(
 		"created_at", "late", "type", "turn_id", "id", "role", "status", "body_hash", "message", "artifacts")
 	announcedTurn = turns.Without("task_id")
 
+	// Numbers of the first parameter ($4) of each.
 	firstOfMessage = 4
 	firstOfTurn    = firstOfMessage + len(announcedMessage)
 )
@@ -43,8 +44,8 @@ var announceSQL = `WITH t AS (
 )
 SELECT rev FROM t`
 
-// Announce implements broker.AnnounceStore. While rows of an earlier version are moved it
-// writes nothing: the message may be one of them.
+// Announce implements broker.TurnAnnouncer. While rows of an earlier version are moved it
+// writes nothing and returns 0, because the message may be one of those rows.
 func (s *Store) Announce(ctx context.Context, userID string, m *broker.Message, t *broker.Turn) (int64, error) {
 	if moving, err := s.moving(ctx); err != nil || moving {
 		return 0, err

@@ -79,5 +79,6 @@ func statementsOf(b *broker.Batch) ([]table.Statement, error) {
 	add(turns.Upsert(b.Turns...))
 	add(interactions.Upsert(b.Interactions...))
 	add(changeRanges.Insert(rangesOf(b)...))
+	add(auditLog.Insert(b.Audit...))
 	return append(all, tasks.Update(b.Task)), nil
 }

@@ -8,14 +8,15 @@ import (
 	"bellhop/internal/database"
 )
 
-// TakeAttempt implements auth.AttemptStore by the generic cell rate algorithm: one number per key,
-// the time at which all counted attempts are paid for. An attempt adds its price, unless that
-// would move the time further into the future than the burst allows. One statement does it, so
+// TakeAttempt implements auth.AttemptStore by the generic cell rate algorithm (GCRA). It stores one
+// number per key: paid_at, the time at which the key may use its full burst again. Each attempt
+// moves it by limit.Every into the future. An attempt that would move it further than the burst
+// allows is refused, and TakeAttempt returns how long to wait. One statement checks and writes, so
 // that replicas agree.
 func (s *Store) TakeAttempt(
 	ctx context.Context, key []byte, limit broker.AttemptLimit, now time.Time,
 ) (time.Duration, error) {
-	// The key is the second value, since gorm takes a slice after a parenthesis for a list.
+	// gorm expands a slice directly after a parenthesis into a list, so the key is the second value.
 	present, price := now.UnixMilli(), limit.Every.Milliseconds()
 	latest := present + int64(limit.Burst-1)*price
 	var wait time.Duration

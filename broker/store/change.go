@@ -10,8 +10,8 @@ import (
 	"bellhop/protocol"
 )
 
-// changeRange is n changes of a task with consecutive revs: of messages with
-// consecutive seqs, or one of an interaction or of the task.
+// changeRange holds n changes of a task with consecutive revs. In a range of message
+// changes the seqs are consecutive too; a change of another kind is a range of its own.
 type changeRange struct {
 	taskNo int64
 	first  broker.ChangeRef
@@ -27,7 +27,7 @@ var changeRanges = table.New("change_ranges",
 	table.OptionalText("ref_id", func(c *changeRange) *string { return &c.first.RefID }),
 )
 
-// rangesOf joins the changes of a batch.
+// rangesOf joins the changes of a batch into as few ranges as possible.
 func rangesOf(b *broker.Batch) []changeRange {
 	var ranges []changeRange
 	for _, ref := range b.Changes {
@@ -45,8 +45,8 @@ func (c *changeRange) continues(next broker.ChangeRef) bool {
 		next.Rev == c.first.Rev+c.n && next.Seq == c.first.Seq+c.n
 }
 
-// expanded appends the changes of a range that come after since.
-func (c *changeRange) expanded(refs []broker.ChangeRef, since int64) []broker.ChangeRef {
+// appendAfter appends the range's changes with a rev above since to refs.
+func (c *changeRange) appendAfter(refs []broker.ChangeRef, since int64) []broker.ChangeRef {
 	for i := max(0, since+1-c.first.Rev); i < c.n; i++ {
 		ref := c.first
 		if ref.Rev += i; ref.Kind == broker.ChangeMessage {
@@ -57,8 +57,9 @@ func (c *changeRange) expanded(refs []broker.ChangeRef, since int64) []broker.Ch
 	return refs
 }
 
-// oldChanges has changes that are not moved yet. A message that was moved before them
-// has a later change too, so the earlier one may name the task instead.
+// oldChanges reads the changes that are not yet moved to change_ranges, see Move. The
+// message of an old change may have been moved before it. That move was a later change of
+// the message, so the old change may name the task instead.
 var oldChanges = table.New(`old_changes c
 	LEFT JOIN old_messages m ON c.kind = 'message' AND m.task_id = c.task_id AND m.id = c.ref_id`,
 	table.Integer("c.rev", func(c *broker.ChangeRef) *int64 { return &c.Rev }),
@@ -87,7 +88,7 @@ func (s *Store) ChangeRefs(ctx context.Context, taskID string, since int64, limi
 		"WHERE "+ofTask+" AND rev >= "+first+" ORDER BY rev LIMIT ?", taskID, taskID, since+1, limit+1)
 	var refs []broker.ChangeRef
 	for i := range ranges {
-		refs = ranges[i].expanded(refs, since)
+		refs = ranges[i].appendAfter(refs, since)
 	}
 	return merged(old, refs, func(a, b *broker.ChangeRef) bool { return a.Rev < b.Rev }, limit), err
 }

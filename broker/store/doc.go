@@ -8,6 +8,6 @@
 // round trip to the server costs more than the work there. Concurrent calls of
 // Append share a statement and its commit.
 //
-// Secrets are sealed with associated data table|column|row id. Only the methods
-// that state it open them.
+// Secrets are sealed with associated data table|column|row id. A method returns them
+// sealed unless its comment says that it opens them.
 package store

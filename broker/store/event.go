@@ -61,9 +61,10 @@ func (s *Store) PositionedEvents(
 	}, limit), err
 }
 
-// Audit implements broker.IngestStore.
-func (s *Store) Audit(ctx context.Context, a *broker.AuditEntry) error {
-	_, err := s.db.Exec(ctx, "Audit entry", a.ID, `INSERT INTO audit (id, task_id, what, event_id, body, at) VALUES (?, ?, ?, ?, ?, ?)`,
+// AddRefused implements broker.IngestStore.
+func (s *Store) AddRefused(ctx context.Context, a *broker.RefusedEvent) error {
+	_, err := s.db.Exec(ctx, "Refused event", a.ID,
+		`INSERT INTO audit (id, task_id, what, event_id, body, at) VALUES (?, ?, ?, ?, ?, ?)`,
 		a.ID, a.TaskID, a.What, a.EventID, string(a.Body), a.At.UTC())
 	return err
 }

@@ -34,8 +34,8 @@ const (
 )
 
 // Incarnation implements broker.IncarnationStore. It begins a new incarnation when
-// the fingerprint is not the one of the newest row. Connections of the time before
-// are then dropped: they may lead to another server.
+// the fingerprint is not the one of the newest row. Earlier connections are then closed,
+// because they may lead to another server.
 func (s *Store) Incarnation(ctx context.Context) (string, error) {
 	fingerprint, err := s.db.Fingerprint(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) Incarnation(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case newest.number > 0 && newest.fingerprint == fingerprint:
-		s.noteLife(newest.id)
+		s.setIncarnation(newest.id)
 		return newest.id, nil
 	}
 	s.db.Reconnect()
@@ -90,14 +90,14 @@ func (s *Store) beginIncarnation(ctx context.Context, after int64, fingerprint, 
 		return "", err
 	}
 	newest, err := s.newestIncarnation(ctx)
-	s.noteLife(newest.id)
+	s.setIncarnation(newest.id)
 	return newest.id, err
 }
 
-// noteLife forgets what holds for one incarnation only: a backup may be from the time
-// when rows were still moved.
-func (s *Store) noteLife(id string) {
-	if s.life.Swap(id) != id {
+// setIncarnation stores the current incarnation. If it is a new one, moved is reset: the
+// database may have been restored from a backup in which rows are not moved yet.
+func (s *Store) setIncarnation(id string) {
+	if s.incarnation.Swap(id) != id {
 		s.moved.Store(false)
 	}
 }

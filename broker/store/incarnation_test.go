@@ -4,19 +4,22 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
 	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
 	"bellhop/internal/testenv"
+	"bellhop/migrations"
 )
 
-// incarnationOf opens a database, as a broker does at its start, and returns the
+// incarnationOf opens and migrates a database, as a broker does at its start, and returns the
 // incarnation that it finds.
 func incarnationOf(t *testing.T, url string) string {
 	t.Helper()
 	db := storetest.OpenDB(t, url)
+	must(t, db.Migrate(t.Context(), migrations.For(db.Dialect())))
 	id, err := store.New(db, nil).Incarnation(t.Context())
 	if err != nil || len(id) != 36 {
 		t.Fatalf("%q, %v", id, err)
@@ -29,7 +32,7 @@ func incarnationOf(t *testing.T, url string) string {
 
 func TestAnIncarnationSurvivesRestartsAndReplicas(t *testing.T) {
 	for name, url := range map[string]string{
-		"sqlite":   "sqlite:" + t.TempDir() + "/a.db",
+		"sqlite":   storetest.SQLiteURL(t),
 		"postgres": storetest.PostgresURL(t),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,8 +79,7 @@ func TestAnIncarnationEndsOnce(t *testing.T) {
 }
 
 func TestARestoredFileIsAnotherIncarnation(t *testing.T) {
-	dir := t.TempDir()
-	original, backup := filepath.Join(dir, "broker.db"), filepath.Join(dir, "backup.db")
+	original, backup := strings.TrimPrefix(storetest.SQLiteURL(t), "sqlite:"), filepath.Join(t.TempDir(), "backup.db")
 	first := incarnationOf(t, "sqlite:"+original)
 	copyFile(t, original, backup)
 	if again := incarnationOf(t, "sqlite:"+original); again != first {
@@ -111,8 +113,8 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// A user without privileges sees all of it; the checkpoint that follows a promotion
-// is not needed.
+// The broker's user needs no privileges to find each copy, and a promotion counts before the
+// checkpoint that follows it.
 func TestCopiesOfAPostgresAreOtherIncarnations(t *testing.T) {
 	primary := testenv.PostgresServer(t)
 	primary.Shell("psql", "-c", "CREATE ROLE app LOGIN", "-c", "CREATE DATABASE bellhop OWNER app")

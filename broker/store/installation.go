@@ -17,13 +17,9 @@ const (
 // call creates it; it never changes.
 func (s *Store) InstallationID(ctx context.Context) (string, error) {
 	var id string
-	err := s.db.Write(ctx, func(ctx context.Context) error {
-		insert := `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`
-		if err := s.conn(ctx).Exec(insert, installationKey, protocol.NewID()).Error; err != nil {
-			return database.Fault(err, "installation", installationKey)
-		}
-		err := s.conn(ctx).Raw(`SELECT value FROM meta WHERE name = ?`, installationKey).Row().Scan(&id)
-		return database.Fault(err, "installation", installationKey)
+	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
+		id, err = s.keepMeta(ctx, installationKey, protocol.NewID())
+		return err
 	})
 	return id, err
 }

@@ -39,17 +39,17 @@ func (r *logRow) isText() bool { return r.event.Type == protocol.EventText }
 var logTable = table.New("log",
 	table.Integer("task_no", func(r *logRow) *int64 { return &r.taskNo }),
 	table.Time("created_at", (*logRow).at),
-	only((*logRow).positioned, table.Integer("epoch", func(r *logRow) *int64 { return &r.event.Epoch })),
-	only((*logRow).positioned, table.Integer("event_seq", func(r *logRow) *int64 { return &r.event.Seq })),
-	only((*logRow).shown, table.Integer("seq", func(r *logRow) *int64 { return &r.message.Seq })),
-	only((*logRow).shown, table.Integer("rev", func(r *logRow) *int64 { return &r.message.Rev })),
+	only((*logRow).hasPosition, table.Integer("epoch", func(r *logRow) *int64 { return &r.event.Epoch })),
+	only((*logRow).hasPosition, table.Integer("event_seq", func(r *logRow) *int64 { return &r.event.Seq })),
+	only((*logRow).hasMessage, table.Integer("seq", func(r *logRow) *int64 { return &r.message.Seq })),
+	only((*logRow).hasMessage, table.Integer("rev", func(r *logRow) *int64 { return &r.message.Rev })),
 	table.Bool("late", func(r *logRow) *bool { return &r.event.Late }),
 	table.Text("type", func(r *logRow) *protocol.EventType { return &r.event.Type }),
 	table.OptionalText("event_id", func(r *logRow) *string { return &r.event.EventID }),
 	table.Text("turn_id", (*logRow).turn),
 	table.OptionalText("id", func(r *logRow) *string { return &r.message.ID }),
-	only((*logRow).shown, table.Text("role", func(r *logRow) *protocol.Role { return &r.message.Role })),
-	only((*logRow).shown, table.Text("status", func(r *logRow) *protocol.MessageStatus { return &r.message.Status })),
+	only((*logRow).hasMessage, table.Text("role", func(r *logRow) *protocol.Role { return &r.message.Role })),
+	only((*logRow).hasMessage, table.Text("status", func(r *logRow) *protocol.MessageStatus { return &r.message.Status })),
 	table.OptionalText("tool_call_id", func(r *logRow) *string { return &r.message.ToolCallID }),
 	table.OptionalText("phase", func(r *logRow) *broker.ToolPhase { return &r.message.Phase }),
 	table.OptionalText("body_hash", func(r *logRow) *string { return &r.message.BodyHash }),
@@ -58,9 +58,9 @@ var logTable = table.New("log",
 	table.JSONList("artifacts", nil, func(r *logRow) *[]protocol.Artifact { return &r.message.Artifacts }),
 )
 
-func (r *logRow) positioned() bool { return r.event.Epoch > 0 }
-func (r *logRow) shown() bool      { return r.message.Seq > 0 }
-func (r *logRow) hasText() bool    { return !r.isText() && r.message.Message.Message != "" }
+func (r *logRow) hasPosition() bool { return r.event.Epoch > 0 }
+func (r *logRow) hasMessage() bool  { return r.message.Seq > 0 }
+func (r *logRow) hasText() bool     { return !r.isText() && r.message.Message.Message != "" }
 
 // only makes a column NULL in rows that do not meet a condition.
 func only(condition func(*logRow) bool, c table.Column[logRow]) table.Column[logRow] {
@@ -100,7 +100,7 @@ var (
 
 // move returns the statement that gives the row's event its new position.
 func (r *logRow) move() table.Statement {
-	if r.shown() {
+	if r.hasMessage() {
 		return revivedEvents.Update(r)
 	}
 	return movedEvents.Update(r)
@@ -125,7 +125,7 @@ func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 		switch {
 		case m.EventID == "":
 			rows = append(rows, logRow{taskNo: b.Task.No, message: *m})
-		case row == nil || row.shown():
+		case row == nil || row.hasMessage():
 			return nil, nil, fmt.Errorf("task %s: message %s does not have an event of its own", b.Task.ID, m.ID)
 		default:
 			row.message = *m

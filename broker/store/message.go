@@ -230,6 +230,7 @@ func (s *Store) StuckMessages(ctx context.Context, before time.Time, limit int) 
 		err := s.conn(ctx).Raw(`SELECT tasks.id AS task_id, m.id AS message_id
 			FROM `+from+` JOIN turns ON turns.task_id = tasks.id AND turns.id = m.turn_id
 			WHERE m.status = 'SENDING' AND turns.announced_at <= ? AND tasks.deleted_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.task_id = tasks.id AND q.id = m.id)
 			ORDER BY m.created_at LIMIT ?`, before.UTC(), limit).Scan(&stuck).Error
 		return stuck, database.Fault(err, "Messages", "")
 	}

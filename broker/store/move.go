@@ -78,13 +78,15 @@ func merged[R any](old, found []R, less func(a, b *R) bool, limit int) []R {
 	return found
 }
 
-// beforeApply prepares a task whose rows may not be moved yet for a batch.
+// beforeApply prepares a task for a batch while rows may still be in the old tables: it moves the
+// rows that the batch changes. It returns broker.ErrTaken if an event in the old tables has the id
+// or the position of one in the batch.
 func (s *Store) beforeApply(ctx context.Context, b *broker.Batch) error {
 	moving, err := s.moving(ctx)
 	if err != nil || !moving {
 		return err
 	}
-	if err := s.moveNamed(ctx, b); err != nil {
+	if err := s.moveChanged(ctx, b); err != nil {
 		return err
 	}
 	ids, positions := []string{}, [][]any{}
@@ -106,9 +108,9 @@ func (s *Store) beforeApply(ctx context.Context, b *broker.Batch) error {
 	return nil
 }
 
-// moveNamed moves the rows that a batch changes: messages with their events, and
+// moveChanged moves the rows that a batch changes: messages with their events, and
 // events with the messages that they left.
-func (s *Store) moveNamed(ctx context.Context, b *broker.Batch) error {
+func (s *Store) moveChanged(ctx context.Context, b *broker.Batch) error {
 	var seqs []int64
 	for i := range b.ChangedMessages {
 		seqs = append(seqs, b.ChangedMessages[i].Seq)

@@ -19,8 +19,8 @@ type openableRow struct {
 	webhookSecret []byte
 }
 
-// openables reads what a check-in needs in one query. Of the host it has the columns that
-// a target is made of.
+// openables reads what a check-in needs in one query. It has only those columns of the host
+// that a broker.Target is built from.
 var openables = table.New("tasks LEFT JOIN hosts ON hosts.id = tasks.host_id", slices.Concat(
 	table.Lift(tasks.Qualified(), func(r *openableRow) *broker.Task { return &r.task }),
 	table.Lift(taskPasswords.Qualified(), func(r *openableRow) *sealedPasswords { return &r.passwords }),

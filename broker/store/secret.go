@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
 	"bellhop/internal/table"
@@ -17,6 +19,46 @@ func (s *Store) WebhookSecret(ctx context.Context, id string) (seal.Secret, erro
 		return seal.Secret{}, database.Fault(err, "Task", id)
 	}
 	return s.open("tasks", "webhook_secret", id, sealed)
+}
+
+// webhookRow has what the webhook needs of a task and its host, still sealed.
+type webhookRow struct {
+	secret    []byte
+	signs     bool
+	passwords sealedPasswords
+	host      sealedHost // zero for a task with a URL of its own
+}
+
+var webhookRows = table.New("tasks LEFT JOIN hosts ON hosts.id = tasks.host_id", slices.Concat(
+	table.Lift(taskPasswords.Qualified(), func(r *webhookRow) *sealedPasswords { return &r.passwords }),
+	[]table.Column[webhookRow]{
+		table.Bytes("tasks.webhook_secret", func(r *webhookRow) *[]byte { return &r.secret }),
+		table.Bool("tasks.host_signs", func(r *webhookRow) *bool { return &r.signs }),
+		table.OptionalText("hosts.id", func(r *webhookRow) *string { return &r.host.ID }),
+		table.Bytes("hosts.password", func(r *webhookRow) *[]byte { return &r.host.password }),
+		table.Bytes("hosts.previous_password", func(r *webhookRow) *[]byte { return &r.host.previousPassword }),
+		table.OptionalTime("hosts.previous_until", func(r *webhookRow) **time.Time { return &r.host.PreviousUntil }),
+	})...)
+
+// WebhookKeys implements broker.IngestStore. It opens passwords only of a host that signs.
+func (s *Store) WebhookKeys(ctx context.Context, id string, now time.Time) (*broker.WebhookKeys, error) {
+	row, err := database.FindOne(ctx, s.db, webhookRows, "Task", id, "WHERE tasks.id = ?", id)
+	if err != nil {
+		return nil, err
+	}
+	keys := &broker.WebhookKeys{Signs: row.signs}
+	if keys.Secret, err = s.open("tasks", "webhook_secret", id, row.secret); err != nil || !keys.Signs {
+		return keys, err
+	}
+	if row.host.ID == "" {
+		keys.Passwords, err = s.openPasswords(id, &row.passwords, now)
+		return keys, err
+	}
+	host, err := s.openHost(&row.host)
+	if err == nil {
+		keys.Passwords = host.Passwords(now)
+	}
+	return keys, err
 }
 
 // TaskPasswords implements broker.TargetStore.

@@ -10,9 +10,14 @@ import (
 	"bellhop/protocol"
 )
 
+// A host owes the end of a session whose task was deleted, until it confirms the end. The
+// table session_ends has a row for each.
 const (
-	endOf       = "End of session"
-	endsOfHost  = "Ends of sessions on host"
+	endOf      = "End of session"
+	endsOfHost = "Ends of sessions on host"
+
+	// ownedByHost begins a condition. The statement that uses it adds a condition about t, and
+	// closes the parenthesis.
 	ownedByHost = `EXISTS (SELECT 1 FROM tasks t WHERE t.id = session_ends.task_id AND `
 )
 
@@ -27,8 +32,8 @@ var ends = table.New("session_ends e JOIN tasks t ON t.id = e.task_id",
 	table.Text("e.failure", func(e *broker.SessionEnd) *string { return &e.Failure }),
 )
 
-// OweEnd implements broker.SessionEndStore.
-func (s *Store) OweEnd(ctx context.Context, end *broker.SessionEnd) error {
+// AddOwedEnd implements broker.SessionEndStore.
+func (s *Store) AddOwedEnd(ctx context.Context, end *broker.SessionEnd) error {
 	_, err := s.db.Exec(ctx, endOf, end.TaskID, `INSERT INTO session_ends (task_id, since, due_at, attempts, failure)
 		VALUES (?, ?, ?, ?, '') ON CONFLICT (task_id) DO UPDATE SET due_at = excluded.due_at`,
 		end.TaskID, end.Since.UTC(), end.DueAt.UTC(), end.Attempts)
@@ -41,7 +46,7 @@ func (s *Store) DueEnds(ctx context.Context, now time.Time, limit int) ([]broker
 		"WHERE e.due_at <= ? ORDER BY e.due_at, e.task_id LIMIT ?", now.UTC(), limit)
 }
 
-// OwedEnds returns the ends that hosts owe, the oldest first.
+// OwedEnds returns the ends that hosts have not confirmed, the oldest first.
 func (s *Store) OwedEnds(ctx context.Context, limit int) ([]broker.SessionEnd, error) {
 	return database.Find(ctx, s.db, ends, "Owed ends of sessions", "", "ORDER BY e.since, e.task_id LIMIT ?", limit)
 }
@@ -76,8 +81,8 @@ func (s *Store) SettleEnd(ctx context.Context, taskID string) error {
 	})
 }
 
-// DelayEnds implements broker.SessionEndStore. The rows of session_ends are few, those of tasks
-// are not.
+// DelayEnds implements broker.SessionEndStore. It looks up the task of each row of session_ends,
+// because that table is small and the one of tasks is not.
 func (s *Store) DelayEnds(ctx context.Context, host string, at time.Time) error {
 	_, err := s.db.Exec(ctx, endsOfHost, host, `UPDATE session_ends SET due_at = ? WHERE due_at < ? AND `+
 		ownedByHost+`COALESCE(t.host_id, t.agent_url) = ?)`, at.UTC(), at.UTC(), host)

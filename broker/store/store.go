@@ -17,8 +17,8 @@ type Store struct {
 
 	commits groupCommit
 
-	moved atomic.Bool  // no row is left in the tables of an earlier version
-	life  atomic.Value // id of the incarnation in which that was seen
+	moved       atomic.Bool  // no row is left in the tables of an earlier version
+	incarnation atomic.Value // id of the incarnation for which moved holds
 }
 
 // New wraps an open, migrated database.

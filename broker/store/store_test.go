@@ -44,7 +44,7 @@ func TestInstallationIDNeverChanges(t *testing.T) {
 
 func TestCheckKeyFindsTheWrongKeyset(t *testing.T) {
 	for name, url := range map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + t.TempDir() + "/a.db" },
+		"sqlite":   func(t *testing.T) string { return storetest.SQLiteURL(t) },
 		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestCheckKeyFindsTheWrongKeyset(t *testing.T) {
 // A sealed value opens only in its own row and column. A value that cannot be
 // opened affects no other one (reliability ENC-1, ENC-4).
 func TestDamagedSecrets(t *testing.T) {
-	db := storetest.OpenDB(t, "sqlite:"+t.TempDir()+"/a.db")
+	db := storetest.OpenDB(t, storetest.SQLiteURL(t))
 	s := store.New(db, storetest.Sealer(t))
 	ctx := t.Context()
 	now := time.Now()
@@ -88,6 +88,34 @@ func TestDamagedSecrets(t *testing.T) {
 	exec(t, db, `UPDATE hosts SET password = x'' WHERE id = 'two'`)
 	if _, err := s.Host(ctx, "two"); !errors.Is(err, seal.ErrCiphertext) {
 		t.Errorf("an empty ciphertext: %v", err)
+	}
+}
+
+// Neither the broker nor a tool with its rights changes an entry of the audit log.
+func TestTheAuditLogIsAppendOnly(t *testing.T) {
+	for name, url := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return storetest.SQLiteURL(t) },
+		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := storetest.OpenDB(t, url(t))
+			s := store.New(db, storetest.Sealer(t))
+			must(t, s.AddAudit(t.Context(), protocol.AuditEntry{At: time.Now(), Action: protocol.AuditSignIn}))
+			refused := []string{`UPDATE audit_log SET action = 'x'`, `UPDATE audit_log SET at = at WHERE no = 1`}
+			if name == "postgres" {
+				refused = append(refused, `TRUNCATE audit_log`)
+			}
+			for _, sql := range refused {
+				err := db.Write(t.Context(), func(ctx context.Context) error { return db.Conn(ctx).Exec(sql).Error })
+				if err == nil || !strings.Contains(err.Error(), "append-only") {
+					t.Errorf("%s: %v", sql, err)
+				}
+			}
+			entries, err := s.AuditEntries(t.Context(), broker.AuditFilter{Limit: 10})
+			if err != nil || len(entries) != 1 || entries[0].Action != protocol.AuditSignIn {
+				t.Errorf("%+v, %v", entries, err)
+			}
+		})
 	}
 }
 

@@ -15,6 +15,7 @@ var tokens = table.New("api_tokens",
 	table.Text("name", func(t *broker.APIToken) *string { return &t.Name }),
 	table.Text("kind", func(t *broker.APIToken) *broker.TokenKind { return &t.Kind }),
 	table.Text("agent_identifier", func(t *broker.APIToken) *string { return &t.AgentIdentifier }),
+	table.JSONList("scopes", "[]", func(t *broker.APIToken) *[]broker.Scope { return &t.Scopes }),
 	table.Bytes("hash", func(t *broker.APIToken) *[]byte { return &t.Hash }),
 	table.OptionalTime("expires_at", func(t *broker.APIToken) **time.Time { return &t.ExpiresAt }),
 	table.OptionalTime("last_used_at", func(t *broker.APIToken) **time.Time { return &t.LastUsedAt }),
@@ -42,6 +43,11 @@ func (s *Store) TouchToken(ctx context.Context, id string, at time.Time) error {
 }
 
 // DeleteToken implements auth.TokenStore.
-func (s *Store) DeleteToken(ctx context.Context, userID, id string) error {
-	return s.db.ExecOne(ctx, "Token", id, `DELETE FROM api_tokens WHERE user_id = ? AND id = ?`, userID, id)
+func (s *Store) DeleteToken(ctx context.Context, userID, id string, now time.Time) error {
+	return s.db.Write(ctx, func(ctx context.Context) error {
+		if err := s.db.ExecOne(ctx, "Token", id, `DELETE FROM api_tokens WHERE user_id = ? AND id = ?`, userID, id); err != nil {
+			return err
+		}
+		return s.oweCredential(ctx, userID, id, now)
+	})
 }

@@ -2,12 +2,14 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"bellhop/broker"
 	"bellhop/internal/database"
 	"bellhop/internal/table"
+	"bellhop/protocol"
 )
 
 var users = table.New("users",
@@ -16,7 +18,15 @@ var users = table.New("users",
 	table.Text("password_hash", func(u *broker.User) *string { return &u.PasswordHash }),
 	table.Bool("admin", func(u *broker.User) *bool { return &u.Admin }),
 	table.Time("created_at", func(u *broker.User) *time.Time { return &u.CreatedAt }),
+	table.OptionalTime("sessions_after", func(u *broker.User) **time.Time { return &u.SessionsAfter }),
+	table.OptionalTime("disabled_at", func(u *broker.User) **time.Time { return &u.DisabledAt }),
+	table.OptionalTime("deleted_at", func(u *broker.User) **time.Time { return &u.DeletedAt }),
 )
+
+// readUsers is users with what other tables say about them.
+var readUsers = table.New("users", append(slices.Clone(users.Columns),
+	table.Bool("EXISTS (SELECT 1 FROM second_factors f WHERE f.user_id = users.id AND f.confirmed_at IS NOT NULL)",
+		func(u *broker.User) *bool { return &u.SecondFactor }))...)
 
 // CreateUser implements auth.UserStore.
 func (s *Store) CreateUser(ctx context.Context, u *broker.User) error {
@@ -27,15 +37,115 @@ func (s *Store) CreateUser(ctx context.Context, u *broker.User) error {
 
 // User implements auth.UserStore.
 func (s *Store) User(ctx context.Context, id string) (*broker.User, error) {
-	return database.FindOne(ctx, s.db, users, "User", "", "WHERE id = ?", id)
+	return database.FindOne(ctx, s.db, readUsers, "User", "", "WHERE id = ?", id)
 }
 
 // UserByEmail implements auth.UserStore.
 func (s *Store) UserByEmail(ctx context.Context, email string) (*broker.User, error) {
-	return database.FindOne(ctx, s.db, users, "User", "", "WHERE email = ?", strings.ToLower(email))
+	return database.FindOne(ctx, s.db, readUsers, "User", "", "WHERE email = ?", strings.ToLower(email))
 }
 
 // UpdatePassword implements auth.UserStore.
-func (s *Store) UpdatePassword(ctx context.Context, id, hash string) error {
-	return s.db.ExecOne(ctx, "User", id, `UPDATE users SET password_hash = ? WHERE id = ?`, hash, id)
+func (s *Store) UpdatePassword(ctx context.Context, id, hash string, at time.Time) error {
+	return s.db.Write(ctx, func(ctx context.Context) error {
+		err := s.db.ExecOne(ctx, "User", id, `UPDATE users SET password_hash = ?, sessions_after = ? WHERE id = ?`,
+			hash, at.UTC(), id)
+		if err != nil {
+			return err
+		}
+		_, err = s.endLogins(ctx, at, "user_id = ? AND began_at < ?", id, at.UTC())
+		return err
+	})
+}
+
+// Users implements auth.UserStore.
+func (s *Store) Users(ctx context.Context, after string, limit int) ([]broker.User, error) {
+	return database.Find(ctx, s.db, readUsers, "Users", "",
+		"WHERE email > ? AND deleted_at IS NULL ORDER BY email LIMIT ?", after, limit)
+}
+
+// UpdateUser implements auth.UserStore. It locks the administrators first: two of them who disable
+// each other at once must not both succeed.
+func (s *Store) UpdateUser(ctx context.Context, id string, change func(*broker.User) error) (*broker.User, error) {
+	var user *broker.User
+	err := s.db.Write(ctx, func(ctx context.Context) error {
+		admins, err := database.Find(ctx, s.db, users, "Administrators", "",
+			"WHERE admin AND disabled_at IS NULL AND deleted_at IS NULL ORDER BY id"+s.lock("FOR UPDATE"))
+		if err != nil {
+			return err
+		}
+		if user, err = database.FindOne(ctx, s.db, readUsers, "User", "", "WHERE id = ?"+s.lock("FOR UPDATE"), id); err != nil {
+			return err
+		}
+		last := len(admins) == 1 && admins[0].ID == id
+		if err := change(user); err != nil {
+			return err
+		}
+		if last && (!user.Admin || !user.Active()) {
+			return &protocol.Error{
+				Code: protocol.CodeConflict, Message: "This is the last administrator who can sign in",
+				Hint: "Make another administrator first: bellhop users add --admin",
+			}
+		}
+		return s.db.Run(ctx, "User", id, users.Update(user))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return user, nil
+}
+
+// RevokeUser implements auth.UserStore.
+func (s *Store) RevokeUser(ctx context.Context, id string, now time.Time) error {
+	return s.db.Write(ctx, func(ctx context.Context) error {
+		for _, table := range []string{"logins", "login_links", "api_tokens"} {
+			if _, err := s.db.Exec(ctx, "User", id, "DELETE FROM "+table+" WHERE user_id = ?", id); err != nil {
+				return err
+			}
+		}
+		return s.oweRevocations(ctx, id, now)
+	})
+}
+
+// DeletedUsers implements broker.MaintenanceStore.
+func (s *Store) DeletedUsers(ctx context.Context) (ids []string, err error) {
+	err = s.conn(ctx).Raw(`SELECT id FROM users WHERE deleted_at IS NOT NULL ORDER BY deleted_at`).Scan(&ids).Error
+	return ids, database.Fault(err, "Deleted users", "")
+}
+
+const (
+	connectionsOf = `agent_session_id IN (SELECT id FROM agent_sessions WHERE user_id = ?)`
+	fewRows       = 50 // of rows that have others, which foreign keys delete
+)
+
+// EraseUser implements broker.MaintenanceStore. A source or an endpoint may have more rows than a
+// statement can delete, so these go first.
+func (s *Store) EraseUser(ctx context.Context, id string) error {
+	var sources []string
+	if err := s.conn(ctx).Raw(`SELECT id FROM sources WHERE `+connectionsOf, id).Scan(&sources).Error; err != nil {
+		return database.Fault(err, "Sources of user", id)
+	}
+	for _, source := range sources {
+		for _, chunks := range []database.Chunks{
+			{Table: "source_messages", Key: "seq", Where: "source_id = ?", Args: []any{source}},
+			{Table: "source_versions", Key: "version", Where: "source_id = ?", Args: []any{source}},
+		} {
+			if _, err := s.db.DeleteChunks(ctx, "Source", source, chunks); err != nil {
+				return err
+			}
+		}
+	}
+	for _, chunks := range []database.Chunks{
+		{Table: "sources", Key: "id", Where: connectionsOf, Args: []any{id}},
+		{Table: "agent_sessions", Key: "id", Where: "user_id = ?", Args: []any{id}},
+		{Table: "deliveries", Key: "id", Where: "user_id = ?", Args: []any{id}, Rows: 10 * fewRows},
+		{Table: "webhook_endpoints", Key: "id", Where: "user_id = ?", Args: []any{id}, Rows: fewRows},
+	} {
+		if _, err := s.db.DeleteChunks(ctx, "User", id, chunks); err != nil {
+			return err
+		}
+	}
+	_, err := s.db.Exec(ctx, "User", id, `DELETE FROM users WHERE id = ? AND deleted_at IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM tasks WHERE user_id = users.id)`, id)
+	return err
 }

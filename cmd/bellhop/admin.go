@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"bellhop/broker"
-	"bellhop/crypto/seal"
 	"bellhop/internal/app"
 	"bellhop/protocol"
 )
@@ -19,36 +18,17 @@ import (
 // the keyset, which already give access to everything.
 var operatorCaller = broker.Caller{Admin: true}
 
+// asOperator names the operator as the actor of the acts in ctx.
+func asOperator(ctx context.Context) context.Context {
+	return broker.WithActor(ctx, protocol.AuditActor{Kind: protocol.AuditByOperator})
+}
+
 func (d databaseFlags) withAdmin(env *environment, do func(ctx context.Context, admin *app.Admin) error) error {
 	admin, err := app.OpenAdmin(env.ctx, d.config(env))
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(env.ctx, admin), admin.Close())
-}
-
-type usersCommand struct {
-	Add usersAddCommand `cmd:"" help:"Create a user and print their id."`
-}
-
-type usersAddCommand struct {
-	databaseFlags `embed:""`
-
-	Email    string      `required:"" help:"E-mail address to sign in with."`
-	Password seal.Secret `env:"BELLHOP_USER_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"At least 8 characters; a variable or BELLHOP_USER_PASSWORD_FILE keeps it out of the process list."`
-	Admin    bool        `help:"Allow the user to manage agent hosts."`
-}
-
-// Run prints the new user's id.
-func (c usersAddCommand) Run(env *environment) error {
-	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
-		user, err := admin.Auth.CreateUser(ctx, c.Email, c.Password.Reveal(), c.Admin)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(env.stdout, user.ID)
-		return err
-	})
+	return errors.Join(do(asOperator(env.ctx), admin), admin.Close())
 }
 
 type tokensCommand struct {
@@ -64,17 +44,28 @@ type tokensCreateCommand struct {
 	Name    string        `required:"" help:"Name of the token, such as what it is used for."`
 	Kind    string        `default:"user" enum:"user,agent" help:"Kind of token: 'user' acts as its user, 'agent' reaches only notebooks and /mcp."`
 	Agent   string        `placeholder:"IDENTIFIER" help:"The agentIdentifier a token of kind agent is for, such as claude-code."`
-	Expires time.Duration `placeholder:"DURATION" help:"Lifetime, such as 720h. Without it the token does not expire."`
+	Scopes  []string      `placeholder:"SCOPE" help:"What a token of kind user may be used for, comma-separated: tasks:read, tasks:write, notebooks, hosts, webhooks, admin. Default: everything."`
+	Expires time.Duration `default:"2160h" placeholder:"DURATION" help:"Lifetime (${default}), such as 720h."`
+	MaxLife time.Duration `env:"BELLHOP_TOKEN_MAX_LIFETIME" default:"8760h" placeholder:"DURATION" help:"Longest lifetime that is allowed (${default}). With 0, --expires=0 creates a token that does not expire."`
 }
 
 // Run prints nothing but the token, so that the output can be redirected.
 func (c tokensCreateCommand) Run(env *environment) error {
+	if c.Expires < 0 || c.MaxLife > 0 && (c.Expires == 0 || c.Expires > c.MaxLife) {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "--expires must be a lifetime of at most " + c.MaxLife.String(),
+			Hint: "Set BELLHOP_TOKEN_MAX_LIFETIME here and for 'bellhop serve' to allow a longer one, 0 for no limit.",
+		}
+	}
 	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
 		user, err := userByEmail(ctx, admin, c.Email)
 		if err != nil {
 			return err
 		}
 		token := &broker.APIToken{UserID: user.ID, Name: c.Name, Kind: broker.TokenKind(c.Kind), AgentIdentifier: c.Agent}
+		for _, scope := range c.Scopes {
+			token.Scopes = append(token.Scopes, broker.Scope(scope))
+		}
 		if c.Expires > 0 {
 			expires := time.Now().Add(c.Expires).UTC()
 			token.ExpiresAt = &expires
@@ -107,10 +98,21 @@ func (c tokensListCommand) Run(env *environment) error {
 		}
 		rows := make([][]string, 0, len(tokens))
 		for _, t := range tokens {
-			rows = append(rows, []string{t.ID, t.Name, string(t.Kind), formatTime(&t.CreatedAt), formatTime(t.ExpiresAt), formatTime(t.LastUsedAt)})
+			rows = append(rows, []string{
+				t.ID, t.Name, string(t.Kind), formatTime(&t.CreatedAt), formatTime(t.ExpiresAt), formatTime(t.LastUsedAt),
+				showScopes(&t),
+			})
 		}
-		return table(env.stdout, []string{"ID", "NAME", "KIND", "CREATED", "EXPIRES", "LAST USED"}, rows)
+		return table(env.stdout, []string{"ID", "NAME", "KIND", "CREATED", "EXPIRES", "LAST USED", "SCOPES"}, rows)
 	})
+}
+
+func showScopes(t *broker.APIToken) string {
+	names := []string{}
+	for _, scope := range t.AllScopes() {
+		names = append(names, string(scope))
+	}
+	return strings.Join(names, ",")
 }
 
 type tokensRevokeCommand struct {

@@ -16,6 +16,7 @@ import (
 
 	"bellhop/agent"
 	agentapi "bellhop/agent/api"
+	"bellhop/agent/api/history"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
 )
@@ -36,8 +37,11 @@ type agentCommand struct {
 	Port        int           `default:"7702" help:"API: port to listen on, 0 for any (${default})."`
 	Listen      string        `env:"BELLHOP_AGENT_LISTEN" default:"127.0.0.1" placeholder:"HOST" help:"API: address to listen on (${default}). Other than loopback addresses need a token."`
 	Token       seal.Secret   `env:"BELLHOP_AGENT_TOKEN" secret:"" placeholder:"TOKEN" help:"API: the token that callers send as Authorization: Bearer."`
-	IdleTimeout time.Duration `default:"10m" help:"API: end a session that has no client for this time (${default})."`
+	IdleTimeout time.Duration `default:"10m" help:"API: end a session that has no client and no turn for this time (${default})."`
 	MaxSessions int           `default:"256" help:"API: maximum number of open sessions (${default})."`
+	Data        string        `env:"BELLHOP_AGENT_DATA" placeholder:"DIR" help:"API: directory that keeps the histories of sessions, also after their end and over restarts. Without it, a history ends with its session."`
+	Retention   time.Duration `default:"720h" help:"API: with --data, delete the history of a session this long after its end (${default}); 0 keeps it until --max-history."`
+	MaxHistory  diskSize      `default:"1GiB" placeholder:"SIZE" help:"API: with --data, the size of all histories (${default}). The ones that ended first are deleted; 0 for no limit."`
 }
 
 // Help is shown by --help.
@@ -62,7 +66,11 @@ Language models are named provider/name, with the provider's key in the environm
 
 Many sessions in one process: POST /sessions returns session_id and token; /ws/SESSION_ID?token=TOKEN exchanges the same lines:
 
-  bellhop agent --api --port 7702`)
+  bellhop agent --api --port 7702
+
+With --data DIR, GET /sessions/SESSION_ID/history also answers for sessions that have ended:
+
+  bellhop agent --api --data ./histories`)
 	return b.String()
 }
 
@@ -74,6 +82,8 @@ func (c agentCommand) Run(env *environment) error {
 		return err
 	}
 	switch {
+	case c.Stdio && c.Data != "":
+		return errors.New("agent: --data is for --api; with --stdio the program that runs the agent has the lines")
 	case c.Stdio:
 		return c.runStdio(env, source)
 	case c.API:
@@ -107,6 +117,31 @@ func (c agentCommand) runStdio(env *environment, source *sessionSource) error {
 }
 
 func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
+	kept, err := c.openHistory(env)
+	if err != nil {
+		return err
+	}
+	err = c.serveAPI(env, source, kept)
+	if kept != nil {
+		err = errors.Join(err, kept.Close())
+	}
+	return err
+}
+
+// openHistory returns nil without --data.
+func (c agentCommand) openHistory(env *environment) (*history.Store, error) {
+	switch {
+	case c.Data == "":
+		return nil, nil //nolint:nilnil // no history is kept
+	case c.Retention < 0:
+		return nil, errors.New("agent: --retention must not be negative")
+	}
+	return history.Open(env.ctx, history.Config{
+		Dir: c.Data, Retention: c.Retention, MaxBytes: int64(c.MaxHistory), Log: env.log,
+	})
+}
+
+func (c agentCommand) serveAPI(env *environment, source *sessionSource, kept *history.Store) error {
 	listener, err := c.listen(env.ctx)
 	if err != nil {
 		return err
@@ -119,7 +154,7 @@ func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
 	}
 	sessions := agentapi.New(agentapi.Config{
 		Open: source.openSession, Token: c.Token.Reveal(), Workspaces: workspaces,
-		Version: version, IdleTimeout: c.IdleTimeout, MaxSessions: c.MaxSessions, Log: env.log,
+		Version: version, IdleTimeout: c.IdleTimeout, MaxSessions: c.MaxSessions, History: kept, Log: env.log,
 	})
 	server := httpapi.Server(sessions.Handler(), httpapi.ServerOptions{Log: env.log})
 	if _, err := fmt.Fprintf(env.stdout, "listening on http://%s\n", listener.Addr()); err != nil {
@@ -132,6 +167,9 @@ func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
 	}
 	group, ctx := errgroup.WithContext(env.ctx)
 	group.Go(func() error { return source.run(ctx) })
+	if kept != nil {
+		group.Go(func() error { return kept.Run(ctx) })
+	}
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err

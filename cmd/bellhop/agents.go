@@ -18,6 +18,8 @@ type agentsCommand struct {
 	List    agentsListCommand    `cmd:"" help:"Show the agents this host can run, and whether their programs are installed."`
 	Install agentsInstallCommand `cmd:"" help:"Download agents' programs from the npm registry and verify them."`
 	Check   agentsCheckCommand   `cmd:"" help:"Start each agent's program once to check that it runs."`
+	Restart agentsRestartCommand `cmd:"" help:"Restart the agent program of a session of a running host."`
+	Offered agentsOfferedCommand `cmd:"" help:"Show the agents that the hosts of a broker offer."`
 }
 
 // agentsFlag names the directory of the agents' programs.
@@ -123,8 +125,8 @@ type agentsInstallCommand struct {
 // Help is shown by --help.
 func (agentsInstallCommand) Help() string {
 	return `Downloads the tested version of each program from the registry that npm uses (npm_config_registry, else
-	'npm config get registry'), compares it with the checksum in this binary, and unpacks it. No script of a package runs.
-	Programs that are already installed are skipped. Some programs need Node.js; an error names the version.
+'npm config get registry'), compares it with the checksum in this binary, and unpacks it. No script of a package runs.
+Programs that are already installed are skipped. Some programs need Node.js; an error names the version.
 
   bellhop agents install opencode claude`
 }
@@ -218,6 +220,11 @@ func (c agentsCheckCommand) Run(env *environment) error {
 		}
 		if _, err := fmt.Fprintf(env.stdout, "%s %s runs: %s\n", name, program.Version, program.Path()); err != nil {
 			return err
+		}
+		if note := agents.Unasked(name); note != "" {
+			if _, err := fmt.Fprintf(env.stdout, "  %s\n", note); err != nil {
+				return err
+			}
 		}
 	}
 	if err := printSandbox(env); err != nil {

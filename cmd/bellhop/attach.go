@@ -1,47 +1,38 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
 	"bellhop/agenthost"
-	"bellhop/crypto/seal"
-	"bellhop/internal/app"
 	"bellhop/protocol"
 )
 
 const (
-	requestTimeout = 2 * time.Minute // includes the start of the agent's program
-
-	// renewInterval is the pause between reports that the client is open. It is
-	// shorter than the time after which the host stops idle programs.
-	renewInterval = 2 * time.Minute
+	watchSeconds = 20               // a report that the client is open is answered after so long
+	watchPause   = time.Second      // between two reports
+	lostPause    = 10 * time.Second // after a report that failed
+	closeTime    = 5 * time.Second  // for the report that the client has ended
+	killAfter    = 5 * time.Second  // a client that ignores SIGTERM
 )
 
 type attachCommand struct {
 	Session string `arg:"" help:"The session's id, which is the task's id."`
 
-	devFlag `embed:""`
-
-	Host     string      `default:"http://127.0.0.1:7701" placeholder:"URL" help:"URL of the agent host on this machine (${default})."`
-	Password seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"The host's password."`
+	hostFlags `embed:""`
 }
 
 // Help is shown by --help.
 func (attachCommand) Help() string {
 	return `Opens the agent's own terminal client on the session, such as opencode attach or claude --resume. This works only on
-	the machine of the agent host, as a user who may read its data. On other machines use 'bellhop chat'.
+the machine of the agent host, as a user who may read its data. On other machines use 'bellhop chat'.
 
   bellhop attach --dev .bellhop tsk_…`
 }
@@ -56,76 +47,71 @@ func (c attachCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	if err := checkLocal(terminal); err != nil {
+	if err := checkLocal(&terminal.Terminal); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(env.ctx)
 	defer cancel()
-	go host.renewUntilDone(ctx)
-	return runClient(ctx, env, terminal)
+	watched := make(chan bool, 1)
+	go func() {
+		takenOver := host.watch(ctx)
+		watched <- takenOver
+		cancel()
+	}()
+	err = runClient(ctx, env, &terminal.Terminal)
+	cancel()
+	takenOver := <-watched
+	closing, done := context.WithTimeout(context.WithoutCancel(env.ctx), closeTime)
+	defer done()
+	_, _ = host.request(closing, `{"closed":true}`) // else the host learns it a little later
+	if takenOver {
+		_, _ = fmt.Fprintln(env.stderr, "A prompt from another client took the session over, so this client was closed.")
+		return nil
+	}
+	return err
 }
 
 // terminalRoute is the host's route for the terminal client of one session.
-type terminalRoute struct{ url, password string }
+type terminalRoute struct {
+	*localHost
+	path string
+}
 
 func (c attachCommand) terminalRoute() (*terminalRoute, error) {
-	to, err := c.connect(connection{c.Host, c.Password}, func(dev app.DevFile) connection {
-		return connection{dev.HostURL, seal.NewSecret(dev.HostPassword)}
-	}, &protocol.Error{
-		Code: protocol.CodeInvalid, Message: "no host password",
-		Hint: "Use --dev DIR next to a 'bellhop dev', or set BELLHOP_HOST_PASSWORD.",
-	})
+	host, err := c.localHost()
 	if err != nil {
 		return nil, err
 	}
-	route := strings.TrimRight(to.url, "/") + "/session/" + url.PathEscape(c.Session) + "/terminal"
-	return &terminalRoute{route, to.secret.Reveal()}, nil
+	return &terminalRoute{host, "/session/" + url.PathEscape(c.Session) + "/terminal"}, nil
 }
 
-func (h *terminalRoute) request(ctx context.Context, body string) (*agenthost.Terminal, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Authorization", "Bearer "+h.password)
-	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("the agent host cannot be reached (--host): %w", err)
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		var refused protocol.ErrorBody
-		if json.Unmarshal(content, &refused) != nil || refused.Error == "" {
-			return nil, fmt.Errorf("the agent host answered %s", response.Status)
-		}
-		return nil, &protocol.Error{Code: refused.Code, Message: refused.Error, Hint: refused.Hint}
-	}
-	terminal := &agenthost.Terminal{}
-	return terminal, json.NewDecoder(bytes.NewReader(content)).Decode(terminal)
+// terminalAnswer is the command of the client, or the answer to a report.
+type terminalAnswer struct {
+	agenthost.Terminal
+	TakenOver bool `json:"takenOver"`
 }
 
-// renewUntilDone reports to the host that the client is open, until ctx ends. A
-// lost report does no harm, because several fit into the host's time limit.
-func (h *terminalRoute) renewUntilDone(ctx context.Context) {
-	ticker := time.NewTicker(renewInterval)
-	defer ticker.Stop()
+func (h *terminalRoute) request(ctx context.Context, body string) (*terminalAnswer, error) {
+	answer := &terminalAnswer{}
+	return answer, h.call(ctx, http.MethodPost, h.path, body, answer)
+}
+
+// watch reports to the host that the client is open, until ctx ends. It returns true when a prompt
+// takes the session over. A lost report does no harm, because the next one follows soon.
+func (h *terminalRoute) watch(ctx context.Context) (takenOver bool) {
 	for {
-		select {
-		case <-ticker.C:
+		pause := watchPause
+		answer, err := h.request(ctx, fmt.Sprintf(`{"attached":true,"waitSeconds":%d}`, watchSeconds))
+		if err != nil { // earlier hosts do not know how to wait
 			_, _ = h.request(ctx, `{"attached":true}`)
+			pause = lostPause
+		} else if answer.TakenOver {
+			return true
+		}
+		select {
+		case <-time.After(pause):
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }
@@ -175,6 +161,7 @@ func runClient(ctx context.Context, env *environment, t *agenthost.Terminal) err
 		case <-stop:
 			stop = nil
 			_ = client.Process.Signal(syscall.SIGTERM)
+			defer time.AfterFunc(killAfter, func() { _ = client.Process.Kill() }).Stop()
 		}
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -114,5 +116,41 @@ func TestAttachForwardsSIGTERMButNotSIGINT(t *testing.T) {
 	signals <- syscall.SIGTERM
 	if code := <-done; code != 0 || stdout.String() != "ended\n" {
 		t.Errorf("exit %d, %q\n%s", code, stdout.String(), stderr.String())
+	}
+}
+
+func TestAttachEndsItsClientWhenAPromptTakesTheSessionOver(t *testing.T) {
+	dir := t.TempDir()
+	started := filepath.Join(dir, "started")
+	reports := make(chan string, 100)
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch reports <- string(body); {
+		case len(body) == 0:
+			_ = json.NewEncoder(w).Encode(agenthost.Terminal{
+				Command: []string{"sh", "-c", `touch "$0"; while :; do sleep 0.05; done`, started}, Dir: dir,
+			})
+		case strings.Contains(string(body), "waitSeconds"):
+			for ok := false; !ok && r.Context().Err() == nil; {
+				_, err := os.Stat(started)
+				ok = err == nil
+			}
+			_, _ = io.WriteString(w, `{"takenOver":true}`)
+		default:
+			_, _ = io.WriteString(w, `{}`)
+		}
+	}))
+	t.Cleanup(host.Close)
+	code, _, stderr := runCommand(t, "attach", "--host", host.URL, "--password", "geheim", "s1")
+	close(reports)
+	var got []string
+	for body := range reports {
+		got = append(got, body)
+	}
+	if want := []string{"", `{"attached":true,"waitSeconds":20}`, `{"closed":true}`}; code != 0 || !slices.Equal(got, want) {
+		t.Errorf("exit %d, reports %q, want %q", code, got, want)
+	}
+	if !strings.Contains(stderr, "took the session over") {
+		t.Errorf("stderr %q", stderr)
 	}
 }

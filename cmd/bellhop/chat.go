@@ -21,25 +21,30 @@ import (
 type chatCommand struct {
 	devFlag `embed:""`
 
-	URL     string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
-	Token   seal.Secret `env:"BELLHOP_TOKEN" secret:"" placeholder:"TOKEN" help:"API token. Create one with 'bellhop tokens create'."`
-	Task    string      `placeholder:"ID" help:"Continue this task. Without it, choose a task or create one."`
-	New     string      `placeholder:"TITLE" help:"Create a task with this title."`
-	Agent   string      `placeholder:"ID" help:"Agent of a new task."`
-	Project string      `placeholder:"NAME" help:"Project of a new task."`
-	Message string      `short:"m" placeholder:"TEXT" help:"Send this message, show the turn and exit. The exit code is 1 if the turn did not finish."`
-	Yes     bool        `help:"Answer every permission question with yes."`
-	Color   string      `enum:"auto,always,never" default:"auto" help:"Colour: auto, always or never."`
+	URL       string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
+	Token     seal.Secret `env:"BELLHOP_TOKEN" secret:"" placeholder:"TOKEN" help:"API token. Create one with 'bellhop tokens create'."`
+	Task      string      `placeholder:"ID" help:"Continue this task. Without it, choose a task or create one."`
+	New       string      `placeholder:"TITLE" help:"Create a task with this title."`
+	Agent     string      `placeholder:"ID" help:"Agent of a new task."`
+	Project   string      `placeholder:"NAME" help:"Project of a new task."`
+	Workspace string      `placeholder:"NAME" help:"Start a new task in this workspace, which an agent of yours created with workspace_create."`
+	Model     string      `placeholder:"NAME" help:"Model of the agent of a new task. Without it, the host's default."`
+	Mode      string      `name:"permission-mode" enum:",plan,ask,accept-edits,auto" default:"" placeholder:"MODE" help:"How much the task asks from now on: plan, ask, accept-edits or auto. What a rule denies stays denied."`
+	Message   string      `short:"m" placeholder:"TEXT" help:"Send this message, show the turn and exit. The exit code is 1 if the turn did not finish."`
+	Yes       bool        `help:"Answer every permission question with yes."`
+	Force     bool        `name:"take-over" help:"Also send while the agent's terminal client is open (bellhop attach), which is closed first."`
+	Color     string      `enum:"auto,always,never" default:"auto" help:"Colour: auto, always or never."`
 }
 
 // Help is shown by --help.
 func (chatCommand) Help() string {
 	return `Send a line, watch the agent work, answer its questions. Ctrl-C once interrupts the turn; a second Ctrl-C ends the
-	chat and leaves the turn open. Ctrl-D ends the chat. After a lost connection the chat resumes without loss.
+chat and leaves the turn open. Ctrl-D ends the chat. After a lost connection the chat resumes without loss.
 
   bellhop chat --dev .bellhop
   BELLHOP_TOKEN=… bellhop chat --url https://bellhop.example.com --new "Fix the build"
-  bellhop chat --dev .bellhop --new Tour -m "list"`
+  bellhop chat --dev .bellhop --new Tour -m "list"
+  bellhop chat --dev .bellhop --new "Continue the fix" --workspace fix`
 }
 
 // Run sends lines until the end of input.
@@ -54,6 +59,7 @@ func (c chatCommand) Run(env *environment) error {
 		client: connection, signals: env.signals, allowAll: c.Yes, cancel: cancel,
 		screen: &screen{out: env.stdout, color: c.useColor(env.stdout)},
 		lines:  readLines(ctx, env.stdin), interactive: isTerminal(env.stdin),
+		mode: protocol.PermissionMode(c.Mode),
 	}
 	task, err := c.selectTask(ctx, chat)
 	if err != nil {
@@ -76,7 +82,7 @@ func (c chatCommand) newClient() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.New(to.url, client.Options{Token: to.secret.Reveal()}), nil
+	return client.New(to.url, client.Options{Token: to.secret.Reveal(), Force: c.Force}), nil
 }
 
 // selectTask returns the task of --task, a task that the user chooses, or a new
@@ -95,7 +101,9 @@ func (c chatCommand) selectTask(ctx context.Context, chat *chat) (*protocol.Task
 	if title == "" {
 		title = "Chat"
 	}
-	return chat.client.CreateTask(ctx, &protocol.CreateTaskRequest{Title: title, Agent: c.Agent, Project: c.Project})
+	return chat.client.CreateTask(ctx, &protocol.CreateTaskRequest{
+		Title: title, Agent: c.Agent, Project: c.Project, Model: c.Model, Workspace: c.Workspace,
+	})
 }
 
 // chooseTask lists the newest tasks. It returns nil if the user chooses none.

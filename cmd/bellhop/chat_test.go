@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -19,31 +17,18 @@ import (
 // Ctrl-C is enough, and the broker has ended the turn.
 func TestOneInterruptLeavesTheStreamOfABasicHost(t *testing.T) {
 	signals, left := make(chan os.Signal, 1), make(chan struct{})
-	mux := http.NewServeMux()
-	reply := func(v any) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
-	}
-	mux.HandleFunc("GET /api/tasks/t", reply(protocol.Task{ID: "t", Title: "T"}))
-	mux.HandleFunc("POST /api/agent", func(w http.ResponseWriter, r *http.Request) {
-		reply(protocol.CheckInResponse{
-			Success: true, SessionID: "t", StreamToken: "s", StreamURL: "http://" + r.Host + "/stream/t", TurnID: "turn",
-		})(w, r)
-	})
-	mux.HandleFunc("POST /stream/t", func(w http.ResponseWriter, r *http.Request) {
+	broker := startChatBroker(t)
+	broker.prompted = func(w http.ResponseWriter, r *http.Request, _ *protocol.PromptRequest) {
 		defer close(left)
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: {\"type\":\"text-delta\",\"id\":\"a\",\"text\":\"working\"}\n\n")
 		_ = http.NewResponseController(w).Flush()
 		signals <- os.Interrupt
 		<-r.Context().Done()
-	})
-	mux.HandleFunc("POST /api/agent/interrupt", reply(protocol.InterruptResponse{Success: true, CloseStream: true}))
-	broker := httptest.NewServer(mux)
-	t.Cleanup(broker.Close)
+	}
 
 	var stdout, stderr bytes.Buffer
-	args := []string{"chat", "--url", broker.URL, "--token", "bhp_x", "--task", "t", "-m", "go"}
-	code := run(context.Background(), signals, args, strings.NewReader(""), &stdout, &stderr)
+	code := run(context.Background(), signals, broker.chatArgs("-m", "go"), strings.NewReader(""), &stdout, &stderr)
 	<-left
 	if got := stdout.String(); code != 1 || !strings.HasSuffix(got, "interrupted\n") {
 		t.Errorf("exit %d, %q\n%s", code, got, stderr.String())

@@ -21,6 +21,7 @@ type chat struct {
 	signals     <-chan os.Signal
 	interactive bool
 	allowAll    bool
+	mode        protocol.PermissionMode // for the next message; "" = the task's
 	cancel      context.CancelFunc
 }
 
@@ -102,10 +103,13 @@ func (c *chat) showHistory(ctx context.Context) error {
 }
 
 func (c *chat) send(ctx context.Context, message string) (*client.End, error) {
-	stream, err := c.client.Send(ctx, &protocol.CheckInRequest{TaskID: c.task.ID, Message: message})
+	stream, err := c.client.Send(ctx, &protocol.CheckInRequest{
+		TaskID: c.task.ID, Message: message, PermissionMode: c.mode,
+	})
 	if err != nil {
 		return nil, err
 	}
+	c.mode = "" // the task keeps it, until another client changes it
 	return c.follow(ctx, stream)
 }
 

@@ -26,8 +26,8 @@ type devCommand struct {
 // Help is shown by --help.
 func (devCommand) Help() string {
 	return `Runs a broker with SQLite, an agent host and the demo agent on this machine, without any configuration. A later
-	start continues with the same data. DIR/dev.json, which only you can read, holds the URLs, a user's e-mail address and
-	password, an API token and the host's password.
+start continues with the same data. DIR/dev.json, which only you can read, holds the URLs, a user's e-mail address and
+password, an API token and the host's password.
 
 'bellhop agents install' installs the programs of real agents. They read their keys (ANTHROPIC_API_KEY, OPENAI_API_KEY,
 GEMINI_API_KEY …) from the environment:

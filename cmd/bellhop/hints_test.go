@@ -65,3 +65,20 @@ func unknownWord(node *kong.Node, words []string) string {
 	}
 	return ""
 }
+
+// kong shows a line that begins with white space as it is: two spaces mean an example. A tab there
+// comes from a text whose source was indented, and tears a paragraph apart.
+func TestHelpTextsAreParagraphsAndExamples(t *testing.T) {
+	parser, err := kong.New(&commandLine{}, kong.Name("bellhop"), helpVars())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, leaf := range parser.Model.Leaves(false) {
+		for line := range strings.Lines(leaf.Detail) {
+			example := strings.HasPrefix(line, "  ")
+			if strings.Contains(line, "\t") || strings.HasPrefix(line, " ") && !example {
+				t.Errorf("bellhop %s --help: %q", leaf.Path(), line)
+			}
+		}
+	}
+}

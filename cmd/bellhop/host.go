@@ -20,6 +20,7 @@ type hostCommand struct {
 	Config         string      `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"YAML file with agents, projects and policy."`
 	Record         string      `env:"BELLHOP_HOST_RECORD" placeholder:"FILE" help:"Record the inputs of all sessions in this file or directory, for 'bellhop replay'."`
 	DiskWarning    diskSize    `env:"BELLHOP_HOST_DISK_WARNING" default:"1GiB" placeholder:"SIZE" help:"Free space on the disk of the data below which a warning is shown (${default}); 0 for none."`
+	AdminListen    string      `env:"BELLHOP_HOST_ADMIN_LISTEN" placeholder:"ADDR" help:"Address for metrics and profiles (pprof) with the host's password, such as :7711, which is on loopback. Default: none."`
 	TrustedProxies []string    `env:"BELLHOP_HOST_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the host, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
 	AllowedOrigins []string    `env:"BELLHOP_HOST_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of pages that may read streams, comma-separated."`
 }
@@ -27,7 +28,7 @@ type hostCommand struct {
 // Help is shown by --help.
 func (hostCommand) Help() string {
 	return `The agent host runs agents next to the code, streams their work to browsers and posts final events to the
-	broker. Events are stored in a journal first, so none is lost if the host crashes or the broker cannot be reached.
+broker. Events are stored in a journal first, so none is lost if the host crashes or the broker cannot be reached.
 
 'bellhop agents list' shows the built-in agents, 'bellhop agents install' installs their programs. They read the keys of
 their language models from the environment (ANTHROPIC_API_KEY …). The configuration file adds projects, and agents that
@@ -68,8 +69,8 @@ func (c hostCommand) Run(env *environment) error {
 	host, err := app.AwaitHost(env.ctx, app.HostConfig{
 		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
 		Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies,
-		DemoAgent: demoAgentCommandLine(self),
-		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, DiskWarning: int64(c.DiskWarning), Log: env.log,
+		DemoAgent:   demoAgentCommandLine(self),
+		AdminListen: c.AdminListen, AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, DiskWarning: int64(c.DiskWarning), Log: env.log,
 	})
 	if err != nil {
 		return fmt.Errorf("host: %w", err)

@@ -20,6 +20,7 @@ import (
 	"bellhop/agent"
 	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
+	"bellhop/internal/requestid"
 )
 
 // version is set by the linker.
@@ -37,9 +38,11 @@ type commandLine struct {
 	Serve       serveCommand       `cmd:"" help:"Run the broker."`
 	Host        hostCommand        `cmd:"" help:"Run an agent host next to the code."`
 	Agents      agentsCommand      `cmd:"" help:"Manage the programs of real agents: ${agents}."`
+	Projects    projectsCommand    `cmd:"" help:"Show the projects that the hosts of a broker offer, with their branches."`
 	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat        chatCommand        `cmd:"" help:"Chat with an agent in the terminal."`
 	Attach      attachCommand      `cmd:"" help:"Open an agent's own terminal client on a session of this machine's host."`
+	Sessions    sessionsCommand    `cmd:"" help:"Release sessions whose broker lost its key."`
 	Workspaces  workspacesCommand  `cmd:"" help:"Show and remove the directories that sessions work in."`
 	Replay      replayCommand      `cmd:"" help:"Show step by step what happened in a recording of a host."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
@@ -48,6 +51,11 @@ type commandLine struct {
 	Users       usersCommand       `cmd:"" help:"Manage users."`
 	Tokens      tokensCommand      `cmd:"" help:"Manage API tokens."`
 	Hosts       hostsCommand       `cmd:"" help:"Manage the agent hosts of the broker."`
+	Webhooks    webhooksCommand    `cmd:"" help:"List users' webhooks, and replace their secrets."`
+	Audit       auditCommand       `cmd:"" help:"Export the audit log."`
+	Announce    announceCommand    `cmd:"" help:"Announce something to all users, or take it back."`
+	Export      exportCommand      `cmd:"" help:"Write tasks and notebooks to a file."`
+	Import      importCommand      `cmd:"" help:"Read a file of 'bellhop export' into this installation."`
 	Keys        keysCommand        `cmd:"" help:"Create the keyset that seals secrets in the database."`
 	Adopt       adoptCommand       `cmd:"" help:"Make tasks for sessions that a restored database does not know."`
 	Reconcile   reconcileCommand   `cmd:"" help:"Have hosts send again what the database lacks."`
@@ -169,7 +177,7 @@ func missingSecretsHint(err error) string {
 func newLogger(w io.Writer, cli *commandLine) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: cli.LogLevel}
 	if cli.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		return slog.New(requestid.LogHandler(slog.NewJSONHandler(w, opts)))
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(requestid.LogHandler(slog.NewTextHandler(w, opts)))
 }

@@ -23,8 +23,8 @@ type replayCommand struct {
 // Help is shown by --help.
 func (replayCommand) Help() string {
 	return `'bellhop host --record FILE' and 'bellhop dev --record FILE' record every input of every session: a check-in, a prompt,
-	a text of the agent, an answer, a response of the broker. Replay applies the inputs again and shows for each the state
-	before and after it, and its step: journal rows, frames of the stream, and effects. It starts no agent and sends nothing.
+a text of the agent, an answer, a response of the broker. Replay applies the inputs again and shows for each the state
+before and after it, and its step: journal rows, frames of the stream, and effects. It starts no agent and sends nothing.
 
 A recording holds prompts, outputs and file contents; known secrets are masked. Read it before you attach it to a report.
 

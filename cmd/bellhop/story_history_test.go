@@ -35,7 +35,7 @@ func compareHistory(ts *testscript.TestScript, neg bool, args []string) {
 // hostHistory lists the texts and tool uses of the host's journal.
 func (w *storyState) hostHistory(ts *testscript.TestScript, task string) (string, error) {
 	var page protocol.EventsResponse
-	if err := w.getJSON(ts.Getenv("host")+"/session/"+task+"/events?limit=500", ts.Getenv("hostPassword"), &page); err != nil {
+	if err := w.getJSON(ts.Getenv("host")+"/session/"+task+"/events?limit=500", operator(ts), &page); err != nil {
 		return "", err
 	}
 	var out strings.Builder
@@ -65,10 +65,10 @@ func (w *storyState) brokerHistory(ts *testscript.TestScript, id string) (string
 	base, token := ts.Getenv("broker")+"/api/tasks/"+id, ts.Getenv("token")
 	var page protocol.MessageList
 	var task protocol.Task
-	if err := w.getJSON(base+"/messages?limit=500", token, &page); err != nil {
+	if err := w.getJSON(base+"/messages?limit=500", bearer(token), &page); err != nil {
 		return "", err
 	}
-	if err := w.getJSON(base, token, &task); err != nil {
+	if err := w.getJSON(base, bearer(token), &task); err != nil {
 		return "", err
 	}
 	var out strings.Builder
@@ -90,8 +90,8 @@ func (w *storyState) brokerHistory(ts *testscript.TestScript, id string) (string
 	return out.String(), nil
 }
 
-func (w *storyState) getJSON(url, token string, into any) error {
-	status, answer, err := w.do(http.MethodGet, url, "", bearer(token))
+func (w *storyState) getJSON(url string, header map[string]string, into any) error {
+	status, answer, err := w.do(http.MethodGet, url, "", header)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,7 +17,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"bellhop/crypto/seal"
+	"bellhop/crypto/totp"
+	"bellhop/internal/app"
 	"bellhop/internal/sse"
+	"bellhop/protocol"
 )
 
 // do sends an HTTP request of a story; header may be nil.
@@ -62,7 +68,22 @@ func api(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func callHost(ts *testscript.TestScript, neg bool, args []string) {
-	request(ts, neg, ts.Getenv("host"), args, bearer(ts.Getenv("hostPassword")))
+	request(ts, neg, ts.Getenv("host"), args, operator(ts))
+}
+
+// operator is what a person shows to the host who can read its data.
+func operator(ts *testscript.TestScript) map[string]string {
+	header := bearer(ts.Getenv("hostPassword"))
+	_ = filepath.WalkDir(ts.Getenv("WORK"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "operator-key" { // directories that the test cannot read have none
+			key, err := app.ReadOperatorKey(filepath.Dir(path))
+			ts.Check(err)
+			header[protocol.HeaderSessionKey] = key.Reveal()
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return header
 }
 
 // browser sends a request as a page of the broker's origin does, and sets $cookie to
@@ -75,6 +96,13 @@ func browser(ts *testscript.TestScript, neg bool, args []string) {
 	for _, cookie := range stateOf(ts).http.Jar.Cookies(u) {
 		ts.Setenv("cookie", cookie.Value)
 	}
+}
+
+func showCode(ts *testscript.TestScript, neg bool, args []string) {
+	checkUsage(ts, "totp", neg, len(args) == 1)
+	code, err := totp.Code(seal.NewSecret(args[0]), time.Now())
+	ts.Check(err)
+	_, _ = io.WriteString(ts.Stdout(), code+"\n")
 }
 
 func await(ts *testscript.TestScript, neg bool, args []string) {

@@ -47,6 +47,7 @@ func (w withPostgres) Run() int { return testenv.Main(w.m) }
 //	                           matches RE; prints the frames and sets $cursor to the last id
 //	open-clients NAME N URL TOKEN  opens N streams
 //	wait-clients NAME RE       waits until all streams of NAME have ended, each with a frame that matches RE
+//	totp SECRET                prints the code that an authenticator app shows for a second factor
 //	dump FILE                  writes the content of the broker's database to a file
 //	compare-history            requires the same history of $task in the host's journal and at the broker, without duplicates
 func TestStories(t *testing.T) {
@@ -75,7 +76,7 @@ func TestStories(t *testing.T) {
 			"start": start, "stop": stop, "kill9": kill9, "log": showLog, "postgres": postgres,
 			"api": api, "browser": browser, "call-host": callHost, "await": await, "let": let, "match": match,
 			"checkin": checkin, "attach": attach, "stream": stream, "compare-history": compareHistory,
-			"open-clients": openClients, "wait-clients": waitClients, "dump": dump,
+			"open-clients": openClients, "wait-clients": waitClients, "dump": dump, "totp": showCode,
 		},
 	})
 }

@@ -18,13 +18,14 @@ type workspacesCommand struct {
 	List   workspacesListCommand   `cmd:"" help:"List the workspaces with their sessions and unfinished work."`
 	Create workspacesCreateCommand `cmd:"" help:"Create a workspace by name, without a session."`
 	Delete workspacesDeleteCommand `cmd:"" help:"Remove a workspace. Unfinished work needs --force."`
+	Stop   workspacesStopCommand   `cmd:"" help:"Stop the agents of a project on a running host."`
 	Prune  workspacesPruneCommand  `cmd:"" help:"Remove workspaces whose session was deleted and that hold no unfinished work."`
 }
 
 // Help is shown by --help.
 func (workspacesCommand) Help() string {
 	return `If a project is a git repository, each of its sessions works in a clone on a separate branch. These commands
-	use the data directory of 'bellhop host' or 'bellhop dev', also while it runs:
+use the data directory of 'bellhop host' or 'bellhop dev', also while it runs:
 
   bellhop workspaces list --data /var/lib/bellhop --config /etc/bellhop/host.yaml
   bellhop workspaces prune --dry-run --data .bellhop`
@@ -133,7 +134,7 @@ type workspacesCreateCommand struct {
 // Run prints the path of the new workspace.
 func (c workspacesCreateCommand) Run(env *environment) error {
 	return c.withManager(env, func(m *workspace.Manager) error {
-		info, err := m.Create(env.ctx, c.Project, c.Name)
+		info, err := m.Create(env.ctx, c.Project, c.Name, "")
 		if err != nil {
 			return err
 		}

@@ -22,22 +22,61 @@ func Generate() (string, error) {
 	return write(handle)
 }
 
-// Rotate returns ks with a new primary key; the other keys still open.
-func Rotate(ks string) (string, error) {
+// Add returns ks with another key, which opens but does not seal. When every replica has it, Promote
+// makes it the one that seals: until then no value is sealed that a replica cannot open.
+func Add(ks string) (string, error) {
+	return change(ks, func(handle *keyset.Handle, manager *keyset.Manager) error {
+		if handle.Len() >= maxKeys {
+			return fmt.Errorf("%w: it has %d keys, the maximum", ErrKeyset, maxKeys)
+		}
+		_, err := manager.Add(aead.AES256GCMKeyTemplate())
+		return err
+	})
+}
+
+// Promote returns ks with its newest key as the primary one, which seals. The others still open.
+func Promote(ks string) (string, error) {
+	return change(ks, func(handle *keyset.Handle, manager *keyset.Manager) error {
+		newest, err := handle.Entry(handle.Len() - 1)
+		if err != nil {
+			return err
+		}
+		return manager.SetPrimary(newest.KeyID())
+	})
+}
+
+// Prune returns ks with its primary key alone.
+func Prune(ks string) (string, error) {
+	return change(ks, func(handle *keyset.Handle, manager *keyset.Manager) error {
+		for i := range handle.Len() {
+			entry, err := handle.Entry(i)
+			if err != nil {
+				return err
+			}
+			if entry.IsPrimary() {
+				continue
+			}
+			if err := manager.Delete(entry.KeyID()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const maxKeys = 10
+
+func change(ks string, with func(*keyset.Handle, *keyset.Manager) error) (string, error) {
 	handle, err := read(ks)
 	if err != nil {
 		return "", err
 	}
 	manager := keyset.NewManagerFromHandle(handle)
-	id, err := manager.Add(aead.AES256GCMKeyTemplate())
-	if err != nil {
-		return "", fmt.Errorf("rotate keyset: %w", err)
-	}
-	if err := manager.SetPrimary(id); err != nil {
-		return "", fmt.Errorf("rotate keyset: %w", err)
+	if err := with(handle, manager); err != nil {
+		return "", fmt.Errorf("change keyset: %w", err)
 	}
 	if handle, err = manager.Handle(); err != nil {
-		return "", fmt.Errorf("rotate keyset: %w", err)
+		return "", fmt.Errorf("change keyset: %w", err)
 	}
 	return write(handle)
 }

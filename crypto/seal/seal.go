@@ -1,11 +1,14 @@
 package seal
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/core/cryptofmt"
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
@@ -16,7 +19,10 @@ var (
 )
 
 // Sealer seals and opens fields with one keyset. It is safe for concurrent use.
-type Sealer struct{ primitive tink.AEAD }
+type Sealer struct {
+	primitive tink.AEAD
+	prefix    []byte // of ciphertexts of the primary key
+}
 
 // Parse reads a keyset as printed by Generate, with optional white space around it. A bad one
 // is ErrKeyset.
@@ -29,8 +35,19 @@ func Parse(keyset string) (*Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKeyset, err)
 	}
-	return &Sealer{primitive: primitive}, nil
+	primary, err := handle.Primary()
+	if err != nil {
+		return nil, fmt.Errorf("%w: it has no primary key", ErrKeyset)
+	}
+	prefix := binary.BigEndian.AppendUint32([]byte{cryptofmt.TinkStartByte}, primary.KeyID())
+	return &Sealer{primitive: primitive, prefix: prefix}, nil
 }
+
+// Prefix begins every value that the primary key sealed, and no other. The caller must not change it.
+func (s *Sealer) Prefix() []byte { return s.prefix }
+
+// Primary reports whether the primary key sealed a value.
+func (s *Sealer) Primary(sealed []byte) bool { return bytes.HasPrefix(sealed, s.prefix) }
 
 // Seal encrypts plain for one field of one row with the primary key. Open needs the same three
 // names.

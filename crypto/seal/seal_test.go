@@ -120,36 +120,53 @@ func TestDamagedValuesReturnErrCiphertext(t *testing.T) {
 	refused("of another keyset", sealed(t, parse(t, generate(t)), "secret"))
 }
 
+// At each step some replicas have the keyset of the step before. What any of them seals, all open.
 func TestEveryStepOfARotationCanRead(t *testing.T) {
-	oldKeys := generate(t)
-	newKeys, err := seal.Rotate(oldKeys)
-	if err != nil {
-		t.Fatal(err)
+	step := func(change func(string) (string, error), ks string) string {
+		next, err := change(ks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return next
 	}
-	newest, err := seal.Rotate(newKeys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, after, last := parse(t, oldKeys), parse(t, newKeys), parse(t, newest)
+	first := generate(t)
+	added := step(seal.Add, first)
+	promoted := step(seal.Promote, added)
+	pruned := step(seal.Prune, promoted)
+	before, during, after, last := parse(t, first), parse(t, added), parse(t, promoted), parse(t, pruned)
 	for _, c := range []struct {
 		name     string
 		by, for_ *seal.Sealer
 		opens    bool
+		primary  bool // for_ need not seal it again
 	}{
-		{"the new keyset opens values of the old one", before, after, true},
-		{"and so does the one after", before, last, true},
-		{"the new key seals from now on, so the old keyset cannot open it", after, before, false},
-		{"the newest opens all", after, last, true},
+		{"with the added key, values of the first open", before, during, true, true},
+		{"and the first key still seals", during, before, true, true},
+		{"after the promotion, values of the step before open", during, after, true, false},
+		{"and the step before opens the new ones", after, during, true, false},
+		{"the first keyset does not open them", after, before, false, false},
+		{"without the first key, values of the new one open", after, last, true, true},
+		{"those of the first key do not", before, last, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := c.for_.Open("hosts", "password", "h1", sealed(t, c.by, "secret"))
+			value := sealed(t, c.by, "secret")
+			got, err := c.for_.Open("hosts", "password", "h1", value)
 			if c.opens && (err != nil || string(got) != "secret") {
 				t.Errorf("%q, %v", got, err)
 			}
 			if !c.opens && !errors.Is(err, seal.ErrCiphertext) {
 				t.Errorf("%q, %v", got, err)
 			}
+			if c.for_.Primary(value) != c.primary {
+				t.Errorf("sealed by the primary key: %v", !c.primary)
+			}
 		})
+	}
+	for range 8 {
+		added = step(seal.Add, added)
+	}
+	if _, err := seal.Add(added); !errors.Is(err, seal.ErrKeyset) {
+		t.Errorf("an eleventh key: %v", err)
 	}
 }
 
@@ -182,8 +199,10 @@ func TestABadKeysetIsRefusedInOneLineWithoutQuotingIt(t *testing.T) {
 		"without key ids":   foreign(t, aead.AES256GCMNoPrefixKeyTemplate()),
 	} {
 		for what, f := range map[string]func(string) error{
-			"Parse":  func(s string) error { _, err := seal.Parse(s); return err },
-			"Rotate": func(s string) error { _, err := seal.Rotate(s); return err },
+			"Parse":   func(s string) error { _, err := seal.Parse(s); return err },
+			"Add":     func(s string) error { _, err := seal.Add(s); return err },
+			"Promote": func(s string) error { _, err := seal.Promote(s); return err },
+			"Prune":   func(s string) error { _, err := seal.Prune(s); return err },
 		} {
 			err := f(ks)
 			if !errors.Is(err, seal.ErrKeyset) {

@@ -1,8 +1,11 @@
 package signature
 
 import (
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"strings"
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -16,6 +19,7 @@ const (
 	minKey       = 24
 	maxKey       = 64
 	generatedKey = 32
+	sessionInfo  = "bellhop webhook signature 1"
 )
 
 // Key signs and verifies.
@@ -38,6 +42,21 @@ func Parse(secret seal.Secret) (Key, error) {
 			Code: protocol.CodeInvalid, Message: "The webhook secret is not usable",
 			Hint: "Send whsec_ followed by the base64 of 24 to 64 random bytes, or none to have one made",
 		}
+	}
+	webhook, err := webhooks.NewWebhookRaw(raw)
+	return Key{webhook: webhook}, err
+}
+
+// OfSession returns the key that a host signs the posts of a session with: HKDF-SHA256 of the agent
+// password, with the session's id as salt. An empty password is an error, because it
+// proves nothing.
+func OfSession(password seal.Secret, sessionID string) (Key, error) {
+	if password.IsZero() || sessionID == "" {
+		return Key{}, errors.New("signature: a session's key needs a password and a session id")
+	}
+	raw, err := hkdf.Key(sha256.New, []byte(password.Reveal()), []byte(sessionID), sessionInfo, sha256.Size)
+	if err != nil {
+		return Key{}, err
 	}
 	webhook, err := webhooks.NewWebhookRaw(raw)
 	return Key{webhook: webhook}, err

@@ -3,6 +3,7 @@ package signature
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,26 +44,22 @@ func Sign(header http.Header, id string, at time.Time, body []byte, keys ...Key)
 	return nil
 }
 
-// Verify checks a request against any of keys. A failure is CodeUnauthorized and never reveals
-// which key nearly matched.
+// Verify checks a request against any of keys. CodeSignatureMissing: a header is missing or
+// malformed. CodeSignatureInvalid: no key matches; it never reveals which nearly did.
+// CodeSignatureTime: a key matches, but the timestamp is too far away.
 func Verify(header http.Header, body []byte, now time.Time, keys ...Key) error {
 	seconds, err := strconv.ParseInt(header.Get(HeaderTimestamp), 10, 64)
-	if err != nil || !usableID(header.Get(HeaderID)) {
-		return unauthorized("The webhook headers are missing or malformed")
+	if err != nil || !usableID(header.Get(HeaderID)) || header.Get(HeaderSignature) == "" {
+		return protocol.Errorf(protocol.CodeSignatureMissing, "The webhook headers are missing or malformed")
+	}
+	matches := func(key Key) bool { return key.webhook.VerifyIgnoringTimestamp(body, header) == nil }
+	if !slices.ContainsFunc(keys, matches) {
+		return protocol.Errorf(protocol.CodeSignatureInvalid, "The webhook signature does not match")
 	}
 	if at := time.Unix(seconds, 0); at.Before(now.Add(-Tolerance)) || at.After(now.Add(Tolerance)) {
-		return unauthorized("The webhook timestamp is too far away")
+		return protocol.Errorf(protocol.CodeSignatureTime, "The webhook timestamp is too far away")
 	}
-	for _, key := range keys {
-		if key.webhook.VerifyIgnoringTimestamp(body, header) == nil {
-			return nil
-		}
-	}
-	return unauthorized("The webhook signature does not match")
-}
-
-func unauthorized(message string) error {
-	return protocol.Errorf(protocol.CodeUnauthorized, "%s", message)
+	return nil
 }
 
 // usableID rejects dots: with one, bytes could move from the id to the timestamp under the same

@@ -68,7 +68,7 @@ func TestTheOfficialLibraryVerifiesWhatWeSign(t *testing.T) {
 			must(t, signature.Verify(header, body, time.Now(), parse(t, s)))
 		}
 		otherKey := parse(t, signature.Generate())
-		if err := signature.Verify(header, body, time.Now(), otherKey); protocol.CodeOf(err) != protocol.CodeUnauthorized {
+		if err := signature.Verify(header, body, time.Now(), otherKey); protocol.CodeOf(err) != protocol.CodeSignatureInvalid {
 			t.Errorf("a stranger's key: %v", err)
 		}
 	})
@@ -183,5 +183,52 @@ func parse(t *rapid.T, s seal.Secret) signature.Key {
 func must(t *rapid.T, err error) {
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Both ends derive the key: a change of the derivation would refuse all hosts of earlier versions.
+func TestTheKeyOfASessionIsFixed(t *testing.T) {
+	sign := func(password, session string) string {
+		key, err := signature.OfSession(seal.NewSecret(password), session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := http.Header{}
+		if err := signature.Sign(header, "evt_1_1_1", time.Unix(1_800_000_000, 0), []byte("{}"), key); err != nil {
+			t.Fatal(err)
+		}
+		return header.Get(signature.HeaderSignature)
+	}
+	const fixed = "v1,bBELUuLh4xMglTIMpRgb27x+2slI3ayGqTYzpR3pQso="
+	if got := sign("password", "session"); got != fixed {
+		t.Errorf("%s, want %s", got, fixed)
+	}
+	if sign("password", "session2") == fixed || sign("password2", "session") == fixed {
+		t.Error("another session or password has the same key")
+	}
+	for _, c := range [][2]string{{"", "session"}, {"password", ""}} {
+		if _, err := signature.OfSession(seal.NewSecret(c[0]), c[1]); err == nil {
+			t.Errorf("a key of %q", c)
+		}
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	key, err := signature.OfSession(seal.NewSecret("password"), "session")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int{200, 64 << 10} {
+		b.Run(fmt.Sprintf("%d bytes", size), func(b *testing.B) {
+			body, header, now := bytes.Repeat([]byte("x"), size), http.Header{}, time.Unix(1_800_000_000, 0)
+			if err := signature.Sign(header, "evt_1_1_1", now, body, key); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := signature.Verify(header, body, now, key); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

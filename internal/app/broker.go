@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,11 +18,12 @@ import (
 	"bellhop/broker/hosts"
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
-	"bellhop/internal/app/agents"
 	"bellhop/internal/database"
 	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/metrics"
 	"bellhop/internal/netguard"
+	"bellhop/internal/observe"
 	"bellhop/internal/probe"
 	"bellhop/notebook"
 	"bellhop/notebook/verify"
@@ -40,16 +40,23 @@ type BrokerConfig struct {
 	PublicURL       string // "" = the listener's
 	WebhookURL      string // "" = PublicURL
 	AllowedOrigins  []string
+	StreamOrigins   []string // that agent hosts may name to the console, besides their own names
 	TrustedProxies  []string // addresses and CIDRs whose X-Forwarded-For and X-Forwarded-Host are believed
 	OutboundAllow   []netip.Prefix
 	AllowLoopback   bool // users' agent URLs may name this machine (dev)
 	CustomAgentURL  string
 	CustomPasswords bool // CustomAgentURL gets the stored password of the task or its host
+	NoSessionKeys   bool // hosts are not asked to bind keys, while replicas of an earlier release run
 	DefaultAgent    string
 	AgentLifetime   time.Duration    // of inactive notebook connections; 0 = 30 days
 	VerifyWorker    []string         // command line of "bellhop verify-worker"; nil = most languages are unsupported
 	VerifyCache     string           // directory for what verify workers compile; "" = a temporary one
 	Version         string           // of this program
+	AdminListen     string           // address for metrics and profiles; "" = none
+	AdminToken      seal.Secret      // of AdminListen
+	TokenLife       time.Duration    // how long API tokens may live; 0 = they need no expiry
+	Quotas          Quotas           // of each user
+	AuditRetention  time.Duration    // how long entries of the audit log are kept; 0 = forever
 	DiskWarning     int64            // bytes of free space below which a warning is shown; 0 = none
 	Now             func() time.Time // nil = time.Now
 
@@ -69,26 +76,52 @@ type Broker struct {
 	Reconciler *broker.Reconciler
 	URL        string // reachable from this machine
 
+	link        *hosts.Client
 	server      *server
+	admin       *server // nil: there is no admin listener
 	feed        *feed.Feed
 	maintenance *broker.Maintenance
 	ends        *broker.SessionEnds
-	outbound    *outbound.Worker
-	verifier    *verify.Verifier
-	incarnation *broker.Incarnation
-	recovery    *broker.Recovery
-	guard       *diskspace.Guard // nil for a database on a server
+	revocations *broker.Revocations
+
+	queue         *broker.Queue
+	announcements *broker.Announcements
+	offers        *broker.Offers
+	outbound      *outbound.Worker
+	verifier      *verify.Verifier
+	incarnation   *broker.Incarnation
+	recovery      *broker.Recovery
+	guard         *diskspace.Guard // nil for a database on a server
+}
+
+// Quotas are the most that one user may have; 0: no limit.
+type Quotas struct {
+	broker.QuotaLimits
+	Requests int // a minute, to one replica
 }
 
 // Admin is the part of a broker that administration commands use.
 type Admin struct {
 	Auth  *auth.Service
 	Hosts *broker.Hosts
+	Audit *broker.AuditLog
 	Store *store.Store
 
 	db     *database.DB
 	sealer *seal.Sealer
 	config BrokerConfig
+
+	// Of a broker that serves:
+	metrics    *metrics.Metrics
+	deliveries *outbound.Service
+}
+
+// observer returns the observer of all use cases; nil for an administration command.
+func (a *Admin) observer() observe.Observer {
+	if a.metrics == nil {
+		return nil
+	}
+	return a.metrics
 }
 
 // OpenAdmin opens the database for an administration command.
@@ -110,9 +143,11 @@ func openAdmin(ctx context.Context, c BrokerConfig) (*Admin, error) {
 	}
 	return &Admin{
 		Auth: auth.New(auth.Options{
-			Users: st, Tokens: st, Links: st, Logins: st, Attempts: st, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log,
+			Users: st, Tokens: st, Links: st, Logins: st, Attempts: st, Factors: st, Audit: st, PublicURL: c.PublicURL,
+			TokenLife: c.TokenLife, Requests: c.Quotas.Requests, Now: c.Now, Log: c.Log,
 		}),
 		Hosts: &broker.Hosts{Store: st, Now: c.Now, Log: c.Log},
+		Audit: &broker.AuditLog{Store: st, Now: c.Now},
 		Store: st, db: db, sealer: sealer, config: c,
 	}, nil
 }
@@ -152,6 +187,9 @@ func openBroker(ctx context.Context, c BrokerConfig, listener net.Listener) (*Br
 	origins, err := httpapi.ParseOrigins(c.AllowedOrigins)
 	if err != nil {
 		return nil, fmt.Errorf("BELLHOP_ALLOWED_ORIGINS: %w", err)
+	}
+	if c.StreamOrigins, err = httpapi.ParseOrigins(c.StreamOrigins); err != nil {
+		return nil, fmt.Errorf("BELLHOP_STREAM_ORIGINS: %w", err)
 	}
 	proxies, err := httpapi.ParseProxies("BELLHOP_TRUSTED_PROXIES", c.TrustedProxies)
 	if err != nil {
@@ -197,65 +235,121 @@ func (a *Admin) newBroker(
 	ctx context.Context, listener net.Listener, origins []string, proxies []netip.Prefix,
 ) (*Broker, error) {
 	c, now, log := a.config, a.config.Now, a.config.Log
-	installation, err := a.Store.InstallationID(ctx)
+	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
+	a.metrics = a.newMetrics()
+	books := a.newNotebooks(a.sealer, guard)
+	a.deliveries = books.outbound
+	b, err := a.newUseCases(ctx, guard, books)
 	if err != nil {
 		return nil, err
 	}
-	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
-	books := a.newNotebooks(a.sealer, guard)
-	st := a.Store
-	link := hosts.New(hosts.Options{
-		Guarded: guard.Client(netguard.Timeouts{}), GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log,
-	})
+	console, err := a.newConsole(b.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	link, targets := b.link, b.Sessions.Targets
+	front := &api.API{
+		Auth: a.Auth, Tasks: b.Tasks, Sessions: b.Sessions, Queue: b.queue, Hosts: a.Hosts, Feed: b.feed, Announcements: b.announcements,
+		Adoption: &broker.Adoption{
+			Store: a.Store, Updater: b.Tasks.Updater, Link: link, Hosts: link, Sessions: b.Sessions, Now: now, Log: log,
+		},
+		Audit:        a.Audit,
+		Interactions: &broker.Interactions{Store: a.Store, Targets: targets, Link: link, Reconciler: b.Reconciler},
+		Quotas:       b.Sessions.Quotas,
+		Webhook: inbound.New(inbound.Options{
+			Ingest: b.Reconciler.Ingest, Sessions: b.Sessions, Incarnation: b.incarnation.ID, Now: now, Log: log,
+		}),
+		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces, Doctor: a.diagnose,
+		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
+		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console, Disk: c.disk(),
+		Metrics: a.metrics.Handler(), Observer: a.observer(),
+	}
+	operator := adminConfig{
+		Variable: "BELLHOP_ADMIN_LISTEN", Listen: c.AdminListen, SecretVariable: "BELLHOP_ADMIN_TOKEN", Secret: c.AdminToken, Log: log,
+	}
+	if b.admin, err = operator.open(front.Metrics); err != nil {
+		return nil, err
+	}
+	b.server = newServer(listener, front.Handler(), log)
+	b.server.http.RegisterOnShutdown(front.End)
+	b.URL = b.server.url
+	return b, nil
+}
 
+// newUseCases returns a broker without its HTTP server.
+func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *notebooks) (*Broker, error) {
+	c, st, now, log := a.config, a.Store, a.config.Now, a.config.Log
+	installation, err := st.InstallationID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := a.sessionKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
 	incarnation := &broker.Incarnation{Store: st, Log: log}
 	if err := incarnation.Load(ctx); err != nil {
 		return nil, err
 	}
+	link := hosts.New(hosts.Options{
+		Keys: keys, Guarded: guard.Client(netguard.Timeouts{}), GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log,
+		Observer: a.observer(),
+	})
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
 	books.notifier.feed = changes
 	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: taskWebhooks{books.outbound}, Now: now}
 	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPasswords, Now: now}
 	ends := &broker.SessionEnds{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
+	quotas := &broker.Quotas{Limits: c.Quotas.QuotaLimits, Store: st, Now: now}
+	offers := &broker.Offers{Store: st, Targets: targets, Link: link, Now: now, Log: log}
 	tasks := &broker.Tasks{
-		Store: st, Updater: updater, Ends: ends, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log,
+		Store: st, Updater: updater, Ends: ends, Offers: offers, Quotas: quotas, DefaultAgent: c.DefaultAgent,
+		CheckURL: guard.CheckURL, Now: now, Log: log,
+		Workspaces: &broker.Workspaces{Store: st, Targets: targets, Link: link, Log: log},
 	}
 	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
-	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Now: now, Log: log}
-	reconciler.Ingest, tasks.Reconciler = ingest, reconciler
+	reconciler.Ingest = &broker.Ingest{
+		Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Observer: a.observer(), Now: now, Log: log,
+	}
+	tasks.Reconciler = reconciler
 	sessions := &broker.Sessions{
-		Store: st, Updater: updater, Targets: targets, Link: link, Ends: ends, Reconciler: reconciler, BrokerID: installation,
-		Incarnation: incarnation, PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link, Now: now, Log: log,
+		Store: st, Updater: updater, Targets: targets, Link: link, Ends: ends, Offers: offers, Quotas: quotas, Reconciler: reconciler,
+		BrokerID: installation, Incarnation: incarnation, PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link,
+		Origins: c.StreamOrigins, Observer: a.observer(), Now: now, Log: log,
 	}
+	queue := &broker.Queue{Store: st, Updater: updater, Sessions: sessions, Now: now, Log: log}
+	updater.Queued = queue.Wake
 	a.Hosts.Link, a.Hosts.Ends = link, ends
-
-	console, err := a.newConsole(sessions)
-	if err != nil {
-		return nil, err
-	}
-	front := &api.API{
-		Auth: a.Auth, Tasks: tasks, Sessions: sessions, Hosts: a.Hosts, Feed: changes,
-		Adoption:     &broker.Adoption{Store: st, Updater: updater, Link: link, Hosts: link, Sessions: sessions, Now: now, Log: log},
-		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: link, Reconciler: reconciler},
-		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Incarnation: incarnation.ID, Now: now, Log: log}),
-		Parts:        books.apiParts(a), Agents: offeredAgents(), Doctor: a.diagnose,
-		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
-		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console,
-	}
-	if path := database.FilePath(c.DatabaseURL.Reveal()); path != "" {
-		front.Disk = diskspace.Monitor{Path: filepath.Dir(path), WarnBelow: c.DiskWarning}
-	}
-	srv := newServer(listener, front.Handler(), log)
-	srv.http.RegisterOnShutdown(front.End)
 	return &Broker{
-		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service,
-		outbound: books.worker, verifier: books.verifier, Reconciler: reconciler, URL: srv.url,
-		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Updater: updater, Now: now, Log: log},
-		incarnation: incarnation, ends: ends,
+		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, Reconciler: reconciler, link: link,
+		outbound: books.worker, verifier: books.verifier, feed: changes, incarnation: incarnation, ends: ends, queue: queue,
+		revocations:   &broker.Revocations{Store: st, Targets: targets, Link: link, BrokerID: installation, Now: now, Log: log},
+		announcements: a.newAnnouncements(targets, link, installation, changes),
+		offers:        offers,
+		maintenance: &broker.Maintenance{
+			Store: st, Updater: updater, Tasks: tasks, AuditRetention: c.AuditRetention, Now: now, Log: log,
+		},
 		recovery: &broker.Recovery{
 			Store: st, Link: link, Targets: targets, Incarnation: incarnation, Reconciler: reconciler, BrokerID: installation, Now: now, Log: log,
 		},
 	}, nil
+}
+
+// sessionKeys returns the keys of the installation's sessions.
+func (a *Admin) sessionKeys(ctx context.Context) (*broker.SessionKeys, error) {
+	root, err := a.Store.SessionKeyRoot(ctx, a.config.Now())
+	if err != nil {
+		return nil, err
+	}
+	return broker.NewSessionKeys(root, !a.config.NoSessionKeys, a.config.Now), nil
+}
+
+func (a *Admin) newAnnouncements(
+	targets *broker.Targets, link broker.AnnouncementLink, brokerID string, changes *feed.Feed,
+) *broker.Announcements {
+	return &broker.Announcements{
+		Store: a.Store, Targets: targets, Link: link, BrokerID: brokerID, Notify: changes.Announced, Now: a.config.Now, Log: a.config.Log,
+	}
 }
 
 func (a *Admin) newConsole(sessions *broker.Sessions) (*web.Console, error) {
@@ -265,17 +359,6 @@ func (a *Admin) newConsole(sessions *broker.Sessions) (*web.Console, error) {
 	})
 }
 
-// offeredAgents returns the agents that a task can name, the demo agent first.
-func offeredAgents() []api.Agent {
-	offered := []api.Agent{{ID: agents.Demo, Title: "Demo agent"}}
-	for _, a := range agents.All() {
-		if a.BuiltIn {
-			offered = append(offered, api.Agent{ID: a.Kind, Title: a.Title})
-		}
-	}
-	return offered
-}
-
 // Run serves until ctx ends. Then it stops accepting requests, sends bye on the
 // feeds, waits for open requests and closes the database.
 func (b *Broker) Run(ctx context.Context) error {
@@ -283,10 +366,14 @@ func (b *Broker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
-		b.incarnation.Run, b.recovery.Run, b.ends.Run, func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
+		b.incarnation.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
+		func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
 	}
 	if b.guard != nil {
 		runs = append(runs, b.guard.Run)
+	}
+	if b.admin != nil {
+		runs = append(runs, b.admin.serve)
 	}
 	for _, run := range runs {
 		group.Go(func() error { return run(ctx) })
@@ -298,5 +385,5 @@ func (b *Broker) Run(ctx context.Context) error {
 
 // Close releases the listener and the database if Run is not called.
 func (b *Broker) Close() error {
-	return errors.Join(b.server.listener.Close(), b.db.Close())
+	return errors.Join(b.server.listener.Close(), b.admin.close(), b.db.Close())
 }

@@ -66,6 +66,9 @@ const (
 	devHostName = "dev"
 )
 
+// DevHostData is the data directory of the host, within that of 'bellhop dev'.
+const DevHostData = "host"
+
 // OpenDev opens broker and host. It uses the data of an earlier start again, even
 // if the addresses have changed.
 func OpenDev(ctx context.Context, c DevConfig) (*Dev, error) {
@@ -121,7 +124,7 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 	}
 	d.Host, err = OpenHost(HostConfig{
 		Listen: c.HostListen, listenFlag: "--host-listen", Password: seal.NewSecret(d.File.HostPassword),
-		Data: c.dataPath("host"), File: file,
+		Data: c.dataPath(DevHostData), File: file,
 		AllowedOrigins: slices.Concat([]string{d.Broker.URL}, c.AllowedOrigins, c.HostAllowedOrigins), DemoAgent: c.DemoAgent,
 		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record,
 		Version: c.Version, NoSandbox: c.NoSandbox,

@@ -23,6 +23,8 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/observe"
+	"bellhop/internal/private"
 	"bellhop/internal/probe"
 	"bellhop/internal/process"
 	"bellhop/policy"
@@ -51,6 +53,7 @@ type HostConfig struct {
 	Version        string            // of the program, for recordings and clients of lines
 	DiskWarning    int64             // bytes of free space below which a warning is shown; 0 = none
 	NoSandbox      bool              // run agents without a sandbox, whatever File says
+	AdminListen    string            // address for metrics and profiles, with Password; "" = none
 	Log            *slog.Logger
 
 	// Providers are further agents, by id, for tests and benchmarks.
@@ -67,17 +70,27 @@ type Host struct {
 	Domain *agenthost.Host
 	URL    string // reachable from this machine
 
-	server  *server
-	local   *server
-	api     *hostapi.API
-	journal *journal.Journal
-	policy  *policy.Live
-	record  *recording.Writer // nil: nothing is recorded
-	guard   *diskspace.Guard
+	server *server
+	local  *server
+	admin  *server // nil: there is no admin listener
+	api    *hostapi.API
+	guard  *diskspace.Guard
+	log    *slog.Logger
 
+	hostParts
+}
+
+// hostParts is what the domain of a host is made of.
+type hostParts struct {
 	workspaces *workspace.Manager
+	journal    *journal.Journal
+	policy     *policy.Live
 	sandbox    *hostSandbox
-	log        *slog.Logger
+	agents     *providerSet
+	record     *recording.Writer // nil: nothing is recorded
+
+	operatorKey seal.Secret
+	recordInput func(sessionID string, entry json.RawMessage) // nil: nothing is recorded
 }
 
 // OpenHost binds the listeners, stops agents of a crashed host, opens the journal
@@ -114,8 +127,8 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("BELLHOP_HOST_DATA: %w", err)
+	if err := private.Dir(c.Data); err != nil {
+		return nil, unusableData(err)
 	}
 	guard := newGuard(c.Data, filepath.Join(c.Data, "reserve"), c.DiskWarning, c.Log)
 	if err := guard.Release(); err != nil {
@@ -124,6 +137,9 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 	listener, err := listen(cmp.Or(c.listenFlag, "BELLHOP_HOST_LISTEN"), c.Listen)
 	if err != nil {
 		return nil, err
+	}
+	if err := checkHostPassword(listener.Addr(), c.Password); err != nil {
+		return nil, errors.Join(err, listener.Close())
 	}
 	localListener, err := c.listenLocal()
 	if err != nil {
@@ -141,11 +157,118 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 	return host, nil
 }
 
-func (c HostConfig) newHost(listener, localListener net.Listener, origins []string, disk diskspace.Monitor) (*Host, error) {
-	// Agents of a crashed host must stop before new ones use their workspaces.
+func (c HostConfig) newHost(
+	listener, localListener net.Listener, origins []string, disk diskspace.Monitor,
+) (*Host, error) {
 	records := filepath.Join(c.Data, "processes")
+	if err := c.stopEarlierAgents(records); err != nil {
+		return nil, err
+	}
+	host := &Host{log: c.Log}
+	if err := host.openParts(c, records, localListener.Addr()); err != nil {
+		return nil, errors.Join(err, host.closeParts())
+	}
+	publicURL := cmp.Or(c.PublicURL, localURL(listener.Addr()))
+	measured := c.newHostMetrics(disk, func() *agenthost.Host { return host.Domain })
+	options := host.options(c)
+	options.PublicURL, options.LocalURL, options.Observer = publicURL, localURL(localListener.Addr()), measured
+	var err error
+	if host.Domain, err = agenthost.New(options); err != nil {
+		return nil, errors.Join(err, host.closeParts())
+	}
+	host.sandbox.refused.showWith(refusalNotice(host.Domain))
+	host.local = c.newLocalServer(localListener, host.Domain, host.workspaces, records)
+	host.api = &hostapi.API{
+		Host: host.Domain, Password: c.Password, OperatorKey: host.operatorKey, PublicURL: publicURL,
+		AllowedOrigins: origins, Log: c.Log, Disk: disk, Version: c.Version,
+		Ready: (&probe.Probe{Check: host.journal.Probe}).Ready, Offer: newOffers(host.agents, host.workspaces).Current,
+		Describe: workspaceAdapter{host.workspaces}.describe, Metrics: measured.Handler(),
+	}
+	if err := c.newServers(host, listener, measured); err != nil {
+		return nil, errors.Join(err, host.closeParts())
+	}
+	host.policy.ShowWith(func(isWrong bool) { showPolicy(host.api, isWrong) })
+	return host, nil
+}
+
+// openParts opens the parts. After an error closeParts releases those that are open.
+func (p *hostParts) openParts(c HostConfig, records string, local net.Addr) (err error) {
+	if p.workspaces, err = workspace.New(workspace.Options{
+		Data: c.Data, Projects: c.File.workspaceProjects(), Log: c.Log,
+	}); err != nil {
+		return err
+	}
+	if p.journal, err = journal.Open(c.Data, time.Now()); err != nil {
+		return fmt.Errorf("open the journal: %w", err)
+	}
+	if p.policy, err = c.File.openPolicy(c.Log); err != nil {
+		return err
+	}
+	if p.operatorKey, err = openOperatorKey(c.Data); err != nil {
+		return err
+	}
+	if c.sandbox, err = c.openSandbox(p.workspaces, local); err != nil {
+		return err
+	}
+	p.sandbox = c.sandbox
+	if p.agents, err = c.newProviders(records); err != nil {
+		return err
+	}
+	p.record, p.recordInput, err = c.openRecording()
+	return err
+}
+
+// options returns the domain's options, without what the listeners and metrics decide.
+func (p *hostParts) options(c HostConfig) agenthost.Options {
+	secrets := append(c.secretValues(), p.operatorKey.Reveal())
+	return agenthost.Options{
+		Journal: p.journal, Providers: p.agents.providers, DefaultAgent: c.defaultAgent(),
+		Secrets: func(string) []string { return secrets }, Record: p.recordInput,
+		Workspaces: workspaceAdapter{p.workspaces}, Sandbox: p.sandbox, Password: c.Password, Policy: p.policy, Log: c.Log,
+	}
+}
+
+// closeParts releases the parts that are open.
+func (p *hostParts) closeParts() error {
+	var failures []error
+	if p.sandbox != nil {
+		failures = append(failures, p.sandbox.Close())
+	}
+	if p.workspaces != nil {
+		failures = append(failures, p.workspaces.Close())
+	}
+	if p.journal != nil {
+		failures = append(failures, p.journal.Close())
+	}
+	return errors.Join(append(failures, p.record.Close())...)
+}
+
+// refusalNotice shows the readers of a session which network target the sandbox refused.
+func refusalNotice(domain *agenthost.Host) func(session, target string) {
+	return func(session, target string) {
+		domain.ShowNotice(session, "warning", "The sandbox refused the network target "+target+
+			". The operator lists targets under sandbox.allow.")
+	}
+}
+
+// newServers creates the server of the host's API, and the admin listener if one is wanted.
+func (c HostConfig) newServers(host *Host, listener net.Listener, observer observe.Observer) (err error) {
+	handler := httpapi.New(httpapi.Options{Log: c.Log, Proxies: c.proxies, Observer: observer})
+	host.api.Routes(handler)
+	operator := adminConfig{Variable: "BELLHOP_HOST_ADMIN_LISTEN", Listen: c.AdminListen, Secret: c.Password, Log: c.Log}
+	if host.admin, err = operator.open(host.api.Metrics); err != nil {
+		return err
+	}
+	host.server = newServer(listener, httpapi.ForwardedHost(c.proxies, handler), c.Log)
+	host.server.http.RegisterOnShutdown(host.api.End)
+	host.URL = host.server.url
+	return nil
+}
+
+// stopEarlierAgents stops the agents of a crashed host before new ones use their workspaces.
+func (c HostConfig) stopEarlierAgents(records string) error {
 	if err := os.MkdirAll(records, 0o700); err != nil {
-		return nil, fmt.Errorf("BELLHOP_HOST_DATA: %w", err)
+		return fmt.Errorf("BELLHOP_HOST_DATA: %w", err)
 	}
 	switch stopped, err := process.Sweep(records); {
 	case err != nil:
@@ -153,58 +276,7 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 	case stopped > 0:
 		c.Log.Info("stopped the agents of an earlier run", "count", stopped)
 	}
-	workspaces, err := workspace.New(workspace.Options{Data: c.Data, Projects: c.File.workspaceProjects(), Log: c.Log})
-	if err != nil {
-		return nil, err
-	}
-	eventJournal, err := journal.Open(c.Data, time.Now())
-	if err != nil {
-		return nil, fmt.Errorf("open the journal: %w", err)
-	}
-	publicURL := c.PublicURL
-	if publicURL == "" {
-		publicURL = localURL(listener.Addr())
-	}
-	livePolicy, err := c.File.openPolicy(c.Log)
-	if err != nil {
-		return nil, errors.Join(err, eventJournal.Close())
-	}
-	if c.sandbox, err = c.openSandbox(workspaces, localListener.Addr()); err != nil {
-		return nil, errors.Join(err, eventJournal.Close())
-	}
-	providers, err := c.newProviders(records)
-	if err != nil {
-		return nil, errors.Join(err, c.sandbox.Close(), eventJournal.Close())
-	}
-	secrets := c.secretValues()
-	record, recordInput, err := c.openRecording()
-	if err != nil {
-		return nil, errors.Join(err, c.sandbox.Close(), eventJournal.Close())
-	}
-	domain, err := agenthost.New(agenthost.Options{
-		Journal: eventJournal, Providers: providers, DefaultAgent: c.defaultAgent(),
-		Secrets: func(string) []string { return secrets }, Record: recordInput,
-		Workspaces: workspaces, Sandbox: c.sandbox, Password: c.Password, PublicURL: publicURL,
-		LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
-	})
-	if err != nil {
-		return nil, errors.Join(err, record.Close(), c.sandbox.Close(), eventJournal.Close())
-	}
-	c.sandbox.refused.showWith(func(session, target string) {
-		domain.ShowNotice(session, "warning", "The sandbox refused the network target "+target+". The operator lists targets under sandbox.allow.")
-	})
-	api := &hostapi.API{
-		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log, Disk: disk, Version: c.Version,
-		Ready: (&probe.Probe{Check: eventJournal.Probe}).Ready,
-	}
-	handler := httpapi.New(httpapi.Options{Log: c.Log, Proxies: c.proxies})
-	api.Routes(handler)
-	srv := newServer(listener, httpapi.ForwardedHost(c.proxies, handler), c.Log)
-	srv.http.RegisterOnShutdown(api.End)
-	return &Host{
-		Domain: domain, URL: srv.url, server: srv, local: c.newLocalServer(localListener, domain, workspaces, records),
-		api: api, journal: eventJournal, policy: livePolicy, record: record, workspaces: workspaces, sandbox: c.sandbox, log: c.Log,
-	}, nil
+	return nil
 }
 
 // Run serves until ctx ends. Then it stops accepting requests, interrupts the
@@ -214,6 +286,9 @@ func (h *Host) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.server.serve(ctx) })
 	group.Go(func() error { return h.local.serve(ctx) })
+	if h.admin != nil {
+		group.Go(func() error { return h.admin.serve(ctx) })
+	}
 	group.Go(func() error { return h.Domain.Run(ctx) })
 	group.Go(func() error { return h.policy.Run(ctx) })
 	group.Go(func() error { return h.guard.Run(ctx) })
@@ -221,7 +296,7 @@ func (h *Host) Run(ctx context.Context) error {
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	defer cancel()
 	h.api.Wait(closeCtx)
-	return errors.Join(err, h.sandbox.Close(), h.workspaces.Close(), h.journal.Close(), h.record.Close())
+	return errors.Join(err, h.closeParts())
 }
 
 // openRecording returns nothing but nil if no recording is wanted.
@@ -239,7 +314,7 @@ func (c HostConfig) openRecording() (*recording.Writer, func(string, json.RawMes
 
 // Close releases the listeners and files if Run is not called.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.sandbox.Close(), h.workspaces.Close(), h.journal.Close(), h.record.Close())
+	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.admin.close(), h.closeParts())
 }
 
 func ignoreCancelled(err error) error {

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"bellhop/internal/app/agents"
+	"bellhop/internal/yamlfile"
 	"bellhop/protocol"
 )
 
@@ -21,7 +19,7 @@ type HostFile struct {
 	Agents   map[string]agents.Entry `yaml:"agents"`
 	Projects map[string]ProjectFile  `yaml:"projects"`
 	Default  string                  `yaml:"default"` // agent of sessions that name none
-	Policy   yaml.Node               `yaml:"policy"`  // rules, or the path of a file with rules
+	Policy   yamlfile.Node           `yaml:"policy"`  // rules, or the path of a file with rules
 	Sandbox  SandboxFile             `yaml:"sandbox"` // what agents can use of this machine
 
 	path string // "" = no file
@@ -41,9 +39,15 @@ func ReadHostFile(path string) (HostFile, error) {
 		return file, err
 	}
 	defer f.Close()
-	decoder := yaml.NewDecoder(f)
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+	content, err := io.ReadAll(io.LimitReader(f, yamlfile.MaxSize+1))
+	if err != nil {
+		return file, err
+	}
+	root, err := yamlfile.Parse(content)
+	if err == nil && root != nil {
+		err = root.Decode(&file)
+	}
+	if err != nil {
 		return file, fmt.Errorf("%s: %w", path, err)
 	}
 	file.path = path

@@ -53,6 +53,13 @@ default: careful
 func TestInvalidHostFilesAreRefused(t *testing.T) {
 	for rule, c := range map[string]struct{ content, want string }{
 		"a mistyped key":                        {"agents: {x: {comand: [x]}}", "field comand not found"},
+		"a member of no file":                   {"agents: {}\nagent: x", "host.yaml: line 2: field agent not found"},
+		"a repeated member":                     {"default: demo\ndefault: demo", `line 2: "default" is repeated`},
+		"a repeated agent":                      {"agents:\n  x: {command: [x]}\n  x: {command: [y]}", `line 3: "x" is repeated`},
+		"a second document":                     {"agents: {}\n---\nagents: {}", "line 2: a second document begins here"},
+		"no YAML":                               {"agents: {x: {command: [x}}", "line 1: "},
+		"a file too long":                       {strings.Repeat("#\n", 1<<19) + "#", "is longer than 1048576 bytes"},
+		"a comma is missing":                    {"agents: {x: {command: [x], model: a mode: b}}", "line 1: a text with"},
 		"an unknown kind":                       {"agents: {x: {kind: cursor}}", `there is no kind "cursor"; use one of jsonl, opencode, claude, codex, gemini, acp`},
 		"an invalid name":                       {"agents: {X: {command: [x]}}", `agent name "X"`},
 		"ACP has no name on the wire":           {"agents: {'acp:x': {command: [x]}}", `agent name "acp:x"`},
@@ -76,6 +83,27 @@ func TestInvalidHostFilesAreRefused(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestValuesOfAHostFileStayAsTheyAreWritten(t *testing.T) {
+	file, err := readHostFile(t, `
+agents:
+  claude: &claude {version: 1.10, env: {PORT: 010, MASK: 0x1F, EMPTY: }}
+  codex: {<<: *claude, model: 2.0}
+sandbox: {namespaces: no}
+policy: {version: 1}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"PORT": "010", "MASK": "0x1F", "EMPTY": ""}
+	want := map[string]agents.Entry{"claude": {Version: "1.10", Env: env}, "codex": {Version: "1.10", Env: env, Model: "2.0"}}
+	if !reflect.DeepEqual(file.Agents, want) {
+		t.Errorf("%+v", file.Agents)
+	}
+	if file.Sandbox.Namespaces == nil || *file.Sandbox.Namespaces {
+		t.Errorf("namespaces: %v", file.Sandbox.Namespaces)
 	}
 }
 
@@ -124,16 +152,16 @@ func TestAnAgentGetsOnlyItsOwnVariables(t *testing.T) {
 func TestProvidersOfAHost(t *testing.T) {
 	records := t.TempDir()
 	config := HostConfig{AgentsDir: t.TempDir(), DemoAgent: []string{"demo"}, Log: slog.New(slog.DiscardHandler)}
-	providers, err := config.newProviders(records)
+	set, err := config.newProviders(records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := slices.Sorted(maps.Keys(providers)), []string{"claude", "codex", "demo", "gemini", "opencode"}; !reflect.DeepEqual(got, want) {
+	if got, want := slices.Sorted(maps.Keys(set.providers)), []string{"claude", "codex", "demo", "gemini", "opencode"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	config.Agent = "acp:sh -c 'exec cat'"
-	if providers, err = config.newProviders(records); err != nil || providers[config.Agent] == nil || config.defaultAgent() != config.Agent {
-		t.Errorf("%v, %v", providers, err)
+	if set, err = config.newProviders(records); err != nil || set.providers[config.Agent] == nil || config.defaultAgent() != config.Agent {
+		t.Errorf("%v, %v", set, err)
 	}
 	config.Agent = "nope"
 	var e *protocol.Error
@@ -148,7 +176,7 @@ func TestAMissingProgramNamesTheInstallCommand(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	config := HostConfig{AgentsDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
 	config.File.Agents = map[string]agents.Entry{"claude-acp": {Kind: agents.KindACP, Command: []string{"claude-agent-acp"}}}
-	providers, err := config.newProviders("")
+	set, err := config.newProviders("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +186,7 @@ func TestAMissingProgramNamesTheInstallCommand(t *testing.T) {
 		"claude-acp": "bellhop agents install claude-agent-acp",
 	} {
 		t.Run(name, func(t *testing.T) {
-			agent, err := providers[name].Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir()})
+			agent, err := set.providers[name].Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -89,11 +89,48 @@ func (m workspaceAdapter) Info(ctx context.Context, path string) (agenthost.Work
 	return briefInfo(info), err
 }
 
-func (m workspaceAdapter) Create(ctx context.Context, project, name string) (agenthost.WorkspaceInfo, error) {
-	info, err := m.Manager.Create(ctx, project, name)
+func (m workspaceAdapter) Create(ctx context.Context, project, name, owner string) (agenthost.WorkspaceInfo, error) {
+	info, err := m.Manager.Create(ctx, project, name, owner)
 	return briefInfo(info), err
 }
 
+// Named implements agenthost.NamedWorkspaces.
+func (m workspaceAdapter) Named(ctx context.Context, owner string) ([]protocol.Workspace, error) {
+	infos, err := m.Manager.Named(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]protocol.Workspace, 0, len(infos))
+	for i := range infos {
+		info := &infos[i]
+		metadata, err := m.Metadata(ctx, info.Path)
+		if protocol.CodeOf(err) == protocol.CodeNotFound { // deleted in the meantime
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, protocol.Workspace{
+			Name: info.Name, Project: info.Project, Branch: info.Branch, Dirty: info.Dirty, Unpushed: info.Unpushed,
+			Metadata: local.Visible(metadata), CreatedAt: info.CreatedAt, CreatedBy: local.CreatedBy(metadata), UsedBy: info.UsedBy,
+		})
+	}
+	return out, nil
+}
+
+// describe says what a workspace holds, for the status of the host.
+func (m workspaceAdapter) describe(ctx context.Context, path string) (*agenthost.WorkspaceDescription, error) {
+	info, err := m.Look(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	notes, err := m.Metadata(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &agenthost.WorkspaceDescription{Branch: info.Branch, Dirty: info.Dirty, Metadata: local.Visible(notes)}, nil
+}
+
 func briefInfo(info workspace.Info) agenthost.WorkspaceInfo {
-	return agenthost.WorkspaceInfo{Path: info.Path, Project: info.Project, Branch: info.Branch, Dirty: info.Dirty}
+	return agenthost.WorkspaceInfo{Path: info.Path, Project: info.Project, Branch: info.Branch, Dirty: info.Dirty, UsedBy: info.UsedBy}
 }

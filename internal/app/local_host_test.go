@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -131,6 +132,7 @@ func TestToolsOfAnAgentOnARealClone(t *testing.T) {
 	if got, _ = call("workspace_getStatus", nil); got["dirty"] != true {
 		t.Errorf("with a new file: %v", got)
 	}
+	wantDescribed(t, h, call, spec.Dir)
 	got, failure = call("workspace_executeCommand", map[string]any{"command": "where"})
 	if where, _ := got["output"].(string); !strings.HasSuffix(strings.TrimSpace(where), filepath.Base(spec.Dir)) {
 		t.Errorf("the command ran in %q %s", where, failure)
@@ -161,5 +163,32 @@ func TestToolsOfAnAgentOnARealClone(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// wantDescribed expects that the status describes the workspace, without the keys of the host.
+func wantDescribed(t *testing.T, h *Host, call func(string, map[string]any) (map[string]any, string), dir string) {
+	t.Helper()
+	if _, failure := call("workspace_setMetadata", map[string]any{"key": "note", "value": "x"}); failure != "" {
+		t.Error(failure)
+	}
+	made, failure := call("workspace_create", map[string]any{"name": "described"})
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	for path, want := range map[string]agenthost.WorkspaceDescription{
+		dir:                   {Dirty: true, Metadata: map[string]string{"note": "x"}},
+		made["path"].(string): {Branch: made["branch"].(string), Metadata: map[string]string{}},
+	} {
+		got, err := h.api.Describe(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Branch == "" && got.Branch != "" { // named after the session
+			want.Branch = got.Branch
+		}
+		if !reflect.DeepEqual(*got, want) || got.Branch == "" {
+			t.Errorf("%s is %+v, want %+v", path, got, want)
+		}
 	}
 }

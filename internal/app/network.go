@@ -206,16 +206,7 @@ func (s *hostSandbox) connect(session *sandbox.Session, to agenthost.Confined, c
 	return nil
 }
 
-// openByDefault is the agent whose requests to its model sometimes break off in a network of
-// its own ("terminated"), for a reason that is not known. It has the open one unless the
-// configuration names another.
-const openByDefault = "gemini"
-
 // networkOf returns the network of an agent's programs; "" are the commands of a project.
 func (s *hostSandbox) networkOf(agent string) sandbox.Network {
-	wanted := cmp.Or(s.file.Sandbox.Agents[agent].Network, s.file.Sandbox.Network)
-	if wanted == "" && agent != "" && s.file.Agents[agent].KindOf(agent) == openByDefault {
-		wanted = sandbox.NetworkOpen
-	}
-	return s.NetworkFor(wanted)
+	return s.NetworkFor(s.file.Sandbox.Agents[agent].Network)
 }

@@ -48,7 +48,7 @@ func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebo
 	return &notebooks{
 		Service: service, verifier: verifier, outbound: sending, notifier: notifier,
 		worker: outbound.NewWorker(sending, outbound.WorkerOptions{
-			Client: guard.Client(outbound.Timeouts()),
+			Client: guard.Client(outbound.Timeouts()), Observer: a.observer(),
 			Kinds: map[string]outbound.Kind{
 				kindAgent:         {Render: renderFollowup(service), Notices: followupNotices{service}},
 				outbound.KindTask: {},
@@ -73,6 +73,7 @@ func (n *notebooks) apiParts(a *Admin) []api.Part {
 		&outboundapi.API{
 			Service: n.outbound, User: user,
 			UserID:   func(ctx context.Context) string { return a.Auth.Caller(ctx).UserID },
+			Rotating: a.rotating,
 			Subjects: map[string]outboundapi.Describe{kindAgent: n.Subjects},
 		},
 	}
@@ -110,7 +111,7 @@ func (o *outbox) RemoveEndpoint(ctx context.Context, userID, endpointID string) 
 }
 
 func (o *outbox) Enqueue(ctx context.Context, f notebook.Outgoing) error {
-	_, err := o.Service.Enqueue(ctx, outbound.Job{
+	_, err := o.Service.Enqueue(ctx, outbound.Message{
 		EndpointID: f.EndpointID, MessageID: f.MessageID, OrderKey: f.SourceID, Event: notebook.EventFollowup,
 	})
 	return err

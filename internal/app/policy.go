@@ -4,8 +4,10 @@ import (
 	"log/slog"
 	"os"
 
+	hostapi "bellhop/agenthost/api"
 	"bellhop/internal/app/agents"
 	"bellhop/policy"
+	"bellhop/protocol"
 )
 
 // openPolicy opens the rules of the host's configuration file, which are reloaded
@@ -27,4 +29,16 @@ func PolicyOptions(f HostFile) policy.Options {
 		options.Home = home
 	}
 	return options
+}
+
+// showPolicy shows to the clients of a host that its policy file is wrong, or right again. The
+// error itself names files of the host, so only its operator sees it.
+func showPolicy(api *hostapi.API, isWrong bool) {
+	const id = "policy"
+	if isWrong {
+		api.ShowNotice(id, protocol.AnnouncementWarning,
+			"The host's policy file is wrong. The earlier rules stay in force until it is corrected.", "")
+		return
+	}
+	api.ShowNotice(id, protocol.AnnouncementInfo, "", "The host's policy file is right again. Its rules are in force.")
 }

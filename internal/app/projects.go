@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"bellhop/agenthost/workspace"
+	"bellhop/internal/yamlfile"
 	"bellhop/protocol"
 )
 
@@ -31,11 +30,11 @@ type ProjectFile struct {
 type projectFields ProjectFile
 
 // UnmarshalYAML decodes a string as the path.
-func (p *ProjectFile) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind == yaml.ScalarNode {
+func (p *ProjectFile) UnmarshalYAML(node *yamlfile.Node) error {
+	if node.Kind == yamlfile.Scalar {
 		return node.Decode(&p.Path)
 	}
-	if node.Kind != yaml.MappingNode {
+	if node.Kind != yamlfile.Mapping {
 		return fmt.Errorf("line %d: a project is a directory, or has path or clone", node.Line)
 	}
 	for i := 0; i < len(node.Content); i += 2 { // node.Decode ignores the decoder's KnownFields

@@ -72,7 +72,7 @@ func TestOpenWorkspacesAcceptsTheDataOfDev(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := m.Create(t.Context(), "", filepath.Base(dir))
+		info, err := m.Create(t.Context(), "", filepath.Base(dir), "")
 		if err != nil || info.Path != filepath.Join(dev, "host", "workspaces", "@"+filepath.Base(dir)) {
 			t.Errorf("got %+v, %v", info, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,13 +25,14 @@ const acpPrefix = agents.KindACP + ":"
 
 // providerSet creates the providers of a host.
 type providerSet struct {
-	config  HostConfig
-	entries map[string]agents.Entry // from the file and the flag --agent
-	cache   *setup.Cache
-	records string // directory of process records
+	config    HostConfig
+	entries   map[string]agents.Entry // from the file and the flag --agent
+	cache     *setup.Cache
+	records   string                        // directory of process records
+	providers map[string]agenthost.Provider // by agent id
 }
 
-func (c HostConfig) newProviders(records string) (map[string]agenthost.Provider, error) {
+func (c HostConfig) newProviders(records string) (*providerSet, error) {
 	cache, err := agents.OpenCache(c.AgentsDir)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func (c HostConfig) newProviders(records string) (map[string]agenthost.Provider,
 	if c.sandbox != nil {
 		cache.Confine(c.sandbox.confineVersion)
 	}
-	set := providerSet{config: c, cache: cache, records: records}
+	set := &providerSet{config: c, cache: cache, records: records}
 	if set.entries, err = c.agentEntries(); err != nil {
 		return nil, err
 	}
@@ -53,7 +55,8 @@ func (c HostConfig) newProviders(records string) (map[string]agenthost.Provider,
 	if chosen := c.defaultAgent(); c.Model != "" && providers[chosen] != nil {
 		providers[chosen] = withModel(c.Model, providers[chosen])
 	}
-	return providers, set.checkDefault(providers)
+	set.providers = providers
+	return set, set.checkDefault(providers)
 }
 
 // agentEntries returns the entries of all agents but the demo agent, by their ids.
@@ -82,7 +85,7 @@ func parseCommandLine(command string) (agents.Entry, error) {
 
 // checkDefault checks at the start that the default agent exists and that its
 // program can be found, so that the operator sees the error and not the user.
-func (a providerSet) checkDefault(providers map[string]agenthost.Provider) error {
+func (a *providerSet) checkDefault(providers map[string]agenthost.Provider) error {
 	chosen := a.config.Agent
 	if _, known := providers[chosen]; chosen != "" && !known {
 		return &protocol.Error{
@@ -99,7 +102,7 @@ func (a providerSet) checkDefault(providers map[string]agenthost.Provider) error
 }
 
 // checkProgram returns an error if the program of an agent cannot be found.
-func (a providerSet) checkProgram(name string) error {
+func (a *providerSet) checkProgram(name string) error {
 	entry, hasEntry := a.entries[name]
 	if !hasEntry || a.config.Providers[name] != nil {
 		return nil
@@ -112,18 +115,19 @@ func (a providerSet) checkProgram(name string) error {
 	return err
 }
 
-func (a providerSet) newProvider(name string, entry agents.Entry) agenthost.Provider {
+func (a *providerSet) newProvider(name string, entry agents.Entry) agenthost.Provider {
 	kind := entry.KindOf(name)
 	agent, _ := agents.Find(kind) // the file was checked
 	return withModel(entry.Model, agent.New(agents.Options{
 		Name: name, Entry: entry, Env: a.env(name, agent, entry), Records: a.records,
+		Ports:   filepath.Join(a.config.Data, "ports"),
 		Command: withHintInMessage(a.findCommand(kind, name, entry)),
 	}))
 }
 
 // env returns the environment of an agent. In a network of its own the agent gets no key that
 // the gateway adds.
-func (a providerSet) env(name string, agent agents.Agent, entry agents.Entry) []string {
+func (a *providerSet) env(name string, agent agents.Agent, entry agents.Entry) []string {
 	if s := a.config.sandbox; s != nil && s.networkOf(name) != sandbox.NetworkOpen {
 		return s.access[name].env
 	}
@@ -149,7 +153,7 @@ func joinHint(err error) error {
 }
 
 // findCommand returns a function that finds the command line of an agent.
-func (a providerSet) findCommand(kind, name string, entry agents.Entry) func(context.Context) ([]string, error) {
+func (a *providerSet) findCommand(kind, name string, entry agents.Entry) func(context.Context) ([]string, error) {
 	if kind == agents.KindACP {
 		return a.findACP(name, entry.Command)
 	}
@@ -158,11 +162,8 @@ func (a providerSet) findCommand(kind, name string, entry agents.Entry) func(con
 
 // findTested finds a program whose tested version is known, and logs a warning if
 // another version is accepted.
-func (a providerSet) findTested(kind string, entry agents.Entry) func(context.Context) ([]string, error) {
-	want := setup.Want{Version: entry.Version}
-	if len(entry.Command) > 0 {
-		want.Path = entry.Command[0]
-	}
+func (a *providerSet) findTested(kind string, entry agents.Entry) func(context.Context) ([]string, error) {
+	want := wanted(entry)
 	return func(ctx context.Context) ([]string, error) {
 		program, err := a.cache.Find(ctx, kind, want)
 		if err != nil {
@@ -176,9 +177,17 @@ func (a providerSet) findTested(kind string, entry agents.Entry) func(context.Co
 	}
 }
 
+func wanted(entry agents.Entry) setup.Want {
+	want := setup.Want{Version: entry.Version}
+	if len(entry.Command) > 0 {
+		want.Path = entry.Command[0]
+	}
+	return want
+}
+
 // findACP returns the configured command line of an ACP agent. If 'bellhop agents
 // install' installs its program, the program need not be on PATH.
-func (a providerSet) findACP(name string, words []string) func(context.Context) ([]string, error) {
+func (a *providerSet) findACP(name string, words []string) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		if _, err := a.cache.Agent(words[0]); err == nil {
 			program, err := a.cache.Find(ctx, words[0], setup.Want{})
@@ -217,6 +226,14 @@ type modelProvider struct {
 	agenthost.Provider
 
 	model string
+}
+
+// Choices implements agenthost.Chooser.
+func (p modelProvider) Choices() (models, modes []protocol.Choice) {
+	if chooser, ok := p.Provider.(agenthost.Chooser); ok {
+		return chooser.Choices()
+	}
+	return nil, nil
 }
 
 // Open sets the default model and calls the wrapped provider.

@@ -34,8 +34,12 @@ func (a *Admin) NewRecovery(ctx context.Context) (*Recovery, error) {
 	if err := incarnation.Load(ctx); err != nil {
 		return nil, err
 	}
+	keys, err := a.sessionKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return &Recovery{
-		BrokerID: id, Incarnation: incarnation.ID(), admin: a, link: hosts.New(hosts.Options{Log: a.config.Log}),
+		BrokerID: id, Incarnation: incarnation.ID(), admin: a, link: hosts.New(hosts.Options{Keys: keys, Log: a.config.Log}),
 	}, nil
 }
 
@@ -70,6 +74,12 @@ const reconcilePoll = 200 * time.Millisecond
 // waits until it has and the broker has the events. report gets every answer.
 func (r *Recovery) Reconcile(ctx context.Context, h *broker.Host, sessions []string, report func(*protocol.ReconcileResponse)) error {
 	target, err := r.target(ctx, h)
+	if err != nil {
+		return err
+	}
+	err = broker.Audited(ctx, r.admin.Store, r.admin.config.Now, func(context.Context) (*broker.Act, error) {
+		return broker.ReconcileAct(h, len(sessions)), nil
+	})
 	if err != nil {
 		return err
 	}

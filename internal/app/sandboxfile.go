@@ -5,11 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"gopkg.in/yaml.v3"
-
 	"bellhop/agenthost/sandbox"
 	"bellhop/internal/app/agents"
 	"bellhop/internal/egress"
+	"bellhop/internal/yamlfile"
 	"bellhop/protocol"
 )
 
@@ -39,8 +38,8 @@ type SandboxPaths struct {
 type sandboxFields SandboxFile
 
 // UnmarshalYAML decodes a string as the mode.
-func (s *SandboxFile) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind == yaml.ScalarNode {
+func (s *SandboxFile) UnmarshalYAML(node *yamlfile.Node) error {
+	if node.Kind == yamlfile.Scalar {
 		return node.Decode(&s.Mode)
 	}
 	if err := checkKeys(node, "sandbox", "mode", "namespaces", "read", "write", "network", "allow", "agents", "projects"); err != nil {
@@ -50,7 +49,7 @@ func (s *SandboxFile) UnmarshalYAML(node *yaml.Node) error {
 }
 
 // UnmarshalYAML refuses unknown keys.
-func (p *SandboxPaths) UnmarshalYAML(node *yaml.Node) error {
+func (p *SandboxPaths) UnmarshalYAML(node *yamlfile.Node) error {
 	if err := checkKeys(node, "an entry of the sandbox", "read", "write", "network", "allow"); err != nil {
 		return err
 	}
@@ -60,8 +59,8 @@ func (p *SandboxPaths) UnmarshalYAML(node *yaml.Node) error {
 
 // checkKeys returns an error for an unknown key: node.Decode ignores the decoder's
 // KnownFields.
-func checkKeys(node *yaml.Node, what string, known ...string) error {
-	if node.Kind != yaml.MappingNode {
+func checkKeys(node *yamlfile.Node, what string, known ...string) error {
+	if node.Kind != yamlfile.Mapping {
 		return fmt.Errorf("line %d: %s is an object with %v", node.Line, what, known)
 	}
 	for i := 0; i < len(node.Content); i += 2 {

@@ -59,6 +59,14 @@ func localURL(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
+// close releases the listener of a server that was not started. A nil server has none.
+func (s *server) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.listener.Close()
+}
+
 // serve answers requests until ctx ends. Then it stops accepting and waits up to
 // shutdownTimeout for open requests.
 func (s *server) serve(ctx context.Context) error {

@@ -26,7 +26,7 @@ func TestTheDoctorShowsOwedEnds(t *testing.T) {
 		ID: "t", UserID: "u", Title: "x", Mode: protocol.ModeAgent, AgentURL: "https://own.example", AgentStatus: protocol.StatusNone,
 		WebhookSecret: seal.NewSecret("s"), CreatedAt: since, LastActivityAt: since, ChangedAt: since, DeletedAt: &since,
 	}))
-	must(st.OweEnd(t.Context(), &broker.SessionEnd{TaskID: "t", Since: since, DueAt: since, Attempts: 1}))
+	must(st.AddOwedEnd(t.Context(), &broker.SessionEnd{TaskID: "t", Since: since, DueAt: since, Attempts: 1}))
 	must(st.FailEnd(t.Context(), "t", "no route to host."))
 	for _, c := range []struct {
 		after time.Duration

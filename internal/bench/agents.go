@@ -5,38 +5,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"bellhop/agenthost/setup"
-	known "bellhop/internal/app/agents"
-	"bellhop/internal/testenv/mockllm"
+	"github.com/prometheus/procfs"
+
+	"bellhop/internal/sse"
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
 // subject is an agent that is measured.
-type subject struct {
-	title string
-	name  string         // in the host's configuration
-	count string         // prompt for counting in N pieces, 100 ms apart
-	mark  *regexp.Regexp // the number in such a piece
-	tick  bool           // its events are read in parallel with the host; otherwise a tee stamps its lines
-}
+type subject struct{ title, name, model string }
 
 var (
-	ticks   = regexp.MustCompile(`tick(\d+)`)
-	numbers = regexp.MustCompile(`"(\d+) "`) // of the demo agent
-
-	demo     = subject{title: "jsonl (the demo agent)", name: "counter", count: "slow %d", mark: numbers}
-	openCode = subject{title: "OpenCode", name: "opencode", count: "SLOW %d", mark: ticks, tick: true}
-	claude   = subject{title: "Claude Code", name: "claude", count: "SLOW %d", mark: ticks}
-	codex    = subject{title: "Codex", name: "codex", count: "SLOW %d", mark: ticks}
-	gemini   = subject{title: "ACP (Gemini CLI)", name: "gemini", count: "SLOW %d", mark: ticks}
+	demo     = subject{title: "jsonl (the demo agent)", name: "counter"}
+	openCode = subject{title: "OpenCode", name: "opencode", model: "openai-compatible/mock-1"}
+	claude   = subject{title: "Claude Code", name: "claude"}
+	codex    = subject{title: "Codex", name: "codex", model: "gpt-5.5"}
+	gemini   = subject{title: "ACP (Gemini CLI)", name: "gemini"}
 )
 
 // agents runs real programs on a scripted model, one after another and then
@@ -46,170 +38,148 @@ func agents(r *run) (rows []row) {
 		check(errors.New("agents need -bellhop and -agents: use scripts/bench-agents"))
 	}
 	h := r.agentHost()
-	for _, c := range []struct {
-		subject
-		n int
-	}{
-		{demo, 1},
-		{openCode, 1},
-		{claude, 1},
-		{codex, 1},
-		{gemini, 1},
-		{demo, r.scale.workspaces},
-		{openCode, r.scale.servers},
-	} {
-		if err := caught(func() { rows = append(rows, h.figures(c.subject, c.n)...) }); err != nil {
-			check(fmt.Errorf("%d of %s: %w", c.n, c.name, err))
-		}
+	for _, a := range []subject{demo, openCode, claude, codex, gemini} {
+		rows = append(rows, h.figures(a, 1)...)
 	}
-	return rows
+	rows = append(rows, h.figures(demo, r.scale.workspaces)...)
+	return append(rows, h.figures(openCode, r.scale.servers)...)
 }
 
 // figures measures n workspaces of an agent at a time.
 func (h *agentHost) figures(a subject, n int) []row {
 	h.log("%d of %s", n, a.name)
-	sessions := make([]*agentSession, n)
-	h.parallel(n, n, func(ctx context.Context, i int) { sessions[i] = h.openAgent(ctx, a) })
-	defer h.leave(sessions)
-	cold, warm := h.firstWords(sessions), h.firstWords(sessions)
+	all := make([]*session, n)
+	h.parallel(n, n, func(ctx context.Context, i int) {
+		all[i] = h.open(ctx, &protocol.OpenSessionRequest{WebhookURL: h.hook, Agent: a.name, Model: a.model})
+	})
+	defer h.leave(all)
+	cold, warm := h.firstWords(all), h.firstWords(all)
 	var resident float64
-	for _, s := range sessions {
+	for _, s := range all {
 		resident += float64(s.resident()) / float64(n)
 	}
 	what := a.title
 	if n > 1 {
 		what = fmt.Sprintf("%d workspaces of %s at once", n, a.title)
 	}
-	return []row{h.latencyRow(sessions, what), {
-		what:   "start: " + what + ", from the first prompt to the first words",
-		figure: brief(cold),
-		beside: "the second prompt: " + brief(warm),
-		ratio:  fmt.Sprintf("%.1f", float64(cold)/float64(max(warm, 1))),
-		bound:  "the program's own start; the second prompt is the program and its model alone",
-	}, {
-		what:   "memory of the programs: " + what,
-		figure: digits(resident/(1<<20)) + " MiB resident a workspace",
-		bound:  "the program; what processes share is counted in each",
-	}}
-}
-
-// latencyRow measures several rounds of pieces, so that a short disturbance of the
-// machine affects only one of them.
-func (h *agentHost) latencyRow(sessions []*agentSession, what string) row {
-	var added, bare spreads
-	var pieces int
+	// Several rounds, so that a short disturbance of the machine affects only one of them.
+	var t turns[spread]
 	for range h.scale.rounds {
-		a, b := h.latency(sessions, h.scale.pieces)
-		added, bare = append(added, a.spread()), append(bare, b.spread())
-		pieces += last(added).Count
+		own, yard := h.latency(all)
+		t.own, t.yard = append(t.own, own), append(t.yard, yard)
 	}
-	return row{
-		what: fmt.Sprintf("agent → browser: %s, %d rounds of %d pieces of text", what, h.scale.rounds,
-			pieces/h.scale.rounds),
-		figure: added.String(),
-		beside: "GET /healthz of the host meanwhile: " + bare.String(),
-		ratio:  ratio(added.p50(), bare.p50()) + " at p50, " + ratio(added.p99(), bare.p99()) + " at p99",
-		bound:  "two changes of process, and JSON on both sides of the host; nothing is written for such a part",
+	return []row{
+		spreadRow(fmt.Sprintf("agent → browser: %s, %d rounds of %d pieces of text", what, h.scale.rounds, last(t.own).Count),
+			t, "GET /healthz of the host meanwhile",
+			"two changes of process, and JSON on both sides of the host; nothing is written for such a part"),
+		{
+			what:   "start: " + what + ", from the first prompt to the first words",
+			figure: brief(cold),
+			beside: "the second prompt: " + brief(warm),
+			ratio:  fmt.Sprintf("%.1f", float64(cold)/float64(max(warm, 1))),
+			bound:  "the program's own start; the second prompt is the program and its model alone",
+		},
+		{
+			what:   "memory of the programs: " + what,
+			figure: digits(resident/(1<<20)) + " MiB resident a workspace",
+			bound:  "the program; what processes share is counted in each",
+		},
 	}
 }
 
-// firstWords sends a prompt to all sessions and returns the longest time until the
-// first words.
-func (h *agentHost) firstWords(sessions []*agentSession) time.Duration {
-	took := make([]time.Duration, len(sessions))
-	h.parallel(len(sessions), len(sessions), func(ctx context.Context, i int) {
-		start := time.Now()
-		sessions[i].turn(ctx, "hello", func(p *protocol.Part, at time.Time) {
-			if took[i] == 0 && p.Type == protocol.PartTextDelta {
-				took[i] = at.Sub(start)
-			}
+// leave ends the sessions' programs. A session that does not end now ends with the
+// host.
+func (h *agentHost) leave(all []*session) {
+	for _, s := range all {
+		_ = caught(func() {
+			check(h.send(context.Background(), http.MethodDelete, "/session/"+s.id, hostPassword, nil).Close())
 		})
+	}
+}
+
+// prompt sends a prompt to all sessions and calls see with each piece of text of
+// session i, until all turns have ended.
+func (h *agentHost) prompt(all []*session, prompt string, see func(i int, text string, at time.Time)) {
+	h.parallel(len(all), len(all), func(ctx context.Context, i int) {
+		all[i].turn(ctx, prompt, func(text string, at time.Time) { see(i, text, at) })
+	})
+}
+
+// firstWords returns the longest time until the first words of a session.
+func (h *agentHost) firstWords(all []*session) time.Duration {
+	took, start := make([]time.Duration, len(all)), time.Now()
+	h.prompt(all, "hello", func(i int, _ string, at time.Time) {
+		if took[i] == 0 {
+			took[i] = at.Sub(start)
+		}
 	})
 	return slices.Max(took)
 }
 
-// latency makes all sessions count at once, and meanwhile requests the host's
-// health.
-func (h *agentHost) latency(sessions []*agentSession, pieces int) (added, bare *samples) {
-	added, bare = &samples{}, &samples{}
+// latency makes all sessions count at once, and meanwhile requests the host's health.
+func (h *agentHost) latency(all []*session) (added, bare spread) {
+	var pieces, healths samples
 	asking, stop := context.WithCancel(h.ctx)
 	var asked sync.WaitGroup
-	asked.Go(func() { h.healths(asking, bare) })
-	defer asked.Wait()
-	defer stop()
-	h.parallel(len(sessions), len(sessions), func(ctx context.Context, i int) {
-		written, read := sessions[i].counts(ctx, pieces)
-		if n := written.lags(read, added); n < pieces*9/10 {
-			check(fmt.Errorf("session %s: %d pieces of %d were seen on both sides", sessions[i].id, n, pieces))
+	asked.Go(func() {
+		for wait.For(asking, 50*time.Millisecond) {
+			start := time.Now()
+			if answers(asking, h.url+"/healthz") {
+				healths.add(time.Since(start))
+			}
 		}
 	})
-	return added, bare
+	defer asked.Wait()
+	defer stop()
+	h.prompt(all, fmt.Sprintf("SLOW %d", h.scale.pieces), func(_ int, text string, at time.Time) {
+		if written := markIn([]byte(text), partMark); written > 0 {
+			pieces.add(time.Duration(at.UnixNano() - written))
+		}
+	})
+	want := len(all) * h.scale.pieces
+	if n := pieces.count(); n < want*9/10 || n > want {
+		check(fmt.Errorf("%d stamped pieces of %d were read", n, want))
+	}
+	return pieces.spread(), healths.spread()
 }
 
-// healths measures a round trip every 50 ms.
-func (h *agentHost) healths(ctx context.Context, into *samples) {
-	for tick := time.Tick(50 * time.Millisecond); ; {
-		select {
-		case <-ctx.Done():
+// turn reads the text of a turn until its end.
+func (s *session) turn(ctx context.Context, prompt string, see func(text string, at time.Time)) {
+	body := s.prompt(ctx, prompt)
+	defer body.Close()
+	for in := sse.NewReader(body); ; {
+		frame, err := in.Next()
+		at := time.Now()
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the turn has no end")
+		}
+		check(err)
+		var p protocol.Part
+		check(json.Unmarshal(frame.Data, &p))
+		switch {
+		case p.Type == protocol.PartTextDelta && p.Text != nil:
+			see(*p.Text, at)
+		case p.Type == protocol.PartFinish:
 			return
-		case <-tick:
-		}
-		start := time.Now()
-		if answers(ctx, h.url+"/healthz") {
-			into.add(time.Since(start))
+		case p.Terminal():
+			check(fmt.Errorf("the turn ended with %s", frame.Data))
 		}
 	}
 }
 
-// agentHost is `bellhop host` with real agents on a scripted model. A stub receives
-// the host's events.
-type agentHost struct {
-	*run
-	*hostProcess
-	dir  string
-	hook string // of a stub
-}
-
-func (r *run) agentHost() *agentHost {
-	h := &agentHost{run: r, dir: r.dir(), hook: r.stub().hook}
-	model, address := r.serve(mockllm.NewServer(time.Millisecond)), freeAddress(r.ctx)
-	c := r.child([]string{r.bellhop, "host"},
-		"BELLHOP_HOST_LISTEN="+address, "BELLHOP_HOST_PASSWORD="+hostPassword, "BELLHOP_LOG_LEVEL=warn",
-		"BELLHOP_HOST_DATA="+r.dir(), "BELLHOP_HOST_CONFIG="+h.configure(), "BELLHOP_AGENTS_DIR="+r.agents,
-		"ANTHROPIC_BASE_URL="+model, "ANTHROPIC_API_KEY=none", "OPENAI_BASE_URL="+model+"/v1", "OPENAI_API_KEY=none",
-		"GOOGLE_GEMINI_BASE_URL="+model, "GEMINI_API_KEY=none")
-	h.hostProcess = &hostProcess{peer: &peer{child: c}, url: "http://" + address}
-	h.ready(r.ctx, h.url)
-	return h
-}
-
-// configure writes the host's configuration, with a tee before every agent that
-// writes to stdout.
-func (h *agentHost) configure() string {
-	cache := must(known.OpenCache(h.agents))
-	configured := map[string]any{}
-	tee := func(a subject, kind string, command []string) {
-		configured[a.name] = map[string]any{"kind": kind, "command": []string{h.tee(a, command)}}
+// resident returns the memory of a session's programs in bytes: the processes with
+// its id in their environment, without tees.
+func (s *session) resident() (sum int) {
+	self := must(os.Executable())
+	for _, p := range must(procfs.AllProcs()) { // a process may end meanwhile, or belong to another user
+		env, err := p.Environ()
+		exe, _ := p.Executable()
+		if err != nil || exe == "" || exe == self || !strings.Contains(strings.Join(env, "\n"), s.id) {
+			continue
+		}
+		if used, err := p.Stat(); err == nil {
+			sum += used.ResidentMemory()
+		}
 	}
-	tee(demo, "jsonl", []string{h.bellhop, "agent", "--stdio"})
-	for _, a := range []subject{claude, codex, gemini} {
-		tee(a, a.name, must(cache.Find(h.ctx, a.name, setup.Want{})).Command)
-	}
-	path := filepath.Join(h.dir, "host.yaml")
-	forTees := map[string][]string{"read": {must(os.Executable()), h.bellhop}, "write": {h.dir}}
-	file := must(json.Marshal(map[string]any{"agents": configured, "sandbox": forTees}))
-	check(os.WriteFile(path, file, 0o600)) // JSON is YAML
-	return path
-}
-
-// tee writes a program that runs an agent's command and stamps its lines.
-func (h *agentHost) tee(a subject, command []string) string {
-	words := append([]string{must(os.Executable()), h.dir, a.mark.String()}, command...)
-	for i, word := range words {
-		words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	path := filepath.Join(h.dir, a.name)
-	script := fmt.Sprintf("#!/bin/sh\n%s=tee exec %s \"$@\"\n", roleVariable, strings.Join(words, " "))
-	check(os.WriteFile(path, []byte(script), 0o700)) //nolint:gosec // a program
-	return path
+	return sum
 }

@@ -1,53 +1,69 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
-	"os"
-	"path/filepath"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
 
-func TestATeeForwardsEveryByteAndRecordsTheTimesOfNumbers(t *testing.T) {
-	written := "{\"text\":\"tick0 \"}\nno number\n{\"text\":\"tick1 tick2 \"}\nan end without a line's"
-	var out, notes bytes.Buffer
+func TestATeeStampsNumbersWhenTheyPass(t *testing.T) {
+	pieces := `{"text":"tick0 "}` + "\n" + `{"content":"7 "}` + "\nno number, nor \"2 \"\n"
+	complete, next := `{"text":"tick0 tick1 "}`+"\n", `{"text":"tick0 "} an end without a line's`
 	from := time.Now().UnixNano()
-	if err := passOn(strings.NewReader(written), &out, &notes, ticks); err != nil {
+	var out bytes.Buffer
+	if err := stamp(strings.NewReader(pieces+complete+next), &out); err != nil {
 		t.Fatal(err)
 	}
-	if out.String() != written {
-		t.Errorf("passed on %q", out.String())
+	marks := regexp.MustCompile(partMark + `(\d+) `)
+	if got := marks.ReplaceAllString(out.String(), ""); got != pieces+complete+next {
+		t.Errorf("passed on %q", got)
 	}
-	if read := readStamps(notes.Bytes()); len(read) != 3 || read[0] < from || read[1] != read[2] || read[1] < read[0] {
-		t.Errorf("noted %v", read)
+	times := each(marks.FindAllStringSubmatch(out.String(), -1), func(m []string) string { return m[1] })
+	if len(times) != 5 || times[0] != times[2] || times[4] == times[0] || times[3] <= times[2] {
+		t.Errorf("stamped %q: a text that was written in pieces has their times", times)
 	}
-}
-
-func TestALagIsTheTimeFromFirstWriteToFirstRead(t *testing.T) {
-	written, read := stamps{}, stamps{}
-	written.see("1", 1000)
-	written.see("1", 5000) // the complete text again
-	written.see("2", 2000)
-	read.see("1", 1100)
-	read.see("3", 1) // a number of another turn
-	var h samples
-	if n := written.lags(read, &h); n != 1 || h.spread().P50 != 100 {
-		t.Errorf("%d lags, %+v", n, h.spread())
+	if first := markIn(out.Bytes(), partMark); first < from || first > time.Now().UnixNano() {
+		t.Errorf("the first time is %d, not one after %d", first, from)
 	}
 }
 
 func TestARoleTeeRunsItsProgram(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("HOME", filepath.Join(dir, "session"))
 	t.Setenv(roleVariable, "tee")
 	var out bytes.Buffer
-	if code := mainIn(t.Context(), []string{dir, ticks.String(), "sh", "-c", `echo "tick7 $` + roleVariable + `"`}, &out,
-		&out); code != 0 || out.String() != "tick7 \n" {
+	if code := mainIn(t.Context(), nil, &out, &out); code != 1 {
+		t.Errorf("exit %d without a command", code)
+	}
+	out.Reset()
+	if code := mainIn(t.Context(), []string{"sh", "-c", `echo "tick7 $` + roleVariable + `"`}, &out, &out); code != 0 ||
+		markIn(out.Bytes(), "tick7 "+partMark) == 0 || !strings.HasSuffix(out.String(), " \n") {
 		t.Errorf("exit %d, wrote %q", code, out.String())
 	}
-	if notes, err := os.ReadFile(stampsOf(dir, "session")); err != nil || readStamps(notes)[7] == 0 {
-		t.Errorf("noted %q (%v)", notes, err)
+}
+
+func TestATeeStampsTheResponsesOfAServer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "data: tick3 "+r.URL.Path+"\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // as a stream of events does
+	}))
+	defer server.Close()
+	tee := httptest.NewServer(stampingProxy(must(url.Parse(server.URL))))
+	defer tee.Close()
+	body := must(request(t.Context(), http.MethodGet, tee.URL+"/event", "", nil))
+	defer transport.CloseIdleConnections()
+	line, err := bufio.NewReader(body).ReadString('\n')
+	if err != nil || markIn([]byte(line), "data: tick3 "+partMark) == 0 || !strings.HasSuffix(line, " /event\n") {
+		t.Errorf("read %q (%v)", line, err)
+	}
+	if err := body.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -119,3 +119,15 @@ func TestUnknownNamesAreRefused(t *testing.T) {
 		t.Errorf("stderr is %q, want %q", stderr.String(), want)
 	}
 }
+
+// smoke runs every path once, for the tests.
+var smoke = scale{
+	rounds: 1, round: 150 * time.Millisecond,
+	clients: 2, tasks: 8, batch: 10,
+	checkIns: 4, callers: 2,
+	sessions: 2, readers: 4, stalled: 1, backlog: 64 << 10,
+	busy: 2, idle: 5,
+	endpoints: 4, queued: 50, hanging: 8, ahead: 10 * time.Millisecond,
+	pieces: 10, workspaces: 3, servers: 1,
+	every: 10 * time.Millisecond,
+}

@@ -41,23 +41,23 @@ type brokerProcess struct {
 
 // broker prepares the database of a cluster and serves it.
 func (r *run) broker(pg *cluster, hostURL string) *brokerProcess {
-	order := BrokerOrder{Listen: freeAddress(r.ctx), DatabaseURL: pg.SocketURL("bellhop"), Keyset: must(seal.Generate())}
-	p := &brokerProcess{url: "http://" + order.Listen, sealer: must(seal.Parse(order.Keyset))}
-	p.prepare(r.ctx, order.store(slog.New(slog.DiscardHandler)), hostURL)
+	address, database, keyset := freeAddress(), pg.SocketURL("bellhop"), must(seal.Generate())
+	p := &brokerProcess{url: "http://" + address, sealer: must(seal.Parse(keyset))}
+	p.prepare(r.ctx, storeConfig(database, keyset, slog.New(slog.DiscardHandler)), hostURL)
+	env := []string{
+		"BELLHOP_LISTEN=" + address, "BELLHOP_DATABASE_URL=" + database, "BELLHOP_KEYSET=" + keyset,
+		"BELLHOP_LOG_LEVEL=warn", "BELLHOP_OUTBOUND_ALLOW=" + loopback.String(),
+	}
 	if r.bellhop == "" {
-		role := r.role("broker")
-		p.child = role.child
-		role.do("Serve", order)
+		p.child = r.role("broker", env...)
 	} else {
-		p.child = r.child([]string{r.bellhop, "serve"}, "BELLHOP_LISTEN="+order.Listen,
-			"BELLHOP_DATABASE_URL="+order.DatabaseURL,
-			"BELLHOP_KEYSET="+order.Keyset, "BELLHOP_LOG_LEVEL=warn", "BELLHOP_OUTBOUND_ALLOW="+loopback.String())
+		p.child = r.child([]string{r.bellhop, "serve"}, env...)
 	}
 	r.onClose(func() error {
 		p.CloseIdleConnections()
 		return nil
 	})
-	p.ready(r.ctx, p.url)
+	r.ready(p.child, p.url)
 	return p
 }
 
@@ -73,12 +73,6 @@ func (p *brokerProcess) prepare(ctx context.Context, c app.StoreConfig, hostURL 
 		&broker.HostRequest{Name: "bench", URL: hostURL, Password: hostPassword})).ID
 }
 
-// checkedIn is a task after its check-in.
-type checkedIn struct {
-	id string
-	*protocol.CheckInResponse
-}
-
 // tasks creates n tasks, several at a time.
 func (r *run) tasks(p *brokerProcess, n int) []string {
 	ids := make([]string, n)
@@ -89,34 +83,25 @@ func (r *run) tasks(p *brokerProcess, n int) []string {
 }
 
 // checkIns creates n tasks and checks in to each, as a frontend would.
-func (r *run) checkIns(p *brokerProcess, n int) []checkedIn {
-	ids, out := r.tasks(p, n), make([]checkedIn, n)
+func (r *run) checkIns(p *brokerProcess, n int) []*protocol.CheckInResponse {
+	ids, out := r.tasks(p, n), make([]*protocol.CheckInResponse, n)
 	r.parallel(n, 8, func(ctx context.Context, i int) {
-		out[i] = checkedIn{ids[i], must(p.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"}))}
+		out[i] = must(p.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"}))
 	})
 	return out
 }
 
-// brokerRole is `bellhop serve` without the binary.
-type brokerRole struct{ *life }
-
-// BrokerOrder is the configuration of a broker.
-type BrokerOrder struct{ Listen, DatabaseURL, Keyset string }
-
-func (o *BrokerOrder) store(log *slog.Logger) app.StoreConfig {
-	return app.StoreConfig{DatabaseURL: seal.NewSecret(o.DatabaseURL), Keyset: seal.NewSecret(o.Keyset), Log: log}
+// openBroker opens what `bellhop serve` runs.
+func openBroker(ctx context.Context) (server, error) {
+	debug.SetGCPercent(400) // like the binary
+	return app.OpenBroker(ctx, app.BrokerConfig{
+		StoreConfig: storeConfig(os.Getenv("BELLHOP_DATABASE_URL"), os.Getenv("BELLHOP_KEYSET"), warnings()),
+		Listen:      os.Getenv("BELLHOP_LISTEN"), OutboundAllow: []netip.Prefix{loopback},
+	})
 }
 
-// Serve starts the broker.
-func (b *brokerRole) Serve(o BrokerOrder, _ *bool) error {
-	debug.SetGCPercent(400) // like the binary
-	opened, err := app.OpenBroker(b.ctx, app.BrokerConfig{
-		StoreConfig: o.store(warnings()), Listen: o.Listen, OutboundAllow: []netip.Prefix{loopback},
-	})
-	if err != nil {
-		return err
-	}
-	return b.serve("broker", opened.Run)
+func storeConfig(url, keyset string, log *slog.Logger) app.StoreConfig {
+	return app.StoreConfig{DatabaseURL: seal.NewSecret(url), Keyset: seal.NewSecret(keyset), Log: log}
 }
 
 func warnings() *slog.Logger {
@@ -141,13 +126,9 @@ func (r *run) cluster() *cluster {
 	return &cluster{Server: server, pid: must(server.Processes())[0]}
 }
 
-func (c *cluster) dial(ctx context.Context, database string) (*pgx.Conn, error) {
-	return pgx.Connect(ctx, c.SocketURL(database))
-}
-
 // connect returns a connection that closes at the end of the run.
 func (r *run) connect(c *cluster, database string) *pgx.Conn {
-	conn := must(c.dial(r.ctx, database))
+	conn := must(pgx.Connect(r.ctx, c.SocketURL(database)))
 	r.onClose(func() error { return conn.Close(context.WithoutCancel(r.ctx)) })
 	return conn
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 
 	"bellhop/crypto/signature"
 	"bellhop/internal/database"
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 	outboundstore "bellhop/webhook/outbound/store"
@@ -29,25 +28,40 @@ const (
 	dueEvery    = 5 * time.Millisecond // interval between deliveries that measure lag
 )
 
-// dispatch is a broker that sends webhooks to receivers.
+// dispatch is a broker that sends webhooks to receivers in this process.
 type dispatch struct {
 	*run
 	used      *meter // broker and PostgreSQL
-	receivers *peer
-	queue     *queue
-	urls      []string // the last one never responds
+	receivers *receivers
+	conn      *pgx.Conn // to the broker's database
+	fills     int       // that were placed
+	urls      []string  // the last one never responds
 }
 
 // deliveries measures outbound webhooks to receivers with a fixed response time.
 func deliveries(r *run) []row {
 	pg := r.cluster()
 	broker := r.broker(pg, r.stub().url)
-	s := &dispatch{run: r, used: newMeter(broker.Pid(), pg.pid), receivers: r.role("receivers")}
-	s.urls = ask[[]string](s.receivers, "Open", ReceiversOrder{Count: r.scale.endpoints, Takes: receiving})
+	s := &dispatch{run: r, used: newMeter(broker.Pid(), pg.pid), receivers: &receivers{}}
+	s.receivers.expect(time.Now())
+	for range r.scale.endpoints { // each on a port of its own, so the broker treats it as a separate host
+		s.urls = append(s.urls, r.serve(s.receivers))
+	}
 	s.urls[len(s.urls)-1] += hangPath
 	broker.register(r.ctx, pg, s.urls)
-	s.queue = &queue{ctx: r.ctx, conn: r.connect(pg, "bellhop")}
-	return append([]row{s.speed(), s.backlog()}, s.oneHangs()...)
+	s.conn = r.connect(pg, "bellhop")
+	some, all := s.healthy(200), s.healthy(r.scale.endpoints)
+	hanging := fmt.Sprintf("one of %d endpoints hangs with %d deliveries due: ", len(s.urls), s.scale.hanging)
+	return []row{
+		s.speed(),
+		spreadRow(fmt.Sprintf("due → received, %d rows queued for later: one due every %s, %d receivers", s.scale.queued,
+			dueEvery, some), compare(s, some, s.queueLater, s.lag), "without them, in turns",
+			"waiting for the next claim, at most one in 5 ms; then a commit and an HTTP request"),
+		rateRow(hanging+"the others' throughput", "deliveries", compare(s, all, s.hang, s.rate), "without it, in turns",
+			fmt.Sprintf("it holds %d of %d requests, and claims have to look past its backlog", perReceiver, inFlight)),
+		spreadRow(fmt.Sprintf("%sthe others' due → received, one due every %s", hanging, dueEvery),
+			compare(s, all, s.hang, s.lag), "without it, in turns", "as above: the query that looks past its backlog"),
+	}
 }
 
 // healthy returns the number of responding endpoints to use, at most n.
@@ -60,56 +74,62 @@ func limit(receivers int) float64 {
 
 // expect prepares the receivers for deliveries that become due from now on.
 func (s *dispatch) expect(f fill) {
-	s.receivers.do("Expect", f.due.Truncate(time.Microsecond).UnixNano())
-	s.queue.place(f)
+	s.receivers.expect(f.due.Truncate(time.Microsecond))
+	s.place(f)
 }
 
-// rate measures one round of deliveries that are all due.
+// rate measures one round of deliveries that are all due, from the first that arrives.
 func (s *dispatch) rate(receivers int) rate {
 	s.expect(fill{count: int(1.3*limit(receivers)*s.scale.round.Seconds()) + inFlight, of: receivers, due: time.Now()})
-	return rate(ask[ReceiversResult](s.receivers, "Collect", ReceiversOrder{Count: 1, For: s.scale.round}).Rate)
+	lags := &s.receivers.now.Load().lags
+	s.await("deliveries", 1, lags.count)
+	before, start := lags.count(), time.Now()
+	wait.For(s.ctx, s.scale.round)
+	return rate(float64(lags.count()-before) / time.Since(start).Seconds())
 }
 
 // lag measures deliveries that become due one after the other.
 func (s *dispatch) lag(receivers int) spread {
 	count := max(1, int(s.scale.round/dueEvery))
 	s.expect(fill{count: count, of: receivers, due: time.Now().Add(s.scale.ahead), apart: dueEvery})
-	return ask[ReceiversResult](s.receivers, "Collect", ReceiversOrder{Count: count}).Lag
+	lags := &s.receivers.now.Load().lags
+	s.await("deliveries", count, lags.count)
+	return lags.spread()
+}
+
+// queueLater queues deliveries that are due after the measurement.
+func (s *dispatch) queueLater(receivers int) {
+	s.place(fill{count: s.scale.queued, of: receivers, due: time.Now().Add(time.Hour)})
 }
 
 // hang queues deliveries to the endpoint that never responds, and waits until the
 // broker has as many of them in flight as it allows.
-func (s *dispatch) hang() {
+func (s *dispatch) hang(int) {
 	last := len(s.urls) - 1
-	s.queue.place(fill{count: s.scale.hanging, from: last, of: last + 1, due: time.Now()})
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
-	defer cancel()
-	for taken := 0; taken < min(perReceiver, s.scale.hanging); {
-		check(s.queue.conn.QueryRow(ctx, `SELECT count(*) FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+	s.place(fill{count: s.scale.hanging, from: last, of: last + 1, due: time.Now()})
+	s.await("hanging deliveries", min(perReceiver, s.scale.hanging), func() (taken int) {
+		check(s.conn.QueryRow(s.ctx, `SELECT count(*) FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
 			WHERE e.url LIKE '%`+hangPath+`' AND d.lease <> ''`).Scan(&taken))
-	}
+		return taken
+	})
 }
 
 // speed compares the queue with bare requests.
 func (s *dispatch) speed() row {
 	n, sent := s.healthy(64), 0.0
 	t := inTurns(s.run, func() (own rate) {
-		defer s.queue.clear()
+		defer s.clear()
 		s.used.during(func() { own = s.rate(n) })
 		sent += float64(own) * s.scale.round.Seconds()
 		return own
 	}, func() rate { return s.barePosts(n) })
 	cpu := each(s.used.sums, func(d time.Duration) string { return brief(time.Duration(float64(d) / max(sent, 1))) })
-	return row{
-		what: fmt.Sprintf("deliveries to %d receivers that take %s, at most %d at a time and %d to each", n, receiving,
-			inFlight, perReceiver),
-		figure: fmt.Sprintf("%.0f deliveries/s", median(t.own)),
-		beside: fmt.Sprintf("bare requests, as many at a time: %s; the receivers could take %.0f/s", median(t.yard),
-			limit(n)),
-		ratio: ratio(t.own, t.yard),
-		bound: fmt.Sprintf("CPU: per delivery broker %s, PostgreSQL %s; two commits (the claim of a batch, the outcome)",
-			cpu[0], cpu[1]),
-	}
+	return rateRow(
+		fmt.Sprintf("deliveries to %d receivers that take %s, at most %d at a time and %d to each", n, receiving, inFlight,
+			perReceiver), "deliveries", t,
+		fmt.Sprintf("the receivers could take %.0f/s; bare requests, as many at a time", limit(n)),
+		fmt.Sprintf("CPU: per delivery broker %s, PostgreSQL %s; two commits (the claim of a batch, the outcome)",
+			cpu[0], cpu[1]))
 }
 
 // barePosts sends requests like a delivery's to n receivers, without a queue, a
@@ -127,61 +147,17 @@ func (s *dispatch) barePosts(n int) rate {
 	return rate(float64(answered.Load()) / time.Since(start).Seconds())
 }
 
-// backlog compares lags with and without queued deliveries that are due later.
-func (s *dispatch) backlog() row {
-	n := s.healthy(200)
-	later := func() { s.queue.place(fill{count: s.scale.queued, of: n, due: time.Now().Add(time.Hour)}) }
-	t := compare(s, n, later, s.lag)
-	return row{
-		what: fmt.Sprintf("due → received, %d rows queued for later: one due every %s, %d receivers", s.scale.queued,
-			dueEvery, n),
-		figure: spreads(t.own).String(),
-		beside: "without them, in turns: " + spreads(t.yard).String(),
-		ratio:  ratio(spreads(t.own).p99(), spreads(t.yard).p99()) + " at p99",
-		bound:  "waiting for the next claim, at most one in 5 ms; then a commit and an HTTP request",
-	}
-}
-
-// oneHangs compares the other endpoints with and without an endpoint that never
-// responds.
-func (s *dispatch) oneHangs() []row {
-	n := s.healthy(s.scale.endpoints)
-	what := fmt.Sprintf("one of %d endpoints hangs with %d deliveries due: ", len(s.urls), s.scale.hanging)
-	rates := compare(s, n, s.hang, s.rate)
-	lags := compare(s, n, s.hang, s.lag)
-	return []row{{
-		what:   what + "the others' throughput",
-		figure: fmt.Sprintf("%.0f deliveries/s", median(rates.own)),
-		beside: fmt.Sprintf("without it, in turns: %s", median(rates.yard)),
-		ratio:  ratio(rates.own, rates.yard),
-		bound:  fmt.Sprintf("it holds %d of %d requests, and claims have to look past its backlog", perReceiver, inFlight),
-	}, {
-		what:   what + fmt.Sprintf("the others' due → received, one due every %s", dueEvery),
-		figure: spreads(lags.own).String(),
-		beside: "without it, in turns: " + spreads(lags.yard).String(),
-		ratio:  ratio(spreads(lags.own).p99(), spreads(lags.yard).p99()) + " at p99",
-		bound:  "as above: the query that looks past its backlog",
-	}}
-}
-
 // compare measures n receivers with and without what disturbs them, and clears the
 // queue each time.
-func compare[T fmt.Stringer](s *dispatch, n int, disturb func(), measure func(receivers int) T) turns[T] {
+func compare[T fmt.Stringer](s *dispatch, n int, disturb func(receivers int), measure func(receivers int) T) turns[T] {
 	cleared := func() T {
-		defer s.queue.clear()
+		defer s.clear()
 		return measure(n)
 	}
 	return inTurns(s.run, func() T {
-		disturb()
+		disturb(n)
 		return cleared()
 	}, cleared)
-}
-
-// queue writes deliveries into the broker's database, like the broker.
-type queue struct {
-	ctx  context.Context
-	conn *pgx.Conn
-	runs int
 }
 
 // register saves endpoints of one user, more than the broker's API would allow.
@@ -210,9 +186,10 @@ type fill struct {
 	apart    time.Duration
 }
 
-func (q *queue) place(f fill) {
-	q.runs++
-	must(q.conn.Exec(q.ctx, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id,
+// place writes deliveries into the broker's database, like the broker.
+func (s *dispatch) place(f fill) {
+	s.fills++
+	must(s.conn.Exec(s.ctx, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id,
 			event, order_key, position, body, state, reason, attempts, lease, next_at, expires_at, created_at)
 		SELECT $1::text || n.i, e.id, e.user_id, e.kind, e.host, 'msg_' || $1::text || n.i, 'turn.finished', '', 1,
 			convert_to('{"type":"turn.finished","data":"`+dueMark+`' || (extract(epoch FROM n.due) * 1000000)::bigint || '000 '
@@ -221,20 +198,18 @@ func (q *queue) place(f fill) {
 		FROM (SELECT i, $2::timestamptz + i * $3::interval AS due FROM generate_series(0, $4::int - 1) i) n
 		JOIN (SELECT w.*, row_number() OVER (ORDER BY url LIKE '%`+hangPath+`', id) - 1 AS r FROM webhook_endpoints w) e
 			ON e.r = $5::int + n.i % ($6::int - $5::int)`,
-		fmt.Sprintf("%d_", q.runs), f.due.UTC(), f.apart, f.count, f.from, f.of))
-	must(q.conn.Exec(q.ctx, `ANALYZE deliveries`)) // PostgreSQL would do so by itself in a minute or two
+		fmt.Sprintf("%d_", s.fills), f.due.UTC(), f.apart, f.count, f.from, f.of))
+	must(s.conn.Exec(s.ctx, `ANALYZE deliveries`)) // PostgreSQL would do so by itself in a minute or two
 }
 
 // clear removes all deliveries; the broker drops those in its memory.
-func (q *queue) clear() { must(q.conn.Exec(q.ctx, `TRUNCATE deliveries, delivery_attempts`)) }
+func (s *dispatch) clear() { must(s.conn.Exec(s.ctx, `TRUNCATE deliveries, delivery_attempts`)) }
 
-// receiversRole receives outbound webhooks. Each receiver has its own port, so the
-// broker treats it as a separate host.
-type receiversRole struct {
-	*life
-	takes time.Duration
+// receivers receive outbound webhooks.
+type receivers struct{ now atomic.Pointer[reception] }
 
-	mu      sync.Mutex
+// reception is what the receivers do with the deliveries of one measurement.
+type reception struct {
 	from    int64 // deliveries due before it are not counted
 	lags    samples
 	release chan struct{} // closed to release the hanging requests
@@ -245,70 +220,27 @@ const (
 	hangPath = "/hang"
 )
 
-// ReceiversOrder is the configuration of receivers.
-type ReceiversOrder struct {
-	Count int           // number of receivers, or of deliveries to wait for
-	Takes time.Duration // response time of a receiver
-	For   time.Duration // how long deliveries are counted after these
-}
-
-// ReceiversResult describes the deliveries that arrived.
-type ReceiversResult struct {
-	Rate float64 // per second
-	Lag  spread  // from due to arrived
-}
-
-// Open starts receivers and returns their URLs.
-func (r *receiversRole) Open(o ReceiversOrder, urls *[]string) error { //nolint:unparam // net/rpc wants it
-	r.takes = o.Takes
-	for range o.Count {
-		server := httptest.NewServer(http.HandlerFunc(r.take))
-		context.AfterFunc(r.ctx, server.CloseClientConnections)
-		*urls = append(*urls, server.URL)
+// expect begins a reception and releases the hanging requests of the one before.
+func (r *receivers) expect(from time.Time) {
+	before := r.now.Swap(&reception{from: from.UnixNano(), release: make(chan struct{})})
+	if before != nil {
+		close(before.release)
 	}
-	return nil
 }
 
-// Expect resets the counts and releases the hanging requests.
-func (r *receiversRole) Expect(from int64, _ *bool) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.from = from
-	r.lags.reset()
-	close(r.release)
-	r.release = make(chan struct{})
-	return nil
-}
-
-// Collect waits for deliveries, counts further ones for a while, and returns the lag
-// of all.
-func (r *receiversRole) Collect(o ReceiversOrder, out *ReceiversResult) error {
-	err := r.await("deliveries", func() (have, want int64) { return int64(r.lags.count()), int64(o.Count) })
-	if err != nil {
-		return err
-	}
-	before, start := r.lags.count(), time.Now()
-	span(r.ctx, o.For)
-	out.Rate = float64(r.lags.count()-before) / time.Since(start).Seconds()
-	out.Lag = r.lags.spread()
-	return nil
-}
-
-func (r *receiversRole) take(w http.ResponseWriter, req *http.Request) {
-	now := time.Now()
+func (r *receivers) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	at := time.Now()
 	body, err := io.ReadAll(req.Body) // otherwise the server does not notice that the client disconnects
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil {
 		return
 	}
-	due, takes, hangs := markIn(body, dueMark), time.After(r.takes), req.URL.Path == hangPath
-	r.mu.Lock()
-	release, counted := r.release, !hangs && due >= r.from
-	r.mu.Unlock()
-	if hangs {
+	now, due, takes := r.now.Load(), markIn(body, dueMark), time.After(receiving)
+	release := now.release
+	switch {
+	case req.URL.Path == hangPath:
 		takes = nil
-	}
-	if counted {
-		r.lags.add(time.Duration(now.UnixNano() - due))
+	case due >= now.from:
+		now.lags.add(time.Duration(at.UnixNano() - due))
 		release = nil
 	}
 	select {

@@ -57,13 +57,34 @@ func inTurns[T fmt.Stringer](r *run, own, yard func() T) (t turns[T]) {
 	return t
 }
 
-// ratio formats the median of own/yard per round, with the minimum and maximum.
+// ratio formats the median of own/yard per round, with the minimum and maximum if
+// there are several.
 func ratio[T ~int64 | ~float64](own, yard []T) string {
 	ratios := make([]float64, len(own))
 	for i := range own {
 		ratios[i] = float64(own[i]) / float64(max(yard[i], 1))
 	}
+	if len(ratios) == 1 {
+		return fmt.Sprintf("%.2f", ratios[0])
+	}
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
+}
+
+// rateRow compares the rates of things.
+func rateRow(what, things string, t turns[rate], beside, bound string) row {
+	return row{
+		what: what, figure: fmt.Sprintf("%.0f %s/s", median(t.own), things),
+		beside: fmt.Sprintf("%s: %s", beside, median(t.yard)), ratio: ratio(t.own, t.yard), bound: bound,
+	}
+}
+
+// spreadRow compares spreads.
+func spreadRow(what string, t turns[spread], beside, bound string) row {
+	own, yard := spreads(t.own), spreads(t.yard)
+	return row{
+		what: what, figure: own.String(), beside: beside + ": " + yard.String(),
+		ratio: ratio(own.p50(), yard.p50()) + " at p50, " + ratio(own.p99(), yard.p99()) + " at p99", bound: bound,
+	}
 }
 
 // spreads holds the spread of each round of a scenario.
@@ -79,9 +100,8 @@ func (s spreads) p99() []time.Duration {
 
 func (s spreads) String() string { return spread{P50: median(s.p50()), P99: median(s.p99())}.String() }
 
-// longest formats the spreads like String, with the maximum of all rounds.
-func (s spreads) longest() string {
-	return s.String() + ", longest " + brief(slices.Max(each(s, func(one spread) time.Duration { return one.Max })))
+func (s spreads) longest() time.Duration {
+	return slices.Max(each(s, func(one spread) time.Duration { return one.Max }))
 }
 
 func each[T, R any](list []T, f func(T) R) []R {
@@ -108,12 +128,6 @@ func (s *samples) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.list)
-}
-
-func (s *samples) reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = nil
 }
 
 // spread summarizes samples.

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
+	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -25,21 +24,18 @@ import (
 
 // hostProcess is an agent host in a process of its own.
 type hostProcess struct {
-	*peer
-	url  string
-	data string
+	*child
+	url string
 }
 
 // host starts an agent host whose only agent is scripted, see play.
 func (r *run) host(data string) *hostProcess {
-	address := freeAddress(r.ctx)
-	h := &hostProcess{peer: r.role("host"), url: "http://" + address, data: data}
-	h.do("Serve", HostOrder{Listen: address, Data: data})
-	h.ready(r.ctx, h.url)
+	address := freeAddress()
+	c := r.role("host", "BELLHOP_HOST_LISTEN="+address, "BELLHOP_HOST_DATA="+data)
+	h := &hostProcess{child: c, url: "http://" + address}
+	r.ready(h.child, h.url)
 	return h
 }
-
-func (h *hostProcess) footprint() Footprint { return ask[Footprint](h.peer, "Footprint", true) }
 
 // system is a broker, its PostgreSQL and a host.
 type system struct {
@@ -55,56 +51,47 @@ func (r *run) system() *system {
 	return w
 }
 
-// hostRole is an agent host without the binary.
-type hostRole struct{ *life }
-
-// HostOrder is the configuration of a host.
-type HostOrder struct{ Listen, Data string }
-
-// Serve starts the host.
-func (h *hostRole) Serve(o HostOrder, _ *bool) error {
-	host, err := app.OpenHost(app.HostConfig{
-		Listen: o.Listen, Password: seal.NewSecret(hostPassword), Data: o.Data,
+func openHost(context.Context) (server, error) {
+	return app.OpenHost(app.HostConfig{
+		Listen: os.Getenv("BELLHOP_HOST_LISTEN"), Password: seal.NewSecret(hostPassword),
+		Data: os.Getenv("BELLHOP_HOST_DATA"), AdminListen: os.Getenv("BELLHOP_HOST_ADMIN_LISTEN"),
 		File:      app.HostFile{Default: "paced"},
 		Providers: map[string]agenthost.Provider{"paced": &providertest.Fake{Play: play}},
 		Log:       warnings(),
 	})
-	if err != nil {
-		return err
-	}
-	return h.serve("host", host.Run)
 }
 
-// Footprint is the memory use of a host after a garbage collection.
-type Footprint struct {
-	Live, Resident int64 // bytes: heap objects and stacks; in RAM
+// footprint is the memory use of a process after a garbage collection.
+type footprint struct {
+	Live, Resident int // bytes: heap objects and stacks; in RAM
 	Goroutines     int
 }
 
-// Footprint measures the host's own process.
-func (h *hostRole) Footprint(_ bool, out *Footprint) (err error) {
-	debug.FreeOSMemory() // after a collection, all resident memory is in use
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	if profile, err := createProfile("heap"); err != nil {
-		return err
-	} else if profile != nil { // the last profile overwrites earlier ones
-		if err := errors.Join(pprof.Lookup("heap").WriteTo(profile, 0), profile.Close()); err != nil {
-			return err
-		}
+// footprint measures a process in a role.
+func (c *child) footprint() (f footprint) {
+	must(io.WriteString(c.Stdin(), "{}\n"))
+	if err := json.NewDecoder(c.Stdout()).Decode(&f); err != nil {
+		check(c.failed(err))
 	}
-	out.Live, out.Goroutines = int64(m.HeapAlloc+m.StackInuse), runtime.NumGoroutine()
-	self, err := procfs.Self()
-	if err != nil {
-		return err
+	return f
+}
+
+// measure writes a footprint of this process for each value that it reads. A failure
+// ends the process; the run prints its last words.
+func measure(in *json.Decoder, out *json.Encoder) {
+	for request := (struct{}{}); in.Decode(&request) == nil; {
+		debug.FreeOSMemory() // after a collection, all resident memory is in use
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		_ = out.Encode(footprint{
+			Live: int(m.HeapAlloc + m.StackInuse), Resident: must(must(procfs.Self()).Stat()).ResidentMemory(),
+			Goroutines: runtime.NumGoroutine(),
+		})
 	}
-	used, err := self.Stat()
-	out.Resident = int64(used.ResidentMemory())
-	return err
 }
 
 // per returns the growth since an earlier footprint, divided by n.
-func (f Footprint) per(n int, since Footprint) (live, resident string, goroutines float64) {
+func (f footprint) per(n int, since footprint) (live, resident string, goroutines float64) {
 	each := float64(n)
 	goroutines = float64(f.Goroutines-since.Goroutines) / each
 	return kib(float64(f.Live-since.Live) / each), kib(float64(f.Resident-since.Resident) / each), goroutines
@@ -217,18 +204,4 @@ func (h *hostProcess) send(ctx context.Context, method, path, bearer string, bod
 		sent = must(json.Marshal(body))
 	}
 	return must(request(ctx, method, h.url+path, "Bearer "+bearer, sent))
-}
-
-// reading returns an order for the streams of sessions of one host, from now on or
-// from their beginning.
-func reading(sessions []*session, each int, fromStart bool) ReaderOrder {
-	o := ReaderOrder{Address: strings.TrimPrefix(sessions[0].host.url, "http://"), Each: each}
-	for _, s := range sessions {
-		query := url.Values{"token": {s.token}, "follow": {"true"}}
-		if fromStart {
-			query.Set("after", s.before)
-		}
-		o.Targets = append(o.Targets, "/stream/"+s.id+"?"+query.Encode())
-	}
-	return o
 }

@@ -62,22 +62,18 @@ type bench struct {
 	scale   scale
 	bellhop string // path of the binary; "" = this one, in the role of a broker
 	agents  string // folder of `bellhop agents install`
-	profile string // folder for CPU profiles of the broker's role; "" = none
 	log     func(format string, args ...any)
 }
 
 func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	b := &bench{log: func(format string, args ...any) { _, _ = fmt.Fprintf(stderr, format+"\n", args...) }}
+	b := &bench{scale: full, log: func(format string, args ...any) { _, _ = fmt.Fprintf(stderr, format+"\n", args...) }}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&b.bellhop, "bellhop", "", "path of the bellhop `binary`; without it this binary plays the broker")
 	only := flags.String("run", "", "comma-separated `names` of figures, of: "+scenarioNames()+" (default all but agents)")
 	flags.StringVar(&b.agents, "agents", "", "`folder` that 'bellhop agents install' filled, for the figure agents")
 	write := flags.String("write", "", "also write the tables into this `file`, between its markers")
-	flags.StringVar(&b.profile, "profile", "",
-		"`folder` for CPU profiles of the broker (without -bellhop), CPU and heap profiles of the host")
-	rounds := flags.Int("rounds", full.rounds, "`number` of rounds of each side")
-	quick := flags.Bool("quick", false, "an instant of each, to see that it works")
+	flags.IntVar(&b.scale.rounds, "rounds", full.rounds, "`number` of rounds of each side")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -85,11 +81,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	b.scale = full
-	b.scale.rounds = max(1, *rounds)
-	if *quick {
-		b.scale = smoke
-	}
+	b.scale.rounds = max(1, b.scale.rounds)
 	tables := map[string][]row{}
 	for _, s := range chosen {
 		b.log("%s …", s.name)
@@ -165,16 +157,4 @@ var full = scale{
 	endpoints: 1000, queued: 100_000, hanging: 2000, ahead: 2 * time.Second, // the broker polls each second
 	pieces: 40, workspaces: 20, servers: 3,
 	every: 50 * time.Millisecond,
-}
-
-// smoke runs every path once, for the tests.
-var smoke = scale{
-	rounds: 1, round: 150 * time.Millisecond,
-	clients: 2, tasks: 8, batch: 10,
-	checkIns: 4, callers: 2,
-	sessions: 2, readers: 4, stalled: 1, backlog: 64 << 10,
-	busy: 2, idle: 5,
-	endpoints: 4, queued: 50, hanging: 8, ahead: 10 * time.Millisecond,
-	pieces: 10, workspaces: 3, servers: 1,
-	every: 10 * time.Millisecond,
 }

@@ -29,10 +29,10 @@ func decisions(r *run) (rows []row) {
 		}},
 	} {
 		call := policy.Call{Agent: "claude", Project: "shop", Dir: "/ws", Tool: c.tool, Input: must(json.Marshal(c.input))}
-		t := inTurns(r, timeOf(r.scale.round/10, func() { engine.Decide(call) }), timeOf(r.scale.round/10, func() {
-			var input map[string]any
-			check(json.Unmarshal(call.Input, &input))
-		}))
+		span := r.scale.round / 10
+		t := inTurns(r, func() time.Duration { return timeOf(span, func() { engine.Decide(call) }) }, func() time.Duration {
+			return timeOf(span, func() { check(json.Unmarshal(call.Input, new(map[string]any))) })
+		})
 		rows = append(rows, row{
 			what:   fmt.Sprintf("a decision by %d rules, of which the last matches: %s", engine.Rules(), c.what),
 			figure: brief(median(t.own)),
@@ -59,14 +59,12 @@ func manyRules() string {
 }
 
 // timeOf measures one call of f, averaged over a span.
-func timeOf(span time.Duration, f func()) func() time.Duration {
-	return func() time.Duration {
-		n, start := 0, time.Now()
-		for ; time.Since(start) < span; n += 16 {
-			for range 16 { // reading the clock takes time too
-				f()
-			}
+func timeOf(span time.Duration, f func()) time.Duration {
+	n, start := 0, time.Now()
+	for ; time.Since(start) < span; n += 16 {
+		for range 16 { // reading the clock takes time too
+			f()
 		}
-		return time.Since(start) / time.Duration(n)
 	}
+	return time.Since(start) / time.Duration(n)
 }

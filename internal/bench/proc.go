@@ -23,9 +23,14 @@ func cpu(s procfs.ProcStat) time.Duration {
 }
 
 // cpuOf returns the CPU time of a process and its living children, because
-// PostgreSQL has a process per connection.
+// PostgreSQL has a process per connection. This process's children are measured by
+// themselves.
 func cpuOf(pid int) time.Duration {
-	sum := cpu(must(must(procfs.NewProc(pid)).Stat()))
+	own := must(must(procfs.NewProc(pid)).Stat())
+	if pid == os.Getpid() {
+		return time.Duration(own.UTime+own.STime) * tick
+	}
+	sum := cpu(own)
 	for _, p := range must(procfs.AllProcs()) {
 		if s, err := p.Stat(); err == nil && s.PPID == pid { // otherwise it has ended, or has another parent
 			sum += cpu(s)

@@ -69,11 +69,7 @@ func (r *run) dir() string {
 // parallel calls f for 0 to n-1, with at most atATime calls at once; the first
 // failure ends it.
 func (r *run) parallel(n, atATime int, f func(ctx context.Context, i int)) {
-	check(parallel(r.ctx, n, atATime, f))
-}
-
-func parallel(ctx context.Context, n, atATime int, f func(ctx context.Context, i int)) error {
-	group, inGroup := errgroup.WithContext(ctx)
+	group, inGroup := errgroup.WithContext(r.ctx)
 	group.SetLimit(atATime)
 	for i := range n {
 		group.Go(func() error {
@@ -83,5 +79,5 @@ func parallel(ctx context.Context, n, atATime int, f func(ctx context.Context, i
 			})
 		})
 	}
-	return errors.Join(group.Wait(), ctx.Err())
+	check(errors.Join(group.Wait(), r.ctx.Err()))
 }

@@ -7,52 +7,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
+	"os"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
 // stream measures many readers of one host, in turns with and without readers that
 // never read. The broker is a stub.
 func stream(r *run) []row {
-	hook, host, readers := r.stub().hook, r.host(r.dir()), r.role("readers")
+	hook, host, readers := r.stub().hook, r.host(r.dir()), r.readers()
 	sessions := make([]*session, r.scale.sessions)
 	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
 		sessions[i] = host.open(ctx, &protocol.OpenSessionRequest{WebhookURL: hook})
 		sessions[i].complete(ctx, fmt.Sprintf("bulk %d", r.scale.backlog))
 	})
 	alone := host.footprint()
-	readers.do("Read", reading(sessions, r.scale.readers/len(sessions), false))
+	readers.read(sessions, r.scale.readers/len(sessions))
 	idle := host.footprint()
 	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
 		sessions[i].begin(ctx, fmt.Sprintf("pace %s 100", r.scale.every))
 	})
-	readers.do("Warm", true)
-	used, elapsed := newMeter(host.Pid(), readers.Pid()), time.Duration(0)
+	readers.warmUp()
+	used, elapsed := newMeter(host.Pid(), os.Getpid()), time.Duration(0)
 	t := inTurns(r, func() spread {
-		readers.do("Stall", reading(sessions[:min(r.scale.stalled, len(sessions))], 1, true))
-		defer readers.do("Unstall", true)
-		return ask[ReaderResult](readers, "Measure", r.scale.round).Parts
+		defer readers.stall(sessions[:min(r.scale.stalled, len(sessions))])()
+		return readers.measure(r.scale.round).parts.spread()
 	}, func() (seen spread) {
 		start := time.Now()
-		used.during(func() { seen = ask[ReaderResult](readers, "Measure", r.scale.round).Parts })
+		used.during(func() { seen = readers.measure(r.scale.round).parts.spread() })
 		elapsed += time.Since(start)
 		return seen
 	})
-	return streamRows(r.scale, used, elapsed, t, [3]Footprint{alone, idle, host.footprint()})
+	return streamRows(r.scale, used, elapsed, t, [3]footprint{alone, idle, host.footprint()})
 }
 
 // streamRows takes the footprints of the host alone, with idle readers, and with busy
 // ones.
-func streamRows(sc scale, used *meter, elapsed time.Duration, t turns[spread], host [3]Footprint) []row {
-	healthy, stalled, seconds, parts := spreads(t.yard), spreads(t.own), elapsed.Seconds(), 0
+func streamRows(sc scale, used *meter, elapsed time.Duration, t turns[spread], host [3]footprint) []row {
+	healthy, seconds, parts := spreads(t.yard), elapsed.Seconds(), 0
 	for _, one := range healthy {
 		parts += one.Count
 	}
@@ -61,16 +64,14 @@ func streamRows(sc scale, used *meter, elapsed time.Duration, t turns[spread], h
 	return []row{{
 		what: fmt.Sprintf("part → reader: %d readers on %d sessions, a part every %s in each", sc.readers, sc.sessions,
 			sc.every),
-		figure: fmt.Sprintf("%s; %.0f parts/s delivered", healthy.longest(), float64(parts)/seconds),
+		figure: fmt.Sprintf("%s, longest %s; %.0f parts/s delivered", healthy, brief(healthy.longest()),
+			float64(parts)/seconds),
 		bound: fmt.Sprintf("CPU: host %.2f, readers %.2f cores; a write and a read of a socket for every part and reader",
 			used.sums[0].Seconds()/seconds, used.sums[1].Seconds()/seconds),
-	}, {
-		what:   fmt.Sprintf("the same beside %d readers that never read, %s behind", sc.stalled, kib(float64(sc.backlog))),
-		figure: stalled.longest(),
-		beside: "without them, in turns: p99 " + brief(median(healthy.p99())),
-		ratio:  ratio(stalled.p99(), healthy.p99()),
-		bound:  "they are cut after 5 s without progress",
-	}, {
+	}, spreadRow(
+		fmt.Sprintf("the same beside %d readers that never read, %s behind", sc.stalled, kib(float64(sc.backlog))), t,
+		"without them, in turns", "they are cut after 5 s without progress",
+	).adding("longest " + brief(spreads(t.own).longest())), {
 		what: "memory and goroutines of a reader",
 		figure: fmt.Sprintf("%s live (%s resident) idle, %s live (%s resident) streaming; %.2f goroutines",
 			live, resident, liveBusy, residentBusy, goroutines),
@@ -78,139 +79,84 @@ func streamRows(sc scale, used *meter, elapsed time.Duration, t turns[spread], h
 	}}
 }
 
-// readersRole reads streams like many browsers, and holds connections that it never
-// reads from.
-type readersRole struct {
-	*life
-	stuck []net.Conn
-	count atomic.Int64             // readers
-	warm  atomic.Int64             // readers that have seen warmParts
-	now   atomic.Pointer[measured] // nil when no measurement runs
-	ended atomic.Pointer[error]    // why a stream ended early
+// readers read streams like many browsers, in this process.
+type readers struct {
+	*run
+	ctx     context.Context // ends all readers
+	running sync.WaitGroup
+	count   int
+	warm    atomic.Int64          // readers that have seen warmParts
+	now     atomic.Pointer[ages]  // nil when no measurement runs
+	ended   atomic.Pointer[error] // why a stream ended early
 }
 
 // warmParts is the number of parts that each reader reads before the first measurement.
 const warmParts = 20
 
-// measured holds the ages that readers saw in a span of time.
-type measured struct{ parts, ends samples }
+// ages holds how old parts and ends of blocks were when they were read.
+type ages struct{ parts, ends samples }
 
-// ReaderOrder names streams, and the number of readers of each.
-type ReaderOrder struct {
-	Address string
-	Targets []string // paths with query
-	Each    int
+func (r *run) readers() *readers {
+	ctx, cancel := context.WithCancel(r.ctx)
+	all := &readers{run: r, ctx: ctx}
+	r.onClose(func() error {
+		cancel()
+		all.running.Wait()
+		return nil
+	})
+	return all
 }
 
-// ReaderResult holds the ages of parts when they were read.
-type ReaderResult struct{ Parts, Ends spread }
-
-// Measure measures for the duration d.
-func (r *readersRole) Measure(d time.Duration, out *ReaderResult) error {
-	m := &measured{}
-	r.now.Store(m)
-	span(r.ctx, d)
+// measure measures for the duration d.
+func (r *readers) measure(d time.Duration) *ages {
+	seen := &ages{}
+	r.now.Store(seen)
+	wait.For(r.ctx, d)
 	r.now.Store(nil)
-	*out = ReaderResult{Parts: m.parts.spread(), Ends: m.ends.spread()}
 	if err := r.ended.Load(); err != nil {
-		return fmt.Errorf("a healthy reader lost its stream: %w", *err)
+		check(fmt.Errorf("a healthy reader lost its stream: %w", *err))
 	}
-	return nil
+	return seen
 }
 
-// Read connects every reader and returns when all streams have begun.
-func (r *readersRole) Read(o ReaderOrder, _ *bool) error {
-	return parallel(r.ctx, len(o.Targets)*o.Each, 32, func(ctx context.Context, i int) {
-		conn := r.get(ctx, &net.Dialer{}, o, i)
-		context.AfterFunc(r.ctx, func() { _ = conn.Close() })
+// read connects readers of each session and returns when all streams have begun.
+func (r *readers) read(sessions []*session, each int) {
+	r.parallel(len(sessions)*each, 32, func(ctx context.Context, i int) {
+		conn := sessions[i%len(sessions)].stream(ctx, &net.Dialer{}, url.Values{})
 		in := bufio.NewReaderSize(conn, 2<<10)
 		must(successful(http.ReadResponse(in, nil)))
 		// The body is decoded here, because net/http takes a lock for every read.
 		body := bufio.NewReaderSize(httputil.NewChunkedReader(in), 2<<10)
-		r.count.Add(1)
-		r.running.Go(func() error {
-			if err := r.follow(body); r.ctx.Err() == nil {
-				r.ended.CompareAndSwap(nil, &err)
-			}
-			return nil
-		})
+		r.follow(conn.Close, func() ([]byte, error) { return body.ReadSlice('\n') })
 	})
+	r.count += len(sessions) * each
 }
 
-// Warm returns when each reader has seen warmParts.
-func (r *readersRole) Warm(_ bool, _ *bool) error {
-	return r.await("readers that see parts", func() (have, want int64) { return r.warm.Load(), r.count.Load() })
+// warmUp returns when each reader has seen warmParts.
+func (r *readers) warmUp() {
+	r.await("readers that see parts", r.count, func() int { return int(r.warm.Load()) })
 }
 
-// Stall connects readers that never read, with the smallest receive buffer. It returns
-// when data waits for each of them: the host is writing, and nothing reads it.
-func (r *readersRole) Stall(o ReaderOrder, _ *bool) error {
-	small := &net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
-		var err error
-		return errors.Join(c.Control(func(fd uintptr) {
-			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
-		}), err)
-	}}
-	return parallel(r.ctx, len(o.Targets)*o.Each, 1, func(ctx context.Context, i int) {
-		conn := r.get(ctx, small, o, i)
-		r.stuck = append(r.stuck, conn)
-		check(awaitUnread(conn))
-	})
-}
-
-// awaitUnread returns when 1 KiB waits in a connection: more than the response's header.
-func awaitUnread(conn net.Conn) error {
-	raw, err := conn.(syscall.Conn).SyscallConn()
-	if err := errors.Join(err, conn.SetReadDeadline(time.Now().Add(patience))); err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Read(func(fd uintptr) bool {
-		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1<<10), syscall.MSG_PEEK)
-		if n == 0 && err == nil {
-			err = io.ErrUnexpectedEOF
+// follow reads lines in the background until the connection or the run ends.
+func (r *readers) follow(disconnect func() error, next func() ([]byte, error)) {
+	context.AfterFunc(r.ctx, func() { _ = disconnect() })
+	r.running.Go(func() {
+		if err := r.record(next); r.ctx.Err() == nil {
+			r.ended.CompareAndSwap(nil, &err)
 		}
-		if err != nil && !errors.Is(err, syscall.EAGAIN) {
-			failed = err
-		}
-		return failed != nil || n == 1<<10 // otherwise Read waits for more
 	})
-	return errors.Join(err, failed)
 }
 
-// Unstall closes the connections of readers that never read.
-func (r *readersRole) Unstall(_ bool, _ *bool) error { //nolint:unparam // net/rpc wants it
-	for _, c := range r.stuck {
-		_ = c.Close()
-	}
-	r.stuck = nil
-	return nil
-}
-
-// get requests the stream of the reader i.
-func (r *readersRole) get(ctx context.Context, d *net.Dialer, o ReaderOrder, i int) net.Conn {
-	conn := must(d.DialContext(ctx, "tcp", o.Address))
-	must(fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n",
-		o.Targets[i%len(o.Targets)], o.Address))
-	return conn
-}
-
-// follow records the age of every part and of every text-end when it is read. It
+// record records the age of every part and of every text-end when it is read. It
 // returns the error that ended the stream.
-func (r *readersRole) follow(in *bufio.Reader) error {
+func (r *readers) record(next func() ([]byte, error)) error {
 	var ended int64 // when the last part of the block was written
 	for parts := 0; ; {
-		line, err := in.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue // a part without a mark
-		}
-		if err != nil {
+		line, err := next()
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // a long line has no mark
 			return err
 		}
-		if !bytes.HasPrefix(line, []byte("data:")) {
-			continue
-		}
-		now, m := time.Now().UnixNano(), r.now.Load()
+		now, seen := time.Now().UnixNano(), r.now.Load()
 		part, isEnd := markIn(line, partMark), bytes.Contains(line, []byte(`"type":"text-end"`))
 		if part > 0 {
 			if parts++; parts == warmParts {
@@ -218,11 +164,11 @@ func (r *readersRole) follow(in *bufio.Reader) error {
 			}
 		}
 		switch {
-		case m == nil:
+		case seen == nil:
 		case isEnd && ended > 0:
-			m.ends.add(time.Duration(now - ended))
+			seen.ends.add(time.Duration(now - ended))
 		case !isEnd && part > 0:
-			m.parts.add(time.Duration(now - part))
+			seen.parts.add(time.Duration(now - part))
 		}
 		ended = cmp.Or(markIn(line, endMark), ended)
 	}
@@ -237,4 +183,39 @@ func markIn(line []byte, mark string) int64 {
 	digits, _, _ := bytes.Cut(rest, []byte(" "))
 	at, _ := strconv.ParseInt(string(digits), 10, 64)
 	return at
+}
+
+// stall connects readers with the smallest receive buffer to streams from their
+// beginning. Each reads 1 KiB, so that the host is writing, and then nothing more. The
+// result disconnects them.
+func (r *readers) stall(sessions []*session) (end func()) {
+	small := &net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		return errors.Join(c.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
+		}), err)
+	}}
+	stuck := each(sessions, func(s *session) net.Conn {
+		conn := s.stream(r.ctx, small, url.Values{"after": {s.before}})
+		check(conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		must(bufio.NewReaderSize(conn, 1<<10).Peek(1 << 10)) // more than the response's header
+		return conn
+	})
+	return func() {
+		for _, conn := range stuck {
+			_ = conn.Close()
+		}
+	}
+}
+
+// stream requests a session's stream without net/http's client, which would cost more
+// than it measures.
+func (s *session) stream(ctx context.Context, d *net.Dialer, query url.Values) net.Conn {
+	address := strings.TrimPrefix(s.host.url, "http://")
+	query.Set("token", s.token)
+	query.Set("follow", "true")
+	conn := must(d.DialContext(ctx, "tcp", address))
+	must(fmt.Fprintf(conn, "GET /stream/%s?%s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n",
+		s.id, query.Encode(), address))
+	return conn
 }

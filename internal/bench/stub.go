@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -61,12 +62,17 @@ func answer(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// freeAddress returns an address on which no program listens at present.
-func freeAddress(ctx context.Context) string {
-	l := must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
-	check(l.Close())
-	return l.Addr().String()
+// decoded reads a request into v, or responds with an error.
+func decoded(w http.ResponseWriter, r *http.Request, v any) bool {
+	err := json.NewDecoder(r.Body).Decode(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+	return err == nil
 }
+
+// freeAddress returns an address on which no program listens at present.
+func freeAddress() string { return "127.0.0.1:" + strconv.Itoa(must(testenv.FreePort())) }
 
 // serve runs a handler in this process and returns its URL.
 func (r *run) serve(h http.Handler) string {
@@ -100,12 +106,10 @@ func (r *run) stub() *stub {
 // open returns no capability, so the broker does not request events from this host.
 func (s *stub) open(w http.ResponseWriter, r *http.Request) {
 	var req protocol.OpenSessionRequest
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	if decoded(w, r, &req) {
+		s.webhooks.Store(req.SessionID, req.WebhookURL)
+		answer(w, map[string]string{"token": protocol.NewID()})
 	}
-	s.webhooks.Store(req.SessionID, req.WebhookURL)
-	answer(w, map[string]string{"token": protocol.NewID()})
 }
 
 // webhook returns the webhook URL of a session.
@@ -123,8 +127,7 @@ func (s *stub) take(w http.ResponseWriter, r *http.Request) {
 		protocol.Cursor
 		Events []protocol.Cursor `json:"events"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	if !decoded(w, r, &body) {
 		return
 	}
 	taken := append([]protocol.Cursor{body.Cursor}, body.Events...)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -13,6 +12,12 @@ import (
 // by it, bound the limit of the figure.
 type row struct {
 	what, figure, beside, ratio, bound string
+}
+
+// adding returns the row with another figure.
+func (r row) adding(figure string) row {
+	r.figure += ", " + figure
+	return r
 }
 
 func markdown(rows []row) string {
@@ -35,8 +40,6 @@ const (
 	endMarker   = "<!-- end of figures -->"
 )
 
-var errNoMarkers = errors.New("the file has no markers for the figures")
-
 // writeTables replaces the tables of the scenarios that were run, by their names.
 // Those of other scenarios remain; tables of unknown scenarios are removed.
 func writeTables(ctx context.Context, path string, tables map[string][]row) error {
@@ -47,7 +50,7 @@ func writeTables(ctx context.Context, path string, tables map[string][]row) erro
 	before, rest, begins := strings.Cut(string(content), beginMarker)
 	old, after, ends := strings.Cut(rest, endMarker)
 	if !begins || !ends {
-		return fmt.Errorf("%s: %w", path, errNoMarkers)
+		return fmt.Errorf("%s has no markers for the figures", path)
 	}
 	sections, taken := sectionsOf(old), circumstances(ctx)
 	var b strings.Builder

@@ -26,14 +26,9 @@ func checkIn(r *run) (rows []row) {
 			w.host.open(ctx, req)
 			bare.add(time.Since(start))
 		})
-		t, h := through.spread(), bare.spread()
-		rows = append(rows, row{
-			what:   fmt.Sprintf("check-in to new tasks, %d at a time", callers),
-			figure: t.String(),
-			beside: "the host's /session alone: " + h.String(),
-			ratio:  fmt.Sprintf("%.1f at p50, %.1f at p99", float64(t.P50)/float64(h.P50), float64(t.P99)/float64(h.P99)),
-			bound:  "two commits of the broker (message, outcome) and one of the journal, one after another",
-		})
+		rows = append(rows, spreadRow(fmt.Sprintf("check-in to new tasks, %d at a time", callers),
+			turns[spread]{own: []spread{through.spread()}, yard: []spread{bare.spread()}}, "the host's /session alone",
+			"two commits of the broker (message, outcome) and one of the journal, one after another"))
 	}
 	return rows
 }
@@ -44,14 +39,14 @@ const blockParts = 10
 // latency measures how long events of busy sessions take to the commit in
 // PostgreSQL and to the browser, with one reader for every session.
 func latency(r *run) []row {
-	w, readers := r.system(), r.role("readers")
+	w, readers := r.system(), r.readers()
 	sessions := r.busy(w, readers)
-	readers.do("Warm", true)
+	readers.warmUp()
 	from := time.Now()
-	seen := ask[ReaderResult](readers, "Measure", time.Duration(r.scale.rounds)*r.scale.round)
+	seen := readers.measure(time.Duration(r.scale.rounds) * r.scale.round)
 	until := time.Now()
 	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
-		w.host.call(ctx, "/session/"+sessions[i].id+"/interrupt", hostPassword, nil)
+		w.host.call(ctx, "/session/"+sessions[i].id+"/interrupt", sessions[i].token, nil)
 	})
 	stored := r.commits(w, from, until)
 	rate := float64(stored.Count) / until.Sub(from).Seconds()
@@ -61,20 +56,20 @@ func latency(r *run) []row {
 		bound: "from the agent's last word to the commit's time in PostgreSQL: a commit of the journal, " +
 			"an HTTP request, a commit of the database",
 	}, {
-		what: "event → browser: the same", figure: seen.Ends.String(),
+		what: "event → browser: the same", figure: seen.ends.spread().String(),
 		bound: "a commit of the journal, which comes before the part that completes the event",
 	}, {
-		what: "part → browser: the same, parts that complete no event", figure: seen.Parts.String(),
+		what: "part → browser: the same, parts that complete no event", figure: seen.parts.spread().String(),
 		bound: "nothing is written for them",
 	}}
 }
 
 // busy checks in to tasks, attaches a reader to each and starts its turn.
-func (r *run) busy(w *system, readers *peer) (sessions []*session) {
+func (r *run) busy(w *system, readers *readers) (sessions []*session) {
 	for _, t := range r.checkIns(w.broker, r.scale.busy) {
-		sessions = append(sessions, &session{host: w.host, id: t.id, token: t.StreamToken})
+		sessions = append(sessions, &session{host: w.host, id: t.SessionID, token: t.StreamToken})
 	}
-	readers.do("Read", reading(sessions, 1, false))
+	readers.read(sessions, 1)
 	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
 		sessions[i].begin(ctx, fmt.Sprintf("pace %s %d", r.scale.every, blockParts))
 	})
@@ -103,7 +98,8 @@ func (r *run) commits(w *system, from, until time.Time) spread {
 
 // idle fills a host with sessions of one turn each, then kills and restarts it.
 func idle(r *run) []row {
-	n, webhook, host := r.scale.idle, r.stub().hook, r.host(r.dir())
+	n, webhook, data := r.scale.idle, r.stub().hook, r.dir()
+	host := r.host(data)
 	empty, start := host.footprint(), time.Now()
 	r.parallel(n, 16, func(ctx context.Context, _ int) {
 		host.open(ctx, &protocol.OpenSessionRequest{WebhookURL: webhook}).complete(ctx,
@@ -115,7 +111,7 @@ func idle(r *run) []row {
 	host.stopped = true
 	check(host.Kill())
 	start = time.Now()
-	after := r.host(host.data)
+	after := r.host(data)
 	restart := time.Since(start)
 	live, resident, goroutines := filled.per(n, empty)
 	liveAfter, residentAfter, _ := after.footprint().per(n, empty)

@@ -30,6 +30,7 @@ type Options struct {
 	Synchronous string        // SQLite: FULL (default), NORMAL, EXTRA or OFF
 	VFS         string        // SQLite: a registered VFS; "" means the operating system's
 	Patience    time.Duration // longest wait for a transaction to begin: default 2 s, SQLite 5 s
+	MaxLifetime time.Duration // of a connection to PostgreSQL: default 30 min
 	Pooler      Pooler        // PostgreSQL: a pooler between this program and the server
 }
 
@@ -103,6 +104,15 @@ func (d *DB) connect(ctx context.Context) error {
 
 // Dialect returns the kind of the database.
 func (d *DB) Dialect() Dialect { return d.dialect }
+
+// Pools returns the connection pools by name: writer and, on SQLite, reader.
+func (d *DB) Pools() map[string]*sql.DB {
+	names, pools := []string{"writer", "reader"}, map[string]*sql.DB{}
+	for i, pool := range d.pools {
+		pools[names[i]] = pool
+	}
+	return pools
+}
 
 // Close closes every connection.
 func (d *DB) Close() error {

@@ -3,6 +3,7 @@ package database_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -63,6 +64,61 @@ func TestAReadOnlyServerIsUnavailableAndServiceResumes(t *testing.T) {
 	}
 	set("off")
 	resumes(t, func() error { return write("lifted") })
+}
+
+// backends returns the server's processes for two connections at a time.
+func backends(t *testing.T, db *database.DB) [2]int {
+	t.Helper()
+	var pids [2]int
+	pid := func(ctx context.Context, i int) error {
+		return db.Conn(ctx).Raw("SELECT pg_backend_pid()").Row().Scan(&pids[i])
+	}
+	err := db.Read(t.Context(), func(ctx context.Context) error {
+		return errors.Join(pid(ctx, 0), pid(t.Context(), 1))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(pids[:])
+	return pids
+}
+
+// Reliability B5: each of these errors says that the server is of no use, and all connections to it are
+// dropped. Other errors leave them.
+func TestConnectionsToAServerThatIsGoneAreDropped(t *testing.T) {
+	t.Parallel()
+	for state, isDropped := range map[string]bool{
+		"25006": true, "57P01": true, "57P02": true, "57P03": true, "57014": false, "P0001": false, "23505": false,
+	} {
+		db := open(t, testenv.Postgres(t, nil), database.Options{})
+		before := backends(t, db)
+		raised := db.Conn(t.Context()).Exec("DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '" + state + "'; END $$").Error
+		if raised == nil {
+			t.Fatalf("%s was not raised", state)
+		}
+		after := backends(t, db)
+		kept := slices.Contains(before[:], after[0]) || slices.Contains(before[:], after[1])
+		if kept == isDropped {
+			t.Errorf("%s: connections %v before, %v after", state, before, after)
+		}
+	}
+}
+
+// Reliability B5: a name that moves to another server is followed, although the old one still answers.
+func TestAConnectionHasAMaximumLifetime(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t, nil)
+	brief := open(t, url, database.Options{MaxLifetime: time.Nanosecond})
+	if before, after := backends(t, brief), backends(t, brief); before == after {
+		t.Errorf("connections %v are older than they may be", after)
+	}
+	usual := open(t, url, database.Options{})
+	if before, after := backends(t, usual), backends(t, usual); before != after {
+		t.Errorf("connections %v before, %v after", before, after)
+	}
+	if closed := usual.Pools()["writer"].Stats().MaxLifetimeClosed; closed != 0 {
+		t.Errorf("%d connections were closed because of their age", closed)
+	}
 }
 
 // Reliability B6: even if many connections of the pool are dead, a request waits no

@@ -71,6 +71,30 @@ func TestFaultNamesTheKindOfFailure(t *testing.T) {
 	}
 }
 
+// Each report of a full disk that databases and systems make is storage_full. Other failures of a disk are not.
+func TestEveryReportOfAFullDiskIsStorageFull(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want protocol.Code
+	}{
+		"SQLite's limit of a file":           {sqlite3.FULL, protocol.CodeStorageFull},
+		"SQLite could not write":             {sqlite3.IOERR_WRITE, protocol.CodeStorageFull},
+		"SQLite's shared memory has no room": {sqlite3.IOERR_SHMSIZE, protocol.CodeStorageFull},
+		"the system's error": {
+			fmt.Errorf("x: %w", &os.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}), protocol.CodeStorageFull,
+		},
+		"a quota":                 {&os.PathError{Op: "write", Path: "f", Err: syscall.EDQUOT}, protocol.CodeStorageFull},
+		"PostgreSQL's state":      {&pgconn.PgError{Code: "53100"}, protocol.CodeStorageFull},
+		"PostgreSQL's log":        {&pgconn.PgError{Code: "58030", Message: "could not write: No space left on device"}, protocol.CodeStorageFull},
+		"SQLite could not read":   {sqlite3.IOERR_READ, protocol.CodeUnavailable},
+		"PostgreSQL's disk fails": {&pgconn.PgError{Code: "58030", Message: "could not read"}, protocol.CodeInternal},
+	} {
+		if got := protocol.CodeOf(database.Fault(c.err, "task", 7)); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestRealErrorsOfBothDatabases(t *testing.T) {
 	each(t, func(t *testing.T, db *database.DB) {
 		write := func(fn func(ctx context.Context) error) error { return db.Write(t.Context(), fn) }

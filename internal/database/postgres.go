@@ -34,27 +34,13 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	if opts.Patience == 0 {
 		opts.Patience = 2 * time.Second
 	}
-	config, err := parsePostgresURL(rawURL)
+	config, unlimited, err := postgresConfig(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	config.ConnectTimeout = connectTimeout
-	defaults(config.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "bellhop"})
-	unlimited := config.Copy()
-	defaults(config.RuntimeParams, map[string]string{
-		"statement_timeout":                   statementTimeout,
-		"lock_timeout":                        lockTimeout,
-		"idle_in_transaction_session_timeout": idleTxTimeout,
-	})
-	dial := config.DialFunc
-	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &impatientConn{Conn: c, limit: answerTimeout}, nil
+	if opts.MaxLifetime == 0 {
+		opts.MaxLifetime = connMaxLifetime
 	}
-
 	generation := &generation{}
 	config.OnPgError = generation.onError
 	pool, err := opts.Pooler.open(config,
@@ -69,7 +55,7 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	pool.SetMaxOpenConns(opts.MaxConns)
 	pool.SetMaxIdleConns(opts.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	pool.SetConnMaxLifetime(connMaxLifetime)
+	pool.SetConnMaxLifetime(opts.MaxLifetime)
 	db := &DB{
 		dialect: Postgres, patience: opts.Patience, log: opts.Logger,
 		pools: []*sql.DB{pool}, generation: generation, pooler: opts.Pooler,
@@ -91,6 +77,31 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	}
 	db.reader = db.writer
 	return db, nil
+}
+
+// postgresConfig returns the settings of connections, and those without the server's time limits,
+// for migrations.
+func postgresConfig(rawURL string) (config, unlimited *pgx.ConnConfig, err error) {
+	if config, err = parsePostgresURL(rawURL); err != nil {
+		return nil, nil, err
+	}
+	config.ConnectTimeout = connectTimeout
+	defaults(config.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "bellhop"})
+	unlimited = config.Copy()
+	defaults(config.RuntimeParams, map[string]string{
+		"statement_timeout":                   statementTimeout,
+		"lock_timeout":                        lockTimeout,
+		"idle_in_transaction_session_timeout": idleTxTimeout,
+	})
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &impatientConn{Conn: c, limit: answerTimeout}, nil
+	}
+	return config, unlimited, nil
 }
 
 // open returns a pool of connections to the server, or to the pooler before it.

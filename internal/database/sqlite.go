@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 	"github.com/ncruces/go-sqlite3/gormlite"
 
+	"bellhop/internal/private"
 	"bellhop/protocol"
 )
 
@@ -110,11 +111,7 @@ func prepareFile(path string) (string, error) {
 		return "", unusable(path, err)
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return "", unusable(name, err)
-		}
-		if err := f.Close(); err != nil {
+		if err := private.File(name); err != nil {
 			return "", unusable(name, err)
 		}
 	}

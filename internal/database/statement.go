@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	"gorm.io/gorm"
@@ -66,6 +67,32 @@ func FindOne[R any](ctx context.Context, d *DB, t *table.Table[R], what string, 
 		return nil, err
 	}
 	return &all[0], nil
+}
+
+// In is a condition that a column has one of the values of its only parameter, which Texts
+// makes. The text is the same for any number of values, so that the statement stays
+// prepared.
+func (d *DB) In(column string) string {
+	if d.dialect == Postgres {
+		return column + " = ANY(?::text[])"
+	}
+	return column + " IN (SELECT value FROM json_each(?))"
+}
+
+// Texts is the argument of In.
+func (d *DB) Texts(values []string) any {
+	if d.dialect == Postgres {
+		rows := make([]*string, len(values))
+		for i := range values {
+			rows[i] = &values[i]
+		}
+		return &columnArray[string]{value: func(s *string) any { return *s }, rows: rows}
+	}
+	encoded, err := json.Marshal(append([]string{}, values...)) // nil would be null, a list with one NULL
+	if err != nil {
+		panic(err) // strings can always be encoded
+	}
+	return string(encoded)
 }
 
 // AppendArrays appends one array per column for table.Unnest. The values are

@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -44,31 +43,23 @@ func (w *txWait) isLate() bool { return w.late.Load() }
 // it leaves nothing registered in its parent although it is never canceled, because
 // the rows of a statement do not report their end.
 type statementWait struct {
-	context.Context //nolint:containedctx // it implements a context
+	context.Context //nolint:containedctx // the parent, for its values and deadline
 
-	done   chan struct{}
-	once   sync.Once
-	err    error // set before done is closed
+	own    context.Context //nolint:containedctx // it implements a context
 	timer  *time.Timer
 	late   atomic.Bool
 	detach func() bool
 }
 
 func newStatementWait(parent context.Context, limit time.Duration) wait {
-	w := &statementWait{Context: parent, done: make(chan struct{})}
-	w.detach = context.AfterFunc(parent, func() { w.end(parent.Err()) })
+	own, end := context.WithCancelCause(context.Background())
+	w := &statementWait{Context: parent, own: own}
+	w.detach = context.AfterFunc(parent, func() { end(parent.Err()) })
 	w.timer = time.AfterFunc(limit, func() {
 		w.late.Store(true)
-		w.end(context.DeadlineExceeded)
+		end(context.DeadlineExceeded)
 	})
 	return w
-}
-
-func (w *statementWait) end(err error) {
-	w.once.Do(func() {
-		w.err = err
-		close(w.done)
-	})
 }
 
 func (w *statementWait) settle() {
@@ -78,13 +69,10 @@ func (w *statementWait) settle() {
 
 func (w *statementWait) isLate() bool { return w.late.Load() }
 
-func (w *statementWait) Done() <-chan struct{} { return w.done }
+func (w *statementWait) Done() <-chan struct{} { return w.own.Done() }
 
-func (w *statementWait) Err() error {
-	select {
-	case <-w.done:
-		return w.err
-	default:
-		return nil
-	}
-}
+func (w *statementWait) Err() error { return context.Cause(w.own) }
+
+// AfterFunc is what context.AfterFunc and the derived contexts of database/sql and pgx
+// call. Without it each of them would start a goroutine that waits for Done.
+func (w *statementWait) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(w.own, f) }

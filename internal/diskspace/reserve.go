@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"bellhop/internal/wait"
 )
 
 const (
@@ -80,10 +82,8 @@ func ignoreFull(err error) error {
 // Run holds the reserve and logs when the disk becomes low, until ctx ends. A
 // failure is logged: a server works without a reserve too.
 func (g *Guard) Run(ctx context.Context) error {
-	ticker := time.NewTicker(checkEvery)
-	defer ticker.Stop()
 	low := false
-	for {
+	wait.Every(ctx, checkEvery, func(context.Context) {
 		if err := g.Hold(); err != nil {
 			g.Log.Warn("no reserve on the disk", "err", err)
 		}
@@ -91,12 +91,8 @@ func (g *Guard) Run(ctx context.Context) error {
 			low = now
 			g.logLow(low)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	})
+	return nil
 }
 
 func (g *Guard) logLow(low bool) {

@@ -21,8 +21,8 @@ type page struct {
 	lines []line
 }
 
-// line is a line of a page. code is set in code blocks, figures between the
-// markers of docs/benchmarks.md and of the report in docs/reliability.md.
+// line is a line of a page. code is set in code blocks, figures between the markers of
+// docs/benchmarks.md, of docs/metrics.md and of the report in docs/reliability.md.
 type line struct {
 	number        int
 	text          string
@@ -54,9 +54,10 @@ func linesOf(content string) (lines []line) {
 			code = !code
 		}
 		switch {
-		case strings.HasPrefix(text, "<!-- figures"), strings.HasPrefix(text, "<!-- the report"):
+		case strings.HasPrefix(text, "<!-- figures"), strings.HasPrefix(text, "<!-- the report"),
+			strings.HasPrefix(text, "<!-- metrics of"):
 			figures = true
-		case strings.HasPrefix(text, "<!-- end of "):
+		case strings.HasPrefix(text, "<!-- end "):
 			figures = false
 		}
 		lines = append(lines, line{number: i + 1, text: text, code: code || fence, figures: figures})

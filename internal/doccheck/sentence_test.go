@@ -10,7 +10,8 @@ var (
 	footnote = regexp.MustCompile(`^\[\^([\w-]+)\]: `)              // begins a footnote
 	end      = regexp.MustCompile(`[.!?](?:\[\^[\w-]+\])*(?:\s|$)`) // of a sentence
 	item     = regexp.MustCompile(`^\s*(?:-|\d+\.) `)
-	caseRow  = regexp.MustCompile(`^\|\s*\d+\s*\|`) // docs/catalogue.md names the tests of such a case
+	caseHead = regexp.MustCompile(`^\|\s*number\s*\|`) // of a table with cases
+	caseRow  = regexp.MustCompile(`^\|\s*\d+\s*\|`)    // docs/catalogue.md names the tests of such a case
 )
 
 // sentence is a sentence of a paragraph, of an item of a list, or of a row of a table, without the
@@ -76,7 +77,8 @@ func (p page) blocks() []block {
 		case isRow && head == "":
 			open, head = false, text
 		case isRow:
-			if strings.Trim(text, "|-: ") != "" && !caseRow.MatchString(text) {
+			isCase := caseHead.MatchString(head) && caseRow.MatchString(text)
+			if strings.Trim(text, "|-: ") != "" && !isCase {
 				all = append(all, block{number: l.number, text: text, row: true, marked: mark.MatchString(head)})
 			}
 		case item.MatchString(l.text):

@@ -135,7 +135,12 @@ func TestTimeZonesAndLeapSecondsChangeNothing(t *testing.T) {
 			clock := testenv.NewClock(c.start)
 			k := newClocked(t, func() time.Time { return clock.Now().In(zone) })
 			k.turn("over", func() { clock.Advance(c.jump) })
-			for _, p := range k.webhook.log() {
+			// The host's own clock is months apart: it learns the broker's time when its first signature is refused.
+			posts := k.webhook.log()
+			if len(posts) > 0 && posts[0].status == http.StatusUnauthorized {
+				posts = posts[1:]
+			}
+			for _, p := range posts {
 				if p.status != http.StatusOK {
 					t.Errorf("%s was answered %d", p.path, p.status)
 				}

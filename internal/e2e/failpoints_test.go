@@ -20,6 +20,10 @@ var (
 	brokerPoints = []string{
 		"checkin-opened", "checkin-stored", "ingest-after-commit", "ingest-before-commit", "reconcile-pulled",
 	}
+	// queuePoints are the fail points of queued messages.
+	queuePoints = []string{"queue-claimed", "queue-marked", "queue-prompted"}
+	// rotatePoints are those of "bellhop keys rotate".
+	rotatePoints = []string{"reseal-page"}
 	// deliveryPoints are the fail points of outbound webhooks, with the number of requests that
 	// the receiver gets when the broker dies there once.
 	deliveryPoints = map[string]int{"before-webhook-sent": 1, "after-webhook-sent": 2}
@@ -42,7 +46,8 @@ func TestCrashPointsAreThoseOfTheSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := slices.Sorted(slices.Values(slices.Concat(hostPoints, brokerPoints, slices.Collect(maps.Keys(deliveryPoints)))))
+	known := slices.Sorted(slices.Values(slices.Concat(hostPoints, brokerPoints, queuePoints, rotatePoints,
+		slices.Collect(maps.Keys(deliveryPoints)))))
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, known) {
 		t.Errorf("the source has the fail points %q, the crash test kills at %q", got, known)
 	}

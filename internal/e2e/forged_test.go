@@ -1,35 +1,38 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/providertest"
 	"bellhop/crypto/seal"
+	"bellhop/crypto/signature"
 	"bellhop/crypto/token"
 	"bellhop/internal/app"
 	"bellhop/protocol"
 )
 
-// A program posts an event with a stolen token of the webhook. Neither an epoch that the host has
-// not begun, nor the next position of the present one, costs the session a later event. The host
-// never shows ok before the broker has them.
+// A program posts an event with a stolen token of the webhook: the host signs, so it is refused. Even
+// with the agent password, neither an epoch that the host has not begun, nor the next position of the
+// present one, costs the session a later event. The host never shows ok before the broker has them.
 func TestAForgedEventLosesNoEventOfTheSession(t *testing.T) {
 	for _, c := range []struct {
 		name   string
+		signed bool
 		beyond protocol.Cursor // of the forged event, after the task's cursor
 		status int
 		epoch  int64 // of the task at the end
 	}{
-		{"of an epoch that the host has not begun", protocol.Cursor{Epoch: 98}, http.StatusConflict, 1},
-		{"at the next position", protocol.Cursor{Seq: 1}, http.StatusOK, 2},
+		{"without a signature", false, protocol.Cursor{Seq: 1}, http.StatusUnauthorized, 1},
+		{"of an epoch that the host has not begun", true, protocol.Cursor{Epoch: 98}, http.StatusConflict, 1},
+		{"at the next position", true, protocol.Cursor{Seq: 1}, http.StatusOK, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := withUser(t, runBroker(t, app.BrokerConfig{StoreConfig: app.StoreConfig{
@@ -46,7 +49,7 @@ func TestAForgedEventLosesNoEventOfTheSession(t *testing.T) {
 				at = protocol.Cursor{Epoch: at.Epoch + c.beyond.Epoch}
 			}
 			at.Seq++
-			if status := forge(t, b, task, at); status != c.status {
+			if status := forge(t, b, task, at, c.signed); status != c.status {
 				t.Errorf("the forged event was answered %d, want %d", status, c.status)
 			}
 			turnOf(t, user, task, "text two\nend")
@@ -98,7 +101,7 @@ func shownOK(t *testing.T, host *app.Host) bool {
 }
 
 // forge posts a text with a token that the broker accepts.
-func forge(t *testing.T, b *running, task string, at protocol.Cursor) int {
+func forge(t *testing.T, b *running, task string, at protocol.Cursor, withSignature bool) int {
 	t.Helper()
 	secret, err := b.Store.WebhookSecret(t.Context(), task)
 	if err != nil {
@@ -109,7 +112,22 @@ func forge(t *testing.T, b *running, task string, at protocol.Cursor) int {
 		t.Fatal(err)
 	}
 	body := fmt.Sprintf(`{"sessionId":%q,"type":"text","id":"f","text":"forged","eventId":"forged","epoch":%d,"seq":%d,"timestamp":1}`, task, at.Epoch, at.Seq)
-	resp, err := http.Post(b.URL+"/api/agent/webhook?"+url.Values{"token": {signed}}.Encode(), "application/json", bytes.NewReader([]byte(body)))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		b.URL+"/api/agent/webhook?"+url.Values{"token": {signed}}.Encode(), strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if withSignature {
+		key, err := signature.OfSession(seal.NewSecret(hostPassword), task)
+		if err == nil {
+			err = signature.Sign(req.Header, "evt_forged", time.Now(), []byte(body), key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -37,5 +39,44 @@ func TestAWrongKeysetEndsTheBrokerWithOneClearLine(t *testing.T) {
 				}
 			})
 		}
+	})
+}
+
+// A rotation that is killed has left every value readable, and the next one seals the rest.
+func TestAKilledRotationOfKeysIsContinued(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind storeKind) {
+		s := prepareStack(t, kind)
+		s.host.start()
+		s.broker.start()
+		task, user := s.task("rotation"), s.user()
+		queueMessage(t, user, task, "slow 2")
+		eventually(t, "the turn has ended", isIdle(t, user, task, 1))
+		s.broker.stop()
+
+		keyset, err := os.ReadFile(s.keyset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := func(keyset string) []string {
+			return []string{"BELLHOP_DATABASE_URL=" + s.dbURL, "BELLHOP_KEYSET=" + strings.TrimSpace(keyset)}
+		}
+		promoted := run(t, env(run(t, env(string(keyset)), "keys", "add")), "keys", "promote")
+		for _, point := range rotatePoints {
+			killed := exec.Command(binary(t), "keys", "rotate")
+			killed.Env = append(append(baseEnv(), env(promoted)...), dieAt(point, 1))
+			if out, err := killed.CombinedOutput(); err == nil || killed.ProcessState.ExitCode() != -1 {
+				t.Fatalf("%s: it was not killed: %v\n%s", point, err, out)
+			}
+		}
+		if out := run(t, env(promoted), "keys", "rotate"); !strings.Contains(out, "everything is sealed with the present key") {
+			t.Errorf("the next rotation says %q", out)
+		}
+		pruned := run(t, env(promoted), "keys", "prune")
+		if err := os.WriteFile(s.keyset, []byte(pruned), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.broker.start()
+		queueMessage(t, user, task, "slow 3")
+		eventually(t, "the second turn has ended", isIdle(t, user, task, 2))
 	})
 }

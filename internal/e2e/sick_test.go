@@ -12,13 +12,12 @@ import (
 	"bellhop/protocol"
 )
 
-// onServer is a stack whose broker uses a PostgreSQL of its own.
+// onServer is a stack whose broker uses a PostgreSQL of its own, and is to be started.
 func onServer(t *testing.T) (*stack, *testenv.Server) {
 	t.Helper()
 	server := testenv.PostgresServer(t)
 	s := prepareStackOn(t, t.TempDir(), postgres, server.URL())
 	s.host.start()
-	s.broker.start()
 	return s, server
 }
 
@@ -62,6 +61,7 @@ func (s *stack) resumed(task string, before reading) {
 // by itself when it is lifted.
 func TestABrokerOutlivesAReadOnlyPostgreSQL(t *testing.T) {
 	s, server := onServer(t)
+	s.broker.start()
 	task := s.task("read-only")
 	before, _ := s.recorded(t, task, "slow 4")
 	s.arrived(task)
@@ -77,9 +77,14 @@ func TestABrokerOutlivesAReadOnlyPostgreSQL(t *testing.T) {
 }
 
 // PROC-9: while PostgreSQL is frozen every request is answered 503. After two of
-// them the breaker is open: the log has one line of it, and later requests fail at once.
+// them the breaker is open: the log has one line of it, and later requests fail at once. The admin
+// listener still has metrics, without those that are in the database.
 func TestABrokerOutlivesAFrozenPostgreSQL(t *testing.T) {
+	const adminToken = "canary-admin-token-0d2c"
 	s, server := onServer(t)
+	admin := freeAddr(t)
+	s.broker.env = append(s.broker.env, "BELLHOP_ADMIN_LISTEN="+admin, "BELLHOP_ADMIN_TOKEN="+adminToken)
+	s.broker.start()
 	task := s.task("frozen")
 	before, _ := s.recorded(t, task, "slow 4")
 	s.arrived(task)
@@ -92,6 +97,13 @@ func TestABrokerOutlivesAFrozenPostgreSQL(t *testing.T) {
 		t.Errorf("the breaker opened %d times", n)
 	}
 	s.refused(task, 50)
+	shown := scrape(t, "http://"+admin, adminToken)
+	if shown[`bellhop_collect_errors_total{part="hosts"}`] == 0 || shown[`bellhop_rejections_total{reason="unavailable"}`] < 50 {
+		t.Errorf("the metrics meanwhile: %v", shown)
+	}
+	if _, listed := shown[`bellhop_hosts{health="ok"}`]; listed {
+		t.Error("the hosts were read from a frozen database")
+	}
 
 	server.Thaw()
 	s.resumed(task, before)

@@ -16,6 +16,7 @@ import (
 	_ "github.com/ncruces/go-sqlite3/driver"
 
 	"bellhop/client"
+	"bellhop/internal/app"
 	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
@@ -173,7 +174,7 @@ func (s *stack) task(title string) string {
 	return task.ID
 }
 
-// askHost calls the host with its password; out may be nil.
+// askHost calls the host as its operator does, who can read its data; out may be nil.
 func (s *stack) askHost(method, path string, out any) int {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.host.url+path, http.NoBody)
@@ -181,6 +182,9 @@ func (s *stack) askHost(method, path string, out any) int {
 		s.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+hostPassword)
+	if key, err := app.ReadOperatorKey(s.hostData()); err == nil {
+		req.Header.Set(protocol.HeaderSessionKey, key.Reveal())
+	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		s.t.Fatal(err)

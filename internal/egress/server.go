@@ -156,6 +156,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Bellhop: unknown client", http.StatusForbidden)
 		return
 	}
+	// An answer may begin while the request is still sent. By default net/http then closes the
+	// request's body, and the transport that reads it breaks the answer off.
+	_ = http.NewResponseController(w).EnableFullDuplex()
 	switch {
 	case r.Method == http.MethodConnect:
 		s.tunnel(w, r, client)

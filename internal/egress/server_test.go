@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -242,6 +243,41 @@ func TestAModelsKeyIsAddedOutside(t *testing.T) {
 		if status, _ := o.send("GET " + path + " HTTP/1.1\nHost: x\n\n"); status != http.StatusBadRequest {
 			t.Errorf("%s: %d", path, status)
 		}
+	}
+}
+
+// Models answer before they have read the whole request, and Gemini CLI's streams broke off then.
+func TestAnAnswerMayBeginBeforeTheRequestEnds(t *testing.T) {
+	for name, path := range map[string]string{"the gateway": "/openai/v1", "plain HTTP": "http://TARGET/v1"} {
+		t.Run(name, func(t *testing.T) {
+			o := newOutside(t, "TARGET")
+			o.target.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_ = http.NewResponseController(w).EnableFullDuplex()
+				_, _ = io.WriteString(w, "begins, ")
+				_ = http.NewResponseController(w).Flush()
+				n, _ := io.Copy(io.Discard, r.Body)
+				_, _ = fmt.Fprintf(w, "read %d", n)
+			})
+			base, err := url.Parse(o.target.URL)
+			must(t, err)
+			o.client.Routes = []Route{{Name: "openai", Base: base}}
+			conn, err := o.dial(t.Context(), "", "")
+			must(t, err)
+			defer conn.Close()
+			path := strings.ReplaceAll(path, "TARGET", o.address())
+			_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf ", path)
+			must(t, err)
+			must(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			must(t, err)
+			defer response.Body.Close()
+			_, err = io.WriteString(conn, "other")
+			must(t, err)
+			body, err := io.ReadAll(response.Body)
+			if err != nil || string(body) != "begins, read 10" {
+				t.Errorf("%q, %v", body, err)
+			}
+		})
 	}
 }
 

@@ -122,7 +122,7 @@ func (b *broker) text() (t text) {
 // themselves: a host only compares them.
 func (r *request) text(w *World) (t text) {
 	st := &w.hosts[r.host].state
-	t.num(int64(r.kind), int64(r.host), int64(st.Delivery.Version-r.order.Version), int64(st.Delivery.Address-r.order.Address), int64(r.label))
+	t.num(int64(r.kind), int64(r.host), int64(st.Delivery.Version-r.order.Version), int64(st.Delivery.AddressVersion-r.order.AddressVersion), int64(r.label))
 	t.yes(r.committed, r.abandoned)
 	t.cursor(r.cursor)
 	t.word(r.turn)

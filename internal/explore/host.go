@@ -108,7 +108,7 @@ func (w *World) openSession(h int, cursor protocol.Cursor, incarnation int, turn
 	if w.input(h, in) != nil {
 		return
 	}
-	if w.hosts[h].state.OpenTurn() == "" && w.input(h, core.Prompted{TurnID: turn, Request: protocol.PromptRequest{Prompt: "p"}, Kept: "p"}) == nil {
+	if w.hosts[h].state.OpenTurn() == "" && w.input(h, core.Prompted{TurnID: turn, Request: protocol.PromptRequest{Prompt: "p"}, Journaled: "p"}) == nil {
 		_ = w.input(h, core.AgentStarted{TurnID: turn, Agent: "a"})
 	}
 }

@@ -88,7 +88,7 @@ func (w *World) commit(i, b, label int) {
 		return
 	}
 	if r.kind == renewal {
-		r.answer = core.TokenRenewed{Address: r.order.Address, URL: hook, Cursor: w.renewedCursor(r.host), Incarnation: name(label)}
+		r.answer = core.TokenRenewed{AddressVersion: r.order.AddressVersion, URL: hook, Cursor: w.renewedCursor(r.host), Incarnation: name(label)}
 	} else {
 		r.answer = w.posted(&r, label)
 	}

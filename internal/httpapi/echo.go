@@ -1,19 +1,19 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"bellhop/internal/observe"
+	"bellhop/internal/requestid"
 	"bellhop/protocol"
 )
 
@@ -26,6 +26,7 @@ type Options struct {
 	BodyTimeout time.Duration    // 0 = BodyTimeout
 	Now         func() time.Time // nil = time.Now
 	Proxies     []netip.Prefix   // whose X-Forwarded-For is believed; nil = none
+	Observer    observe.Observer // of requests, by the pattern of their route; nil = none
 }
 
 // New returns an Echo that writes errors in the one format, recovers from panics, logs requests
@@ -46,54 +47,71 @@ func New(opts Options) *echo.Echo {
 	e.Logger.SetOutput(io.Discard)
 	e.IPExtractor = ClientAddress(opts.Proxies)
 	e.HTTPErrorHandler = ErrorHandler(opts.Log)
-	e.Use(requestID, requestLog(opts.Log, opts.Now), recoverPanics, plainPaths, RequestDeadline(opts.BodyTimeout))
+	e.Use(requestID, requestLog(opts), recoverPanics, plainPaths, RequestDeadline(opts.BodyTimeout))
 	return e
 }
-
-type requestIDKey struct{}
-
-// RequestID returns the id under which a request is logged; "" outside of a request.
-func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
-}
-
-var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		id := r.Header.Get(echo.HeaderXRequestID)
-		if id == "" || !requestIDForm.MatchString(id) {
+		id := r.Header.Get(requestid.Header)
+		if !requestid.Valid(id) {
 			id = protocol.NewID()
 		}
 		header := c.Response().Header()
-		header.Set(echo.HeaderXRequestID, id)
+		header.Set(requestid.Header, id)
 		header.Set(echo.HeaderXContentTypeOptions, "nosniff")
-		c.SetRequest(r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
+		c.SetRequest(r.WithContext(requestid.With(r.Context(), id)))
 		return next(c)
 	}
 }
 
 // requestLog writes error responses itself, so that it can log their status.
-func requestLog(log *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
+func requestLog(opts Options) echo.MiddlewareFunc {
+	log, now := opts.Log, opts.Now
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			start := now()
-			if err := next(c); err != nil {
+			end := observeRequest(c, opts.Observer)
+			err := next(c)
+			if err != nil {
 				c.Error(err)
 			}
+			end(err)
 			r, resp := c.Request(), c.Response()
 			if !log.Enabled(r.Context(), requestLevel(resp.Status)) {
 				return nil
 			}
 			log.Log(r.Context(), requestLevel(resp.Status), "request",
 				"method", r.Method, "path", r.URL.Path, "route", c.Path(), "status", resp.Status, "bytes", resp.Size,
-				"duration", now().Sub(start), "peer", c.RealIP(), "request_id", RequestID(r.Context()))
+				"duration", now().Sub(start), "peer", c.RealIP())
 			return nil
 		}
 	}
 }
+
+// observeRequest begins the request for the observer. A path without a route has the name "none": the
+// path itself is the sender's text.
+func observeRequest(c echo.Context, observer observe.Observer) (end func(error)) {
+	if observer == nil {
+		return func(error) {}
+	}
+	r, route := c.Request(), c.Path()
+	if route == "" {
+		route = noRoute
+	}
+	ctx, ended := observe.Begin(r.Context(), observer, observe.Start{Operation: observe.Request, Name: route, Method: r.Method})
+	c.SetRequest(r.WithContext(ctx))
+	return func(err error) {
+		out := observe.Outcome{Status: c.Response().Status}
+		if err != nil {
+			out.Err = asError(err)
+		}
+		ended(out)
+	}
+}
+
+const noRoute = "none"
 
 // requestLevel logs successful requests at debug level only, since a busy host posts very many.
 func requestLevel(status int) slog.Level {

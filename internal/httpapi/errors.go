@@ -79,7 +79,7 @@ func logError(log *slog.Logger, c echo.Context, e *protocol.Error) {
 		level = slog.LevelWarn
 	}
 	log.Log(ctx, level, "request failed", "method", c.Request().Method, "route", c.Path(),
-		"code", e.Code, "request_id", RequestID(ctx), "err", Redact(e.Err.Error()))
+		"code", e.Code, "err", Redact(e.Err.Error()))
 }
 
 // errorBody is the one format of errors; the members of Fields follow it.

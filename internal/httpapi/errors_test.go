@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
+	"bellhop/internal/requestid"
 	"bellhop/protocol"
 )
 
@@ -122,6 +124,18 @@ func TestInternalErrorsAreLoggedOnceAndOthersByLevel(t *testing.T) {
 	}
 }
 
+// A busy host posts very many.
+func TestSuccessfulRequestsAreLoggedForDebuggingOnly(t *testing.T) {
+	out := new(logged)
+	e := httpapi.New(httpapi.Options{Log: slog.New(slog.NewTextHandler(out, nil))}) // at info
+	e.GET("/good", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+	call(e, "GET", "/good", "")
+	call(e, "GET", "/unknown", "")
+	if got := out.String(); strings.Contains(got, "/good") || !strings.Contains(got, "/unknown") {
+		t.Errorf("logged at info:\n%s", got)
+	}
+}
+
 func TestLogsContainNoQuery(t *testing.T) {
 	e, log := newEcho()
 	e.POST("/hook", func(echo.Context) error {
@@ -186,7 +200,7 @@ func TestRequestIDs(t *testing.T) {
 	e, log := newEcho()
 	var seen string
 	e.GET("/", func(c echo.Context) error {
-		seen = httpapi.RequestID(c.Request().Context())
+		seen = requestid.From(c.Request().Context())
 		return c.NoContent(200)
 	})
 	if rec := call(e, "GET", "/", "", "X-Request-Id", "abc-1"); seen != "abc-1" || rec.Header().Get("X-Request-Id") != "abc-1" {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"bellhop/internal/httpapi"
+	"bellhop/internal/requestid"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,7 +39,7 @@ func (l *logged) String() string {
 
 func newEcho() (*echo.Echo, *logged) {
 	out := new(logged)
-	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	log := slog.New(requestid.LogHandler(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	return httpapi.New(httpapi.Options{Log: log}), out
 }
 

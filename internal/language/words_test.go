@@ -56,7 +56,7 @@ var retired = []struct {
 	{forms("whole"), names, "complete, total, closeOut"},
 	{forms("together"), names, "parallel, joined"},
 	{forms("withdraw withdraws withdrawn"), names, "cancel"},
-	{forms("carry carries carrier"), names, "wrapper, forward"},
+	{forms("carry carries carrier carried"), names, "wrapper, forward"},
 	{forms("arrival arrivals"), names, "incoming event"},
 	{phrases("settle in"), names, "save"},
 	{forms("prove proves"), names, "verify, activate"},

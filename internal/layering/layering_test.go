@@ -74,6 +74,24 @@ func TestTheLibraryOfStreamsIsUsedByFeedsOnly(t *testing.T) {
 	}
 }
 
+// Files and checked code are YAML in the same sense.
+func TestThereIsOneYAMLLibrary(t *testing.T) {
+	users := 0
+	for name, p := range scan(t) {
+		for imported := range p.imports {
+			switch {
+			case strings.HasPrefix(imported, "github.com/goccy/go-yaml"):
+				users++
+			case strings.Contains(imported, "yaml") && !strings.HasPrefix(imported, "bellhop/"):
+				t.Errorf("%s imports %s", name, imported)
+			}
+		}
+	}
+	if users == 0 {
+		t.Error("no package imports goccy/go-yaml")
+	}
+}
+
 func isTestPackage(imported string) bool {
 	return imported == "testing" || strings.HasPrefix(imported, "testing/") ||
 		slices.Contains([]string{"net/http/httptest", "go.uber.org/goleak", "pgregory.net/rapid"}, imported)

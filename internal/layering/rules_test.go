@@ -71,6 +71,7 @@ var rules = []struct {
 	{pattern: "agenthost/stream", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/headless", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/recording", layer: part, domain: "agenthost"},
+	{pattern: "agenthost/terminal", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/provider/stdio", layer: shared, domain: "agenthost"},
 	{pattern: "agenthost/provider/*/**", layer: edge, domain: "agenthost"},
 	{pattern: "agenthost/*/**", layer: edge, domain: "agenthost"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,13 +15,17 @@ import (
 	"bellhop/protocol"
 )
 
-// Options describe a server to its clients. All fields are required.
+// Options describe a server to its clients. All fields but Describe are required.
 type Options struct {
 	Title        string
 	Version      string
 	Instructions string // for models
 	MaxBody      int64  // bytes of a request
 	Log          *slog.Logger
+
+	// Describe returns what the description of a tool ends with for the caller of a request;
+	// nil adds nothing.
+	Describe func(ctx context.Context, tool string) string
 }
 
 // Server is a set of tools.
@@ -41,11 +46,37 @@ func New(o Options) *Server {
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes
 		},
 	)
+	if o.Describe != nil {
+		server.AddReceivingMiddleware(describing(o.Describe))
+	}
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, Logger: log, MaxRequestBodyBytes: o.MaxBody,
 		DisableLocalhostProtection: true, // internal/httpapi checks the Host header and knows the public URL's name
 	})
 	return &Server{sdk: server, handler: handler, maxBody: o.MaxBody, log: o.Log}
+}
+
+// describing completes the descriptions of tools for each caller.
+func describing(describe func(ctx context.Context, tool string) string) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			result, err := next(ctx, method, req)
+			list, ok := result.(*sdk.ListToolsResult)
+			if err != nil || !ok {
+				return result, err
+			}
+			own := *list
+			own.Tools = slices.Clone(list.Tools)
+			for i, tool := range own.Tools {
+				if more := describe(ctx, tool.Name); more != "" {
+					described := *tool
+					described.Description += " " + more
+					own.Tools[i] = &described
+				}
+			}
+			return &own, nil
+		}
+	}
 }
 
 // Handle serves a POST. It checks the body with the same strict parser as other

@@ -3,7 +3,10 @@ package probe_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -52,4 +55,25 @@ func TestACallerThatLeavesLeavesNoResult(t *testing.T) {
 	if err := p.Ready(t.Context()); err != nil || checks != 2 {
 		t.Errorf("%v after %d checks", err, checks)
 	}
+}
+
+// Many callers for ten seconds: the first checks at once, and then one each second.
+func TestManyCallersCheckOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var checks atomic.Int32
+		p := &probe.Probe{Check: func(context.Context) error { checks.Add(1); return nil }}
+		var callers sync.WaitGroup
+		for range 20 {
+			callers.Go(func() {
+				for range 100 {
+					_ = p.Ready(t.Context())
+					time.Sleep(99 * time.Millisecond)
+				}
+			})
+		}
+		callers.Wait()
+		if n := checks.Load(); n > 10 || n < 9 {
+			t.Errorf("%d checks in ten seconds", n)
+		}
+	})
 }

@@ -9,7 +9,7 @@
 //	Start ─► port ─► process ─► ready line ─► health ─► port is ours ─► started
 //	           ▲        │ port taken: another port, a bounded number of times
 //	           └────────┘
-//	started ─┬─ Stop, StopAllForProject, Close: SIGINT ─► SIGTERM ─► SIGKILL ─┬─► stopped
-//	         ├─ Restart: stopped, then started on the same port               │
-//	         └─ dies by itself, or another program has its port ──────────────┘
+//	started ─┬─ Stop, Close: SIGINT ─► SIGTERM ─► SIGKILL ──────┬─► stopped
+//	         ├─ Restart: stopped, then started on the same port │
+//	         └─ dies by itself, or another program has its port ┘
 package servers

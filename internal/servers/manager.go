@@ -18,6 +18,7 @@ type Manager struct {
 
 	mu     sync.Mutex
 	keys   map[string]*key
+	memory memory
 	closed bool
 	watch  sync.WaitGroup // goroutines that wait for the exit of a server
 
@@ -36,7 +37,12 @@ type key struct {
 // New returns a Manager without servers.
 func New(options Options) *Manager {
 	options.defaults()
-	return &Manager{options: options, keys: map[string]*key{}, subscribers: map[int]Callbacks{}}
+	m := &Manager{options: options, keys: map[string]*key{}, subscribers: map[int]Callbacks{}}
+	m.memory = memory{file: options.Memory}
+	if err := m.memory.read(); err != nil {
+		options.Log.Warn("the ports of earlier servers are not known", "error", err)
+	}
+	return m
 }
 
 // Subscribe registers callbacks for servers that start or stop from now on.
@@ -152,11 +158,6 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 	return m.stop(ctx, s)
 }
 
-// StopAllForProject stops the project's servers in parallel.
-func (m *Manager) StopAllForProject(ctx context.Context, project string) error {
-	return m.stopAll(ctx, func(i Info) bool { return i.Project == project })
-}
-
 // Close stops every server and prevents further starts.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
@@ -169,16 +170,6 @@ func (m *Manager) Close(ctx context.Context) error {
 	err := m.each(ctx, names)
 	m.watch.Wait()
 	return err
-}
-
-func (m *Manager) stopAll(ctx context.Context, which func(Info) bool) error {
-	var names []string
-	for _, info := range m.List() {
-		if which(info) {
-			names = append(names, info.Key)
-		}
-	}
-	return m.each(ctx, names)
 }
 
 func (m *Manager) each(ctx context.Context, names []string) error {
@@ -196,7 +187,7 @@ func (m *Manager) lock(ctx context.Context, name string) (*key, error) {
 	m.mu.Lock()
 	k := m.keys[name]
 	if k == nil {
-		k = &key{busy: make(chan struct{}, 1)}
+		k = &key{busy: make(chan struct{}, 1), port: m.memory.port(name)}
 		m.keys[name] = k
 	}
 	m.mu.Unlock()

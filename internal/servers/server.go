@@ -49,7 +49,7 @@ func launch(spec Spec, port int) (*Server, error) {
 	}
 	s := &Server{
 		spec: spec, process: child,
-		info:  Info{Key: spec.Key, Project: spec.Project, Port: port, Pid: child.Pid()},
+		info:  Info{Key: spec.Key, Port: port, Pid: child.Pid()},
 		ready: make(chan struct{}), done: make(chan struct{}), exitNotified: make(chan struct{}),
 	}
 	s.owner, _ = identify(child.Pid()) // if it has ended already, Done reports that

@@ -113,7 +113,7 @@ func health(ctx context.Context, port int) error {
 // spec returns the spec of a server of a kind.
 func spec(key, how string, env ...string) servers.Spec {
 	return servers.Spec{
-		Key: key, Project: "p",
+		Key: key,
 		Command: func(port int) process.Command {
 			return process.Command{
 				Args: []string{os.Args[0], strconv.Itoa(port)},
@@ -325,21 +325,6 @@ func TestAServerThatExitsFiresStoppedWithItsLastLines(t *testing.T) {
 		t.Error("the dead server was returned")
 	}
 	k.want(t, "started a", "stopped a", "started a")
-}
-
-func TestStopAllForProjectLeavesOthers(t *testing.T) {
-	k := newKit(t, servers.Options{})
-	other := spec("c", "good")
-	other.Project = "q"
-	for _, s := range []servers.Spec{spec("a", "good"), spec("b", "good"), other} {
-		start(t, k, s)
-	}
-	if err := k.StopAllForProject(t.Context(), "p"); err != nil {
-		t.Fatal(err)
-	}
-	if left := k.List(); len(left) != 1 || left[0].Key != "c" {
-		t.Errorf("left %+v", left)
-	}
 }
 
 func TestNothingStartsAfterClose(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 
 // Spec describes the server of a key.
 type Spec struct {
-	Key     string // one server per key
-	Project string // for StopAllForProject; may be ""
+	Key string // one server per key
 
 	// Command returns the program for a port. Its Output is ignored: stdout is read for Ready,
 	// stderr is kept for Exit.
@@ -38,6 +37,10 @@ type Options struct {
 	Tries        int           // ports tried per Start; 0 = 3
 	Grace        time.Duration // between SIGINT, SIGTERM and SIGKILL; 0 = process.DefaultGrace
 	Log          *slog.Logger
+
+	// Memory names a file, which one Manager uses at a time. It remembers the ports of the
+	// keys, so that Restart takes them again after a restart of this program. "" = none.
+	Memory string
 }
 
 func (o *Options) defaults() {
@@ -66,15 +69,14 @@ func (o *Options) defaults() {
 
 // Info describes a server that runs or ran.
 type Info struct {
-	Key     string
-	Project string
-	Port    int
-	Pid     int
+	Key  string
+	Port int
+	Pid  int
 }
 
 // Exit is how a server ended.
 type Exit struct {
-	Wanted bool     // ended by Stop, Restart, StopAllForProject or Close
+	Wanted bool     // ended by Stop, Restart or Close
 	Err    error    // nil after exit status 0
 	Lines  []string // the last lines of stderr, at most 50
 }

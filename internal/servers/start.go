@@ -81,7 +81,11 @@ func (m *Manager) taken(ctx context.Context, spec Spec, port int, err error) boo
 func (m *Manager) began(k *key, s *Server) {
 	m.mu.Lock()
 	k.server, k.port = s, s.info.Port
+	err := m.memory.remember(s.info.Key, s.info.Port)
 	m.mu.Unlock()
+	if err != nil {
+		m.options.Log.Warn("a server's port is not remembered", "key", s.info.Key, "error", err)
+	}
 	m.options.Log.Info("server started", "key", s.info.Key, "port", s.info.Port, "pid", s.info.Pid)
 	m.notify(func(c Callbacks) {
 		if c.Started != nil {

@@ -43,7 +43,7 @@ func New[R any](name string, columns ...Column[R]) *Table[R] {
 		}
 	}
 	t.onConflict = " ON CONFLICT (" + Names("", keys) + ") DO UPDATE SET " + Assignments("excluded", changing)
-	t.update = "UPDATE " + name + " SET " + each(changing, ", ", func(c string) string { return c + " = ?" }) +
+	t.update = "UPDATE " + name + " SET " + Settings(changing) +
 		" WHERE " + each(keys, " AND ", func(c string) string { return c + " = ?" })
 	t.updated = slices.Concat(changing, keys)
 	t.InsertOne = t.insert + t.row
@@ -78,7 +78,7 @@ func (t *Table[R]) write(rows []R, suffix string) Statement {
 // Update writes the columns that are neither key nor fixed to the row that has
 // r's key.
 func (t *Table[R]) Update(r *R) Statement {
-	return Statement{SQL: t.update, Args: appendValues(make([]any, 0, len(t.updated)), t.updated, r)}
+	return Statement{SQL: t.update, Args: AppendValuesOf(make([]any, 0, len(t.updated)), t.updated, r)}
 }
 
 // Select reads all columns; rest is the part after FROM and the table's name.
@@ -87,9 +87,10 @@ func (t *Table[R]) Select(rest string) string {
 }
 
 // AppendValues appends what r writes, column by column.
-func (t *Table[R]) AppendValues(args []any, r *R) []any { return appendValues(args, t.Columns, r) }
+func (t *Table[R]) AppendValues(args []any, r *R) []any { return AppendValuesOf(args, t.Columns, r) }
 
-func appendValues[R any](args []any, columns []Column[R], r *R) []any {
+// AppendValuesOf appends what r writes to columns.
+func AppendValuesOf[R any](args []any, columns []Column[R], r *R) []any {
 	for i := range columns {
 		args = append(args, columns[i].Value(r))
 	}
@@ -161,6 +162,11 @@ func Names[R any](prefix string, columns []Column[R]) string {
 // Assignments sets the columns to those of the same name in source.
 func Assignments[R any](source string, columns []Column[R]) string {
 	return each(columns, ", ", func(name string) string { return name + " = " + source + "." + name })
+}
+
+// Settings sets the columns to placeholders, whose values AppendValuesOf appends.
+func Settings[R any](columns []Column[R]) string {
+	return each(columns, ", ", func(name string) string { return name + " = ?" })
 }
 
 // Parameters lists one parameter per column, with its type: $first is the first of them.

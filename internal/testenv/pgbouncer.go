@@ -22,7 +22,7 @@ func PgBouncer(t testing.TB, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func PostgresServer(t testing.TB) *Server {
 // path must be short.
 func PostgresServerIn(t testing.TB, parent string) *Server {
 	t.Helper()
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,8 @@ func (s *Server) Start() {
 	}
 }
 
-func freePort() (int, error) {
+// FreePort returns a port of the loopback on which no program listens at present.
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err

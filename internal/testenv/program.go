@@ -28,7 +28,7 @@ type Program struct {
 func (p Program) Run(t testing.TB) {
 	t.Helper()
 	output := &lockedBuffer{}
-	cmd := exec.Command(findProgram(t, p.Name), p.Args...)
+	cmd := exec.Command(FindProgram(t, p.Name), p.Args...)
 	cmd.Dir, cmd.Env = t.TempDir(), append(cmd.Environ(), p.Env...)
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -65,8 +65,9 @@ func awaitListener(t testing.TB, p Program) {
 	}
 }
 
-// findProgram returns the path of a program, which for an ordinary user need not be in the PATH.
-func findProgram(t testing.TB, name string) string {
+// FindProgram returns the path of a program that "make setup" installs. For an ordinary user it need
+// not be in the PATH.
+func FindProgram(t testing.TB, name string) string {
 	t.Helper()
 	for _, candidate := range []string{name, filepath.Join("/usr/sbin", name), filepath.Join("/usr/local/sbin", name)} {
 		if path, err := exec.LookPath(candidate); err == nil {

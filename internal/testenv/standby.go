@@ -27,7 +27,7 @@ func (s *Server) Backup() *Server {
 
 func (s *Server) copyOf(flags ...string) *Server {
 	s.t.Helper()
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package testenv_test
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,27 @@ func TestEveryDatabaseIsAFreshCloneOfOneMigratedTemplate(t *testing.T) {
 	}
 	if err := run(t, testenv.Postgres(t, nil), `CREATE TABLE a (id int)`); err != nil {
 		t.Errorf("without migrate the database is empty: %v", err)
+	}
+}
+
+func TestEveryFileIsACopyOfOneMigratedTemplate(t *testing.T) {
+	prepared := 0
+	migrate := func(url string) error {
+		prepared++
+		return os.WriteFile(strings.TrimPrefix(url, "sqlite:"), []byte("migrated"), 0o600)
+	}
+	seen := map[string]bool{}
+	for range 3 {
+		path := strings.TrimPrefix(testenv.SQLite(t, migrate), "sqlite:")
+		content, err := os.ReadFile(path)
+		if err != nil || string(content) != "migrated" || seen[path] {
+			t.Fatalf("%s has %q, %v", path, content, err)
+		}
+		seen[path] = true
+		testenv.Must(t, os.WriteFile(path, []byte("changed"), 0o600))
+	}
+	if prepared != 1 {
+		t.Errorf("migrated %d times", prepared)
 	}
 }
 

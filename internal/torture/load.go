@@ -95,6 +95,13 @@ func (c *cluster) call(ctx context.Context, method, url string, in, out any) err
 }
 
 func (c *cluster) request(ctx context.Context, method, url, token string, in any) (status int, body []byte, err error) {
+	return c.requestAs(ctx, "", method, url, token, in)
+}
+
+// requestAs is request with the key of a session; "" for none.
+func (c *cluster) requestAs(
+	ctx context.Context, key, method, url, token string, in any,
+) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	content := []byte{}
@@ -109,6 +116,9 @@ func (c *cluster) request(ctx context.Context, method, url, token string, in any
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		req.Header.Set("Bellhop-Session-Key", key)
+	}
 	resp, err := plain.RoundTrip(req)
 	if err != nil {
 		return 0, nil, err

@@ -48,7 +48,7 @@ func TestAPlanContainsTheAmountsOfItsProfile(t *testing.T) {
 }
 
 // A restore needs its backup, targets exist, and no two lanes treat the same server or link.
-func TestAPlanCanBeCarriedOut(t *testing.T) {
+func TestAPlanCanBeExecuted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plan := newPlan(rapid.Uint64().Draw(t, "seed"), drawProfile(t))
 		for lane, faults := range [][]Fault{plan.Brokers, plan.Hosts} {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -20,6 +21,9 @@ import (
 )
 
 const databaseName = "postgres"
+
+// stateLimit bounds the wait for the kernel to stop or end a process.
+const stateLimit = 30 * time.Second
 
 // pair is a primary and its synchronous standby, each behind a proxy. A commit that the primary
 // confirmed is on the standby, so a failover loses nothing.
@@ -157,7 +161,36 @@ func (p *pair) killPrimary() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(signalAll(pids, syscall.SIGKILL), p.servers[p.primary].Stop(true))
+	// A process that the postmaster starts meanwhile would outlive it, and hold the shared memory
+	// without which the next start fails.
+	if err := errors.Join(signalAll(pids[:1], syscall.SIGSTOP), inState(pids[0], "T")); err != nil {
+		return err
+	}
+	if pids, err = p.servers[p.primary].Processes(); err != nil {
+		return err
+	}
+	err = errors.Join(signalAll(pids, syscall.SIGKILL), p.servers[p.primary].Stop(true))
+	for _, pid := range pids {
+		err = errors.Join(err, inState(pid, "ZX"))
+	}
+	return err
+}
+
+// inState waits until a process is in one of the states of proc(5), or is gone.
+func inState(pid int, states string) error {
+	for end := time.Now().Add(stateLimit); ; time.Sleep(5 * time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return nil //nolint:nilerr // it is gone
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ") // the program's name may have spaces
+		if rest != "" && strings.Contains(states, rest[:1]) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("process %d of PostgreSQL is in state %.1s for %s, want one of %s", pid, rest, stateLimit, states)
+		}
+	}
 }
 
 // failover kills the primary, promotes the standby and makes the killed server its standby.

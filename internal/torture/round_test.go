@@ -84,9 +84,7 @@ func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
 		t.Log("left to make test-long")
 		return
 	}
-	profile := DefaultProfile()
-	profile.DatabaseRestores = 0 // hosts of the version before (0df7e17) lose the message of a turn that begins at that time
-	report := run(t, Options{Rounds: mixtures, Profile: profile, Other: versionBefore(t), Dir: t.TempDir(), Seed: seed(t)})
+	report := run(t, Options{Rounds: mixtures, Profile: DefaultProfile(), Other: versionBefore(t), Dir: t.TempDir(), Seed: seed(t)})
 	seen := map[string]int{}
 	for _, round := range report.Rounds {
 		seen[round.Mix]++

@@ -39,6 +39,7 @@ type Hub struct {
 
 	mu       sync.Mutex
 	hello    []byte // the first line for each client
+	record   func(lines [][]byte)
 	lines    *transcript
 	watchers map[*Watcher]struct{}
 	left     time.Time // when the last client left, the last turn ended, or the hub was created
@@ -52,12 +53,35 @@ func NewHub(limits Limits, now func() time.Time) *Hub {
 	return &Hub{limits: limits.withDefaults(), now: now, lines: newTranscript(), watchers: map[*Watcher]struct{}{}, left: now()}
 }
 
+// Record makes the hub pass the transcript's lines on, in order, each before a client gets it.
+// The chunks of a text are passed on as one line when the text ends. It must be called before
+// the first line; Trim and Forget must not be used with it.
+func (h *Hub) Record(record func(lines [][]byte)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.record = record
+}
+
+// recorded passes the entries from an index on to the function of Record. Called under mu.
+func (h *Hub) recorded(from int) {
+	if h.record == nil || from == len(h.lines.entries) {
+		return
+	}
+	var lines [][]byte
+	for _, e := range h.lines.entries[from:] {
+		lines = append(lines, e.raw)
+	}
+	h.record(lines)
+}
+
 // Publish records a line of the agent and sends it to every client.
 func (h *Hub) Publish(line protocol.Line) {
 	raw := encode(line)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	from := len(h.lines.entries)
 	h.lines.add(line, raw)
+	h.recorded(from)
 	if line.EndsTurn() {
 		h.left = h.now()
 	}
@@ -78,7 +102,9 @@ func (h *Hub) Accepted(line protocol.Line, from *Watcher) {
 	raw := encode(line)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	first := len(h.lines.entries)
 	h.lines.addUser(line, raw)
+	h.recorded(first)
 	if line.Type != protocol.LineInput {
 		return
 	}
@@ -238,6 +264,13 @@ func (w *Watcher) take() (line []byte, ended bool) {
 		return nil, w.ended
 	}
 	return line, false
+}
+
+// End ends the client's connection with a close frame, after the lines that it has not got yet.
+func (w *Watcher) End(code websocket.StatusCode, reason string) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.end(code, reason)
 }
 
 // Leave removes the client from the hub. It may be called again.

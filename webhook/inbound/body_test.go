@@ -12,6 +12,7 @@ import (
 	"bellhop/webhook/inbound"
 )
 
+// The numbers in the names of cases are cases of docs/catalogue.md.
 func TestOtherMethodsAndPathsNeverRedirect(t *testing.T) {
 	for _, c := range []struct {
 		name, method, path string
@@ -83,7 +84,7 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)
 			want(t, s.send(c.body), 400, c.response)
-			if s.fakeDomain.taken() != 0 {
+			if s.fakeDomain.eventCount() != 0 {
 				t.Error("an event reached the domain")
 			}
 		})
@@ -136,8 +137,8 @@ func TestMediaTypesOtherThanPlainJSONAre415(t *testing.T) {
 		status                      int
 		body                        string
 	}{
-		{"json", "application/json", "", 200, taken},
-		{"json in utf-8", "application/json; charset=UTF-8", "identity", 200, taken},
+		{"json", "application/json", "", 200, acceptedOne},
+		{"json in utf-8", "application/json; charset=UTF-8", "identity", 200, acceptedOne},
 		{"7 gzip", "application/json", "gzip", 415, encoded},
 		{"8 text", "text/plain", "", 415, media},
 		{"8 none", "", "", 415, media},
@@ -176,7 +177,7 @@ func TestBodyIsReadOnlyUpToTheCap(t *testing.T) {
 	}
 	fitting := `{"sessionId":"task-1","type":"text","id":"t1","text":"","timestamp":1}`
 	fitting = strings.Replace(fitting, `"text":""`, `"text":"`+strings.Repeat("a", 1<<20-len(fitting))+`"`, 1)
-	want(t, s.send(fitting), 200, taken)
+	want(t, s.send(fitting), 200, acceptedOne)
 }
 
 // spaces never ends.
@@ -195,18 +196,18 @@ func TestABatchHoldsAtMost100Events(t *testing.T) {
 		return `{"sessionId":"task-1","events":[` + strings.Repeat(text+",", n-1) + text + `]}`
 	}
 	want(t, s.send(batch(100)), 200, `{"success":true,"accepted":100,"duplicates":0,"cursor":null}`)
-	want(t, s.send(`{"\u0073essionId":"task-1","\u0065vents":[`+text+`]}`), 200, taken)
+	want(t, s.send(`{"\u0073essionId":"task-1","\u0065vents":[`+text+`]}`), 200, acceptedOne)
 	want(t, s.send(batch(101)), 413, `{"error":"events holds more than 100 events","code":"too_large"}`)
-	if s.fakeDomain.taken() != 101 {
-		t.Errorf("%d events reached the domain", s.fakeDomain.taken())
+	if s.fakeDomain.eventCount() != 101 {
+		t.Errorf("%d events reached the domain", s.fakeDomain.eventCount())
 	}
 }
 
 func TestEventsReachTheDomainAsTheyWereSent(t *testing.T) {
 	s := newSite(t)
 	unknown := `{ "type":"later", "sessionId":"task-1", "events":[1], "x":1.50 }`
-	want(t, s.send(unknown), 200, taken)
-	want(t, s.send(`{"sessionId":"task-1","events":[ {"type":"finish","finishReason":"stop","timestamp":2} ]}`), 200, taken)
+	want(t, s.send(unknown), 200, acceptedOne)
+	want(t, s.send(`{"sessionId":"task-1","events":[ {"type":"finish","finishReason":"stop","timestamp":2} ]}`), 200, acceptedOne)
 	raw := []string{string(s.fakeDomain.events[0].Raw), string(s.fakeDomain.events[1].Raw)}
 	if raw[0] != unknown || raw[1] != `{"type":"finish","finishReason":"stop","timestamp":2}` {
 		t.Errorf("14: got %q", raw)

@@ -19,6 +19,8 @@ import (
 	"go.uber.org/goleak"
 
 	"bellhop/broker"
+	"bellhop/crypto/seal"
+	"bellhop/crypto/signature"
 	"bellhop/crypto/token"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/testenv"
@@ -35,14 +37,14 @@ const (
 	path   = "/api/agent/webhook"
 	text   = `{"sessionId":"task-1","type":"text","id":"t1","text":"hello","timestamp":1}`
 
-	taken    = `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`
-	format   = `{"error":"Invalid token format","code":"invalid"}`
-	payload  = `{"error":"Invalid token payload","code":"invalid"}`
-	invalid  = `{"error":"Invalid or expired token","code":"unauthorized"}`
-	expired  = `{"error":"Invalid or expired token","code":"token_expired","hint":"Renew it at /api/agent/webhook/renew"}`
-	missing  = `{"error":"Missing token","code":"invalid"}`
-	notFound = `{"error":"Task not found or not configured","code":"not_found"}`
-	mismatch = `{"error":"Session ID mismatch","code":"invalid"}`
+	acceptedOne = `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`
+	format      = `{"error":"Invalid token format","code":"invalid"}`
+	payload     = `{"error":"Invalid token payload","code":"invalid"}`
+	invalid     = `{"error":"Invalid or expired token","code":"unauthorized"}`
+	expired     = `{"error":"Invalid or expired token","code":"token_expired","hint":"Renew it at /api/agent/webhook/renew"}`
+	missing     = `{"error":"Missing token","code":"invalid"}`
+	notFound    = `{"error":"Task not found or not configured","code":"not_found"}`
+	mismatch    = `{"error":"Session ID mismatch","code":"invalid"}`
 )
 
 var start = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -51,8 +53,9 @@ var start = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 type fakeDomain struct {
 	mu      sync.Mutex
 	secrets map[string]string
-	fail    error // returned by every call
-	stuck   bool  // Ingest returns only when its context ends
+	fail    error  // returned by every call
+	signer  string // the agent password that task-1's host signs with; "" for none
+	stuck   bool   // Ingest returns only when its context ends
 	events  []broker.Inbound
 	turns   []string
 	renewed []string
@@ -69,6 +72,19 @@ func (d *fakeDomain) Secret(_ context.Context, taskID string) ([]byte, error) {
 		return nil, protocol.Errorf(protocol.CodeNotFound, "Task not found")
 	}
 	return []byte(secret), nil
+}
+
+func (d *fakeDomain) CheckSignature(_ context.Context, taskID string, header http.Header, body []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.signer == "" {
+		return nil
+	}
+	key, err := signature.OfSession(seal.NewSecret(d.signer), taskID)
+	if err != nil {
+		return err
+	}
+	return signature.Verify(header, body, start, key)
 }
 
 func (d *fakeDomain) Ingest(ctx context.Context, _, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error) {
@@ -93,7 +109,7 @@ func (d *fakeDomain) Renew(_ context.Context, _, password string) (*protocol.Ren
 	return &protocol.RenewResponse{WebhookURL: "http://broker/hook", ExpiresAt: start}, nil
 }
 
-func (d *fakeDomain) taken() int {
+func (d *fakeDomain) eventCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.events)

@@ -10,7 +10,7 @@ const tooManyRequests = `{"error":"Too many requests for this task","code":"too_
 func TestATaskHasABurstOf200And50ASecond(t *testing.T) {
 	s := newSite(t)
 	for range 200 {
-		want(t, s.send(text), 200, taken)
+		want(t, s.send(text), 200, acceptedOne)
 	}
 	got := s.send(text)
 	want(t, got, 429, tooManyRequests)
@@ -18,10 +18,10 @@ func TestATaskHasABurstOf200And50ASecond(t *testing.T) {
 		t.Errorf("Retry-After %q", got.Header().Get("Retry-After"))
 	}
 	r, _ := post(path+"?token="+s.sign(other), `{"sessionId":"task-2","type":"text","id":"a","text":"b","timestamp":1}`)
-	want(t, s.do(r), 200, taken) // another task does not wait
+	want(t, s.do(r), 200, acceptedOne) // another task does not wait
 	s.clock.Advance(time.Second)
 	for range 50 {
-		want(t, s.send(text), 200, taken)
+		want(t, s.send(text), 200, acceptedOne)
 	}
 	want(t, s.send(text), 429, tooManyRequests)
 }
@@ -49,7 +49,7 @@ func TestWrongSignaturesDelayOnlyFurtherWrongOnes(t *testing.T) {
 	}
 	r, _ := post(path+"?token="+s.token(), text)
 	r.RemoteAddr = "192.0.2.1:1002"
-	want(t, s.do(r), 200, taken)
+	want(t, s.do(r), 200, acceptedOne)
 	s.clock.Advance(40 * time.Second)
 	if status, _ := try("192.0.2.1:1003"); status != 401 {
 		t.Errorf("in the next minute it answered %d", status)
@@ -64,5 +64,5 @@ func TestExpiredTokensAreNeverCounted(t *testing.T) {
 		r, _ := post(path+"?token="+presented, text)
 		want(t, s.do(r), 401, expired)
 	}
-	want(t, s.send(text), 200, taken)
+	want(t, s.send(text), 200, acceptedOne)
 }

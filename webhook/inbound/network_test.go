@@ -58,7 +58,7 @@ func head(target, length string) string {
 	return "POST " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n"
 }
 
-// 4: an endless body is refused at the cap.
+// Case 4: an endless body is refused at the cap.
 func TestAnEndlessBodyEndsAtTheCap(t *testing.T) {
 	s := newSite(t)
 	address, stop := listen(t, s)
@@ -87,7 +87,7 @@ func TestAnEndlessBodyEndsAtTheCap(t *testing.T) {
 	}
 }
 
-// 6: an incomplete body stores nothing, and the event may still be sent again.
+// Case 6: an incomplete body stores nothing, and the event may still be sent again.
 func TestABodyCutShortStoresNothing(t *testing.T) {
 	s := newSite(t)
 	address, stop := listen(t, s)
@@ -107,12 +107,12 @@ func TestABodyCutShortStoresNothing(t *testing.T) {
 	}
 	_ = conn.Close()
 	stop()
-	if s.fakeDomain.taken() != 0 {
+	if s.fakeDomain.eventCount() != 0 {
 		t.Error("an event reached the domain")
 	}
 }
 
-// 38: a token of 10 MiB exceeds the header cap before any handler runs.
+// Case 38: a token of 10 MiB exceeds the header cap before any handler runs.
 func TestATokenOverTheHeaderCapIs431(t *testing.T) {
 	s := newSite(t)
 	address, stop := listen(t, s)
@@ -156,7 +156,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// 5: a body that arrives at a byte a second is cut off after ten seconds.
+// Case 5: a body that arrives at a byte a second is cut off after ten seconds.
 func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
@@ -187,7 +187,7 @@ func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
 		_ = client.Close()
 		<-written
 		stop()
-		if s.fakeDomain.taken() != 0 {
+		if s.fakeDomain.eventCount() != 0 {
 			t.Error("an event reached the domain")
 		}
 	})

@@ -39,6 +39,25 @@ func presentedToken(r *http.Request) (string, error) {
 	return inQuery, nil
 }
 
+// renewedToken returns the token of a renewal: of its header or of the query. If both are present,
+// they must be equal.
+func renewedToken(r *http.Request) (string, error) {
+	inQuery, err := queryToken(r)
+	if err != nil {
+		return "", err
+	}
+	headers := r.Header.Values(protocol.HeaderWebhookToken)
+	switch {
+	case len(headers) == 0 && inQuery == "":
+		return "", errMissing()
+	case len(headers) == 0:
+		return inQuery, nil
+	case len(headers) > 1 || inQuery != "" && inQuery != headers[0]:
+		return "", &protocol.Error{Code: protocol.CodeInvalid, Message: messageFormat, Hint: "Send one webhook token"}
+	}
+	return headers[0], nil
+}
+
 func queryToken(r *http.Request) (string, error) {
 	// A query that does not parse completely may hide a second token.
 	query, err := url.ParseQuery(r.URL.RawQuery)

@@ -18,7 +18,7 @@ func TestACachedTokenIsCheckedAgain(t *testing.T) {
 		status int
 		body   string
 	}{
-		"nothing has changed":       {func(_ *site, p string) string { return p }, 200, taken},
+		"nothing has changed":       {func(_ *site, p string) string { return p }, 200, acceptedOne},
 		"it has expired":            {func(s *site, p string) string { s.clock.Advance(10 * time.Minute); return p }, 401, expired},
 		"the task has a new secret": {func(s *site, p string) string { s.fakeDomain.secrets[taskID] = token.NewSecretHex(); return p }, 401, invalid},
 		"the task was deleted":      {func(s *site, p string) string { delete(s.fakeDomain.secrets, taskID); return p }, 404, notFound},
@@ -32,7 +32,7 @@ func TestACachedTokenIsCheckedAgain(t *testing.T) {
 			presented := s.token()
 			for range 2 {
 				r, _ := post(path+"?token="+presented, text)
-				want(t, s.do(r), 200, taken)
+				want(t, s.do(r), 200, acceptedOne)
 			}
 			r, _ := post(path+"?token="+c.then(s, presented), text)
 			want(t, s.do(r), c.status, c.body)

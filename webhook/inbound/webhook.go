@@ -21,6 +21,9 @@ type Ingester interface {
 	// Secret returns the key that signs the task's webhook tokens; CodeNotFound if the task or
 	// its secret does not exist.
 	Secret(ctx context.Context, taskID string) ([]byte, error)
+	// CheckSignature accepts a body that the task's host signed, or any if the host does not sign.
+	CheckSignature(ctx context.Context, taskID string, header http.Header, body []byte) error
+	// Ingest stores events. claimTurn is the turn of the token, for events that name no turn.
 	Ingest(ctx context.Context, taskID, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error)
 }
 
@@ -72,19 +75,24 @@ func New(o Options) *Webhook {
 }
 
 // Handle serves POST /api/agent/webhook.
-func (h *Webhook) Handle(c echo.Context) error {
-	id := h.incarnation() // before the database is read, see broker.Incarnation
-	response, err := h.store(c)
+func (h *Webhook) Handle(c echo.Context) error { return h.respond(c, h.store) }
+
+// respond writes the response of a handler that runs under the request's time limit. The handler
+// gets the incarnation that its response names; a refusal gets it here.
+func (h *Webhook) respond(
+	c echo.Context, handle func(ctx context.Context, c echo.Context, incarnation string) (any, error),
+) error {
+	incarnation := h.incarnation() // before the database is read, see broker.Incarnation
+	ctx, cancel := limitTime(c)
+	defer cancel()
+	response, err := handle(ctx, c, incarnation)
 	if err != nil {
-		return withIncarnation(err, id)
+		return withIncarnation(err, incarnation)
 	}
-	response.Incarnation = id
 	return c.JSON(http.StatusOK, response)
 }
 
-func (h *Webhook) store(c echo.Context) (*protocol.IngestResponse, error) {
-	ctx, cancel := limitTime(c)
-	defer cancel()
+func (h *Webhook) store(ctx context.Context, c echo.Context, incarnation string) (any, error) {
 	presented, err := presentedToken(c.Request())
 	if err != nil {
 		return nil, err
@@ -97,25 +105,29 @@ func (h *Webhook) store(c echo.Context) (*protocol.IngestResponse, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.ingest.CheckSignature(ctx, claims.TaskID, c.Request().Header, body); err != nil {
+		return nil, asTimeout(ctx, err)
+	}
 	events, err := parseBody(body, claims.TaskID)
 	if err != nil {
-		return nil, h.aboutEvents(err)
+		return nil, h.withFirstIndex(err)
 	}
 	response, err := h.ingest.Ingest(ctx, claims.TaskID, claims.TurnID, events.list)
 	if err != nil {
-		return nil, asTimeout(ctx, h.aboutEvents(events.withIndex(err)))
+		return nil, asTimeout(ctx, h.withFirstIndex(events.withIndex(err)))
 	}
+	response.Incarnation = incarnation
 	return response, nil
 }
 
-// aboutEvents adds the index of the first event to a refusal of the body's content that
+// withFirstIndex adds the index of the first event to a refusal of the body's content that
 // names no event. A host drops an event only after a refusal with an index; the refusals
 // of a token have none. Like the incarnation, it is only in answers of named brokers.
-func (h *Webhook) aboutEvents(err error) error {
+func (h *Webhook) withFirstIndex(err error) error {
 	var known *protocol.Error
-	content := errors.As(err, &known) && known.Code == protocol.CodeInvalid && known.Index == nil &&
+	isAboutContent := errors.As(err, &known) && known.Code == protocol.CodeInvalid && known.Index == nil &&
 		!errors.Is(err, errMismatch)
-	if !content || h.incarnation() == "" {
+	if !isAboutContent || h.incarnation() == "" {
 		return err
 	}
 	return atIndex(err, 0)
@@ -134,25 +146,12 @@ func withIncarnation(err error, id string) error {
 	return &extended
 }
 
-// Renew serves POST /api/agent/webhook/renew. The webhook token is in the query, because
-// Authorization has the agent's password.
-func (h *Webhook) Renew(c echo.Context) error {
-	id := h.incarnation()
-	response, err := h.renewToken(c)
-	if err != nil {
-		return withIncarnation(err, id)
-	}
-	response.Incarnation = id
-	return c.JSON(http.StatusOK, response)
-}
+// Renew serves POST /api/agent/webhook/renew. The webhook token is in a header of its own or in the
+// query, because Authorization has the agent's password.
+func (h *Webhook) Renew(c echo.Context) error { return h.respond(c, h.renewToken) }
 
-func (h *Webhook) renewToken(c echo.Context) (*protocol.RenewResponse, error) {
-	ctx, cancel := limitTime(c)
-	defer cancel()
-	presented, err := queryToken(c.Request())
-	if err == nil && presented == "" {
-		err = errMissing()
-	}
+func (h *Webhook) renewToken(ctx context.Context, c echo.Context, incarnation string) (any, error) {
+	presented, err := renewedToken(c.Request())
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +167,7 @@ func (h *Webhook) renewToken(c echo.Context) (*protocol.RenewResponse, error) {
 	if err != nil {
 		return nil, asTimeout(ctx, err)
 	}
+	response.Incarnation = incarnation
 	return response, nil
 }
 
@@ -223,11 +223,16 @@ func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented st
 }
 
 // limitTime bounds the request as a whole to protocol.WebhookTimeout. internal/httpapi bounds only
-// reading the body.
+// reading the body. The end of its context is not the end of the request, whose error is still to
+// be written and logged.
 func limitTime(c echo.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), protocol.WebhookTimeout)
-	c.SetRequest(c.Request().WithContext(ctx))
-	return ctx, cancel
+	request := c.Request()
+	ctx, cancel := context.WithTimeout(request.Context(), protocol.WebhookTimeout)
+	c.SetRequest(request.WithContext(ctx))
+	return ctx, func() {
+		cancel()
+		c.SetRequest(request)
+	}
 }
 
 // asTimeout turns an internal error after the request's deadline into CodeUnavailable, so that

@@ -10,6 +10,7 @@ import (
 
 	"bellhop/crypto/signature"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
@@ -36,14 +37,28 @@ func (w *Worker) attempt(ctx context.Context, d *Delivery, e *Endpoint, now time
 	attempt := &Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now}
 	failpoint.Hit("before-webhook-sent")
 	began := time.Now()
+	ctx, end := observe.Begin(ctx, w.o.Observer, observe.Start{Operation: observe.Attempt, Name: d.Kind})
 	reply, outcome := w.exchange(ctx, d, e, attempt)
 	attempt.Duration = time.Since(began)
+	end(w.observed(d, outcome))
 	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
 		w.logLeaseLost(ctx, d)
 		return
 	}
 	failpoint.Hit("after-webhook-sent")
 	w.conclude(ctx, d, w.updateFor(d, attempt, outcome, reply))
+}
+
+// observed describes an attempt to the observer.
+func (w *Worker) observed(d *Delivery, outcome attemptOutcome) observe.Outcome {
+	switch outcome.next {
+	case succeed:
+		return observe.Outcome{Result: observe.ResultDelivered, Lag: w.nowUTC().Sub(d.CreatedAt)}
+	case failForGood:
+		return observe.Outcome{Result: observe.ResultFailed}
+	default:
+		return observe.Outcome{Result: observe.ResultRetry}
+	}
 }
 
 // exchange renders, signs and sends the delivery and records the result in attempt. reply is
@@ -116,7 +131,7 @@ func (w *Worker) render(ctx context.Context, d *Delivery) (attemptOutcome, bool)
 	}
 	body, err := kind.Render(ctx, d)
 	if err == nil {
-		err = w.store.KeepBody(ctx, d, body)
+		err = w.store.SaveBody(ctx, d, body)
 	}
 	switch code := protocol.CodeOf(err); {
 	case err == nil:

@@ -86,20 +86,20 @@ func (n *bench) arrived(id string) {
 
 // enqueue inserts deliveries in one transaction. If they are counted, done is closed when
 // all have arrived.
-func (n *bench) enqueue(counted bool, jobs ...outbound.Job) {
+func (n *bench) enqueue(counted bool, messages ...outbound.Message) {
 	n.Helper()
 	now := time.Now()
 	n.mu.Lock()
 	if counted {
-		n.left, n.done, n.lags = len(jobs), make(chan struct{}), nil
-		for _, j := range jobs {
-			n.due[j.MessageID] = now
+		n.left, n.done, n.lags = len(messages), make(chan struct{}), nil
+		for _, m := range messages {
+			n.due[m.MessageID] = now
 		}
 	}
 	n.mu.Unlock()
 	err := n.site.Store.Write(context.Background(), func(ctx context.Context) error {
-		for _, j := range jobs {
-			if _, err := n.worker.Enqueue(ctx, j); err != nil {
+		for _, m := range messages {
+			if _, err := n.worker.Enqueue(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -110,12 +110,14 @@ func (n *bench) enqueue(counted bool, jobs ...outbound.Job) {
 	}
 }
 
-// jobs returns jobs for the endpoints, round robin.
-func (n *bench) jobs(name string, each int, endpoints []*outbound.Endpoint) []outbound.Job {
-	var all []outbound.Job
+// messages returns messages for the endpoints, round robin.
+func (n *bench) messages(name string, each int, endpoints []*outbound.Endpoint) []outbound.Message {
+	var all []outbound.Message
 	for m := range each {
 		for i, e := range endpoints {
-			all = append(all, outbound.Job{EndpointID: e.ID, MessageID: fmt.Sprintf("%s_%d_%d", name, i, m), Body: []byte(`{"type":"bench"}`)})
+			all = append(all, outbound.Message{
+				EndpointID: e.ID, MessageID: fmt.Sprintf("%s_%d_%d", name, i, m), Body: []byte(`{"type":"bench"}`),
+			})
 		}
 	}
 	return all
@@ -155,8 +157,8 @@ func BenchmarkDeliveries(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
 			round++
-			jobs := n.jobs(fmt.Sprint("r", round), 40, n.endpoints)
-			n.enqueue(true, jobs...)
+			messages := n.messages(fmt.Sprint("r", round), 40, n.endpoints)
+			n.enqueue(true, messages...)
 			b.StartTimer()
 			began := time.Now()
 			stop := n.run()
@@ -164,7 +166,7 @@ func BenchmarkDeliveries(b *testing.B) {
 			took := time.Since(began)
 			b.StopTimer()
 			stop()
-			b.ReportMetric(float64(len(jobs))/took.Seconds(), "deliveries/s")
+			b.ReportMetric(float64(len(messages))/took.Seconds(), "deliveries/s")
 			b.StartTimer()
 		}
 	})
@@ -181,10 +183,10 @@ func BenchmarkLag(b *testing.B) {
 		round := 0
 		for b.Loop() {
 			round++
-			jobs := n.jobs(fmt.Sprint("r", round), 5, n.endpoints)
+			messages := n.messages(fmt.Sprint("r", round), 5, n.endpoints)
 			start := time.Now().Add(time.Second)
 			b.StopTimer()
-			n.enqueueSpaced(jobs, start, 5*time.Millisecond)
+			n.enqueueSpaced(messages, start, 5*time.Millisecond)
 			b.StartTimer()
 			<-n.done
 			b.ReportMetric(n.lag(0.5), "ms-p50")
@@ -207,14 +209,14 @@ func (n *bench) later(count int) {
 	}
 }
 
-// enqueueSpaced enqueues counted jobs that become due one after the other.
-func (n *bench) enqueueSpaced(jobs []outbound.Job, start time.Time, apart time.Duration) {
+// enqueueSpaced enqueues counted messages that become due one after the other.
+func (n *bench) enqueueSpaced(messages []outbound.Message, start time.Time, apart time.Duration) {
 	n.Helper()
 	n.mu.Lock()
-	n.left, n.done, n.lags = len(jobs), make(chan struct{}), nil
+	n.left, n.done, n.lags = len(messages), make(chan struct{}), nil
 	n.mu.Unlock()
 	err := n.site.Store.Write(context.Background(), func(ctx context.Context) error {
-		found, err := n.site.Store.EndpointsByID(ctx, []string{jobs[0].EndpointID})
+		found, err := n.site.Store.EndpointsByID(ctx, []string{messages[0].EndpointID})
 		if err != nil {
 			return err
 		}
@@ -222,15 +224,16 @@ func (n *bench) enqueueSpaced(jobs []outbound.Job, start time.Time, apart time.D
 		for _, e := range n.endpoints {
 			hosts[e.ID] = e.Host()
 		}
-		kind := found[jobs[0].EndpointID].Kind
-		for i, j := range jobs {
+		kind := found[messages[0].EndpointID].Kind
+		for i, m := range messages {
 			at := start.Add(time.Duration(i) * apart).UTC().Truncate(time.Microsecond)
 			n.mu.Lock()
-			n.due[j.MessageID] = at
+			n.due[m.MessageID] = at
 			n.mu.Unlock()
 			d := &outbound.Delivery{
-				ID: j.MessageID, EndpointID: j.EndpointID, UserID: n.user, Kind: kind, Host: hosts[j.EndpointID], MessageID: j.MessageID,
-				Body: j.Body, State: outbound.Queued, NextAt: at, ExpiresAt: at.Add(time.Hour), CreatedAt: at,
+				ID: m.MessageID, EndpointID: m.EndpointID, UserID: n.user, Kind: kind, Host: hosts[m.EndpointID],
+				MessageID: m.MessageID,
+				Body:      m.Body, State: outbound.Queued, NextAt: at, ExpiresAt: at.Add(time.Hour), CreatedAt: at,
 			}
 			if _, err := n.site.Store.Insert(ctx, d); err != nil {
 				return err
@@ -260,10 +263,10 @@ func BenchmarkOneOfAThousandHangs(b *testing.B) {
 					b.StopTimer()
 					round++
 					if backlog > 0 {
-						n.enqueue(false, n.jobs(fmt.Sprint("dead", round), backlog, n.endpoints[:1])...)
+						n.enqueue(false, n.messages(fmt.Sprint("dead", round), backlog, n.endpoints[:1])...)
 					}
-					jobs := n.jobs(fmt.Sprint("r", round), 2, n.endpoints[1:])
-					n.enqueueSpaced(jobs, time.Now().Add(2*time.Second), 2*time.Millisecond)
+					messages := n.messages(fmt.Sprint("r", round), 2, n.endpoints[1:])
+					n.enqueueSpaced(messages, time.Now().Add(2*time.Second), 2*time.Millisecond)
 					stop := n.run()
 					b.StartTimer()
 					<-n.done

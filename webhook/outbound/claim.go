@@ -10,14 +10,15 @@ import (
 const (
 	minWindow    = 64 // due deliveries that one claim reads
 	maxWindow    = 512
-	depth        = 4096 // see Worker.depth
 	hostsAtATime = 64
+	hostsVisited = 512              // hosts with queued deliveries, due or not, that one claim looks at
 	parkFor      = 30 * time.Second // the longest a successor waits if Advance was lost
 )
 
 // claim leases due deliveries and starts sending them. progress reports that another claim
-// right away may find more.
-func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
+// right away may find more. Between two walks through the hosts, rest × the duration of the
+// last walk must pass.
+func (w *Worker) claim(ctx context.Context, rest int) (progress bool, err error) {
 	w.claiming.Lock()
 	defer w.claiming.Unlock()
 	free := w.o.MaxInFlight - w.inFlight.count()
@@ -39,7 +40,7 @@ func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
 		w.hostsBusy = full && len(picked.ids)+len(picked.blocked) == 0
 	}
 	if full && picked.free > 0 {
-		if more, err = w.claimPastBusyHosts(ctx, &picked, window); err != nil {
+		if more, err = w.claimPastBusyHosts(ctx, &picked, rest); err != nil {
 			return false, err
 		}
 	}
@@ -56,45 +57,42 @@ func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
 	return more || full && len(picked.ids)+len(picked.blocked) > 0, nil
 }
 
-// claimPastBusyHosts adds candidates for other hosts when busy hosts fill the window. more
-// reports that candidates may be left.
-func (w *Worker) claimPastBusyHosts(ctx context.Context, c *selection, window int) (more bool, err error) {
+// claimPastBusyHosts adds candidates for other hosts when busy hosts fill the window: the
+// latest ones, and the first ones of each host. Its cost does not depend on how many
+// deliveries wait for a busy host. more reports that candidates may be left.
+func (w *Worker) claimPastBusyHosts(ctx context.Context, c *selection, rest int) (more bool, err error) {
 	busy := c.atLimit()
 	if len(busy) == 0 {
 		return false, nil
 	}
-	due, more, err := w.store.OtherCandidates(ctx, c.now, busy, w.depth, window)
+	latest, err := w.store.LatestCandidates(ctx, c.now, minWindow)
 	if err != nil {
 		return false, err
 	}
-	c.add(due)
-	if c.free == 0 || !more {
-		return false, nil
+	c.add(latest)
+	began := time.Now()
+	if c.free == 0 || began.Sub(w.walked) < time.Duration(rest)*w.walk {
+		return true, nil
 	}
-	return w.addByHost(ctx, c)
+	more, err = w.addByHost(ctx, c, c.atLimit())
+	w.walked, w.walk = time.Now(), time.Since(began)
+	return more, err
 }
 
-// addByHost adds candidates host by host, hostsAtATime each call. It is for a backlog that is
-// too long for claimPastBusyHosts.
-func (w *Worker) addByHost(ctx context.Context, c *selection) (more bool, err error) {
-	hosts, err := w.store.DueHosts(ctx, c.now, w.after, hostsAtATime)
+// addByHost adds the first deliveries of each host that is not busy. One call walks through
+// some of the hosts; the next call continues behind them. more reports that hosts are left.
+func (w *Worker) addByHost(ctx context.Context, c *selection, busy []string) (more bool, err error) {
+	walk := HostWalk{After: w.after, Skip: busy, Limit: min(c.free, hostsAtATime), Visited: hostsVisited}
+	hosts, next, err := w.store.DueHosts(ctx, c.now, walk)
 	if err != nil {
 		return false, err
 	}
-	w.after = ""
-	if len(hosts) == hostsAtATime {
-		w.after, more = hosts[len(hosts)-1], true
-	}
-	open := hosts[:0]
-	for _, host := range hosts {
-		if c.busy[host] < c.perHost {
-			open = append(open, host)
-		}
-	}
-	if len(open) == 0 {
+	w.after = next
+	more = next != "" || walk.After != "" // a walk that began behind a host has not seen the hosts before
+	if len(hosts) == 0 {
 		return more, nil
 	}
-	due, err := w.store.CandidatesOf(ctx, c.now, open, c.perHost)
+	due, err := w.store.CandidatesOf(ctx, c.now, hosts, c.perHost)
 	if err != nil {
 		return false, err
 	}

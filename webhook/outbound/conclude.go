@@ -20,31 +20,31 @@ type update struct {
 	silent  bool // the kind's Notices are not called
 }
 
-func (o *update) final() bool { return o.state != Queued && o.state != Held }
+func (u *update) final() bool { return u.state != Queued && u.state != Held }
 
 // updateFor translates the outcome of an attempt. A retry is never scheduled after ExpiresAt:
 // at that time the delivery is due once more and expires.
 func (w *Worker) updateFor(d *Delivery, attempt *Attempt, outcome attemptOutcome, reply []byte) update {
-	o := update{attempt: attempt, reply: reply, reason: outcome.reason, disable: outcome.disable}
+	u := update{attempt: attempt, reply: reply, reason: outcome.reason, disable: outcome.disable}
 	now := w.nowUTC()
 	switch outcome.next {
 	case succeed:
-		o.state = Delivered
+		u.state = Delivered
 	case failForGood:
-		o.state = Failed
+		u.state = Failed
 	case retryNow:
-		o.state, o.next, o.reason = Queued, now, ""
+		u.state, u.next, u.reason = Queued, now, ""
 	default:
 		retryAfter := outcome.retryAfter
 		if retryAfter == 0 {
-			retryAfter = gap(attempt.Number, w.o.Random())
+			retryAfter = pauseAfter(attempt.Number, w.o.Random())
 		}
-		o.state, o.next, o.reason = Queued, now.Add(retryAfter), ""
+		u.state, u.next, u.reason = Queued, now.Add(retryAfter), ""
 	}
-	if o.next.After(d.ExpiresAt) {
-		o.next = d.ExpiresAt
+	if u.next.After(d.ExpiresAt) {
+		u.next = d.ExpiresAt
 	}
-	return o
+	return u
 }
 
 const (
@@ -54,21 +54,21 @@ const (
 
 // conclude records an update and retries during a short outage of the database. If it cannot,
 // the lease lapses and the delivery is sent again.
-func (w *Worker) conclude(ctx context.Context, d *Delivery, o update) {
+func (w *Worker) conclude(ctx context.Context, d *Delivery, u update) {
 	recording := context.WithoutCancel(ctx)
-	err := w.record(recording, d, o)
-	if permanent(err) && o.state == Delivered {
+	err := w.record(recording, d, u)
+	if permanent(err) && u.state == Delivered {
 		w.log.ErrorContext(ctx, "reply not stored", "delivery", d.ID, "error", err)
-		o.state, o.reason, o.reply = Failed, ReasonReply, nil
-		err = w.record(recording, d, o)
+		u.state, u.reason, u.reply = Failed, ReasonReply, nil
+		err = w.record(recording, d, u)
 	}
-	if permanent(err) && o.final() { // otherwise the delivery would be sent again without end
+	if permanent(err) && u.final() { // otherwise the delivery would be sent again without end
 		w.log.ErrorContext(ctx, "notices of a delivery failed", "delivery", d.ID, "error", err)
-		o.silent = true
-		err = w.record(recording, d, o)
+		u.silent = true
+		err = w.record(recording, d, u)
 	}
 	for pause := recordPause; unavailable(err) && pause < recordPause<<recordTries && wait.For(ctx, pause); pause *= 2 {
-		err = w.record(recording, d, o)
+		err = w.record(recording, d, u)
 	}
 	switch {
 	case errors.Is(err, ErrLeaseLost):
@@ -76,7 +76,7 @@ func (w *Worker) conclude(ctx context.Context, d *Delivery, o update) {
 	case err != nil:
 		w.log.ErrorContext(ctx, "delivery not recorded", "delivery", d.ID, "error", err)
 	default:
-		w.advanceSuccessor(recording, d, o)
+		w.Wake()
 	}
 }
 
@@ -90,48 +90,64 @@ func (w *Worker) logLeaseLost(ctx context.Context, d *Delivery) {
 	w.log.InfoContext(ctx, "delivery taken over by another worker", "delivery", d.ID)
 }
 
-// advanceSuccessor makes the next delivery of the same order due. It runs after the commit: a
-// worker that parks the successor meanwhile sees that its predecessor ended. If this call is
-// lost, parking ends after parkFor.
-func (w *Worker) advanceSuccessor(ctx context.Context, d *Delivery, o update) {
-	if d.OrderKey != "" && o.final() {
-		w.report(ctx, "advance a successor", w.store.Advance(ctx, d.EndpointID, d.OrderKey, w.nowUTC()))
+// advanceSuccessors makes due the next delivery of each order in which a delivery ended. It runs
+// after the commit, so that a worker that parks the successor meanwhile sees that its
+// predecessor ended. If the call fails, the successor is due after parkFor.
+func (w *Worker) advanceSuccessors(ctx context.Context, ended []Conclusion) {
+	var orders []Order
+	for _, c := range ended {
+		if c.OrderKey != "" && c.FinishedAt != nil {
+			orders = append(orders, Order{c.EndpointID, c.OrderKey})
+		}
 	}
-	w.Wake()
+	if len(orders) > 0 {
+		w.report(ctx, "advance a successor", w.store.Advance(ctx, orders, w.nowUTC()))
+	}
 }
 
-// record writes an update and calls the kind's Notices, in one transaction.
-func (w *Worker) record(ctx context.Context, claimed *Delivery, o update) error {
-	now := w.nowUTC()
-	return w.store.Write(ctx, func(ctx context.Context) error {
-		d := *claimed
-		d.State, d.Reason = o.state, o.reason
-		switch o.state {
-		case Queued, Held:
-			d.NextAt = o.next
-		default:
-			d.FinishedAt, d.NextAt = &now, now
-		}
-		if o.attempt != nil {
-			d.Attempts, d.AttemptedAt = o.attempt.Number, &o.attempt.At
-		}
-		if err := w.store.Record(ctx, &d, o.attempt); err != nil {
+// record writes an update and calls the kind's Notices, in one transaction. Then it makes
+// the successor due.
+func (w *Worker) record(ctx context.Context, claimed *Delivery, u update) error {
+	c := w.conclusion(claimed, u)
+	notices := w.o.Kinds[c.Kind].Notices
+	if !u.disable && (notices == nil || u.silent || !u.final()) {
+		return w.recordInGroup(ctx, c)
+	}
+	err := w.store.Write(ctx, func(ctx context.Context) error {
+		if err := w.store.Record(ctx, c); err != nil {
 			return err
 		}
-		if !o.silent {
-			if err := w.notify(ctx, &d, o.reply); err != nil {
+		if !u.silent {
+			if err := notify(ctx, notices, c.Delivery, u.reply); err != nil {
 				return err
 			}
 		}
-		if o.disable {
-			return w.disable(ctx, &d)
+		if u.disable {
+			return w.disable(ctx, c.Delivery)
 		}
 		return nil
 	})
+	if err == nil {
+		w.advanceSuccessors(ctx, []Conclusion{c})
+	}
+	return err
 }
 
-func (w *Worker) notify(ctx context.Context, d *Delivery, reply []byte) error {
-	notices := w.o.Kinds[d.Kind].Notices
+func (w *Worker) conclusion(claimed *Delivery, u update) Conclusion {
+	now, d := w.nowUTC(), *claimed
+	d.State, d.Reason = u.state, u.reason
+	if u.final() {
+		d.FinishedAt, d.NextAt = &now, now
+	} else {
+		d.NextAt = u.next
+	}
+	if u.attempt != nil {
+		d.Attempts, d.AttemptedAt = u.attempt.Number, &u.attempt.At
+	}
+	return Conclusion{Delivery: &d, Attempt: u.attempt}
+}
+
+func notify(ctx context.Context, notices Notices, d *Delivery, reply []byte) error {
 	if notices == nil {
 		return nil
 	}

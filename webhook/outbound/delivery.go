@@ -17,11 +17,11 @@ const (
 	Expired   State = "expired"   // not delivered by ExpiresAt
 )
 
-// Lifetime of a delivery whose Job has no ExpiresAt.
+// Lifetime of a delivery whose Message has no ExpiresAt.
 const Lifetime = 24 * time.Hour
 
-// Job is what Enqueue takes.
-type Job struct {
+// Message is the argument of Enqueue: one webhook message to one endpoint.
+type Message struct {
 	EndpointID string
 	// MessageID is the webhook-id of every attempt; an endpoint gets one
 	// delivery per MessageID, however often it is enqueued.

@@ -24,7 +24,8 @@
 //
 // Deliveries of one endpoint that share an OrderKey are sent one after the other. A row whose
 // predecessor is open is parked: it is due again when the predecessor ends. Every host has at
-// most four requests in flight per process. Due deliveries are taken in order of time from a
-// window. If busy hosts fill the window, the claim looks past them host by host, so that a
-// backlog for an unreachable host does not delay the others.
+// most four requests in flight per process. A claim reads a window: the
+// deliveries that have been due for the longest time. If busy hosts fill the window, the claim
+// looks past them host by host, so that a backlog for an unreachable host does not delay the
+// others.
 package outbound

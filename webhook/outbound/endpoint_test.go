@@ -18,7 +18,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-func (p *post) webhook(url string, events ...protocol.WebhookEvent) *outbound.Endpoint {
+func (p *kit) webhook(url string, events ...protocol.WebhookEvent) *outbound.Endpoint {
 	p.Helper()
 	e, err := p.worker.Register(p.Context(), p.user, outbound.EndpointRequest{Kind: outbound.KindTask, URL: url, Events: events})
 	p.must(err)
@@ -27,7 +27,7 @@ func (p *post) webhook(url string, events ...protocol.WebhookEvent) *outbound.En
 
 func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		both, one := outboundtest.Receive(t, nil), outboundtest.Receive(t, nil)
 		e := p.webhook(both.URL,
 			protocol.WebhookTurnFinished, protocol.WebhookInteractionOpened, protocol.WebhookTurnFinished)
@@ -69,7 +69,7 @@ func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
 
 func TestEmitJoinsTheTransaction(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
 		p.webhook(r.URL, protocol.WebhookTurnFinished)
 		refuse := errors.New("no")
@@ -87,7 +87,7 @@ func TestEmitJoinsTheTransaction(t *testing.T) {
 // The payload arrives complete and unchanged.
 func TestWebhookPayloadCompleteness(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
 		e := p.webhook(r.URL, protocol.WebhookTurnFinished, protocol.WebhookFollowupAnswered)
 		someEvents := []protocol.WebhookEvent{protocol.WebhookTurnFinished, protocol.WebhookFollowupAnswered}
@@ -123,7 +123,7 @@ func TestWebhookPayloadCompleteness(t *testing.T) {
 }
 
 func TestRegisterRefuses(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	short := seal.NewSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23)))
 	events := []protocol.WebhookEvent{protocol.WebhookTurnFinished}
 	for name, r := range map[string]outbound.EndpointRequest{
@@ -149,7 +149,7 @@ func TestRegisterRefuses(t *testing.T) {
 
 func TestEndpointsBelongToTheirOwner(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		other := site.User(t)
 		e := p.webhook("https://hooks.example.com", protocol.WebhookTurnFinished)
 		p.code(p.worker.Remove(t.Context(), other, outbound.KindTask, e.ID), protocol.CodeNotFound)
@@ -177,7 +177,7 @@ func TestEndpointsBelongToTheirOwner(t *testing.T) {
 // An agent that registers again keeps its endpoint and its deliveries.
 func TestRedirectMovesOpenDeliveriesAndReleasesHeldOnes(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		before, after := outboundtest.Receive(t, outboundtest.Statuses(500)), outboundtest.Receive(t, nil)
 		request := outbound.EndpointRequest{ID: protocol.NewID(), Kind: agentKind, URL: before.URL}
 		e, err := p.worker.Redirect(t.Context(), p.user, request)
@@ -210,7 +210,7 @@ func TestRedirectMovesOpenDeliveriesAndReleasesHeldOnes(t *testing.T) {
 // ENC-4: a secret that cannot be unsealed stops only the deliveries of its own endpoint.
 func TestADamagedSecretAffectsOnlyItsEndpoint(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
 		damaged, intact := p.endpoint(r.URL), p.endpoint(r.URL)
 		site.Exec(t, `UPDATE webhook_endpoints SET secret = (SELECT w.secret FROM webhook_endpoints w WHERE w.id = ?) WHERE id = ?`, intact.ID, damaged.ID)
@@ -235,7 +235,7 @@ func TestADamagedSecretAffectsOnlyItsEndpoint(t *testing.T) {
 
 func TestNoSecretIsPrintedOrStoredInTheClear(t *testing.T) {
 	site := outboundtest.SQLite(t)
-	p := newPost(t, site)
+	p := newKit(t, site)
 	e := p.endpoint("https://hooks.example.com")
 	canary := strings.TrimPrefix(e.Secret.Reveal(), "whsec_")
 	if strings.Contains(fmt.Sprintf("%+v", *e), canary) {

@@ -64,7 +64,7 @@ func (s *Service) emit(ctx context.Context, endpoints []Endpoint, event TaskEven
 		id = protocol.NewID()
 	}
 	for i := range endpoints {
-		_, err := s.enqueue(ctx, &endpoints[i], Job{
+		_, err := s.enqueue(ctx, &endpoints[i], Message{
 			EndpointID: endpoints[i].ID, MessageID: id, Event: string(event.Type),
 			Body: body,
 		})

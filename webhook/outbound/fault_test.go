@@ -22,7 +22,7 @@ import (
 
 // Case 49.
 func TestRedirectsAreNeverFollowed(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	target := outboundtest.Receive(t, nil)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -69,7 +69,7 @@ func (b countingBody) Read(p []byte) (int, error) {
 func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 	for status, limit := range map[int]int64{200: 2<<20 + 1, 400: 4<<10 + 1} {
 		var read atomic.Int64
-		p := newPost(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Client = counting{o.Client, &read} })
+		p := newKit(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Client = counting{o.Client, &read} })
 		r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 			w.Header().Set("Content-Length", "1073741824")
 			w.WriteHeader(status)
@@ -97,7 +97,7 @@ func TestSilentAndSlowReceiversTimeOutAndAreRetried(t *testing.T) {
 	guard := netguard.New(netguard.Options{AllowLoopback: true})
 	client := guard.Client(netguard.Timeouts{Header: 60 * time.Millisecond, Total: 240 * time.Millisecond})
 	t.Cleanup(client.CloseIdleConnections)
-	p := newPost(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Client = client })
+	p := newKit(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Client = client })
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request)
 		log    string
@@ -132,7 +132,7 @@ func TestSilentAndSlowReceiversTimeOutAndAreRetried(t *testing.T) {
 
 // Case 53.
 func TestAResetAfterTheRequestIsRetried(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	for name, answer := range map[string]string{"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"} {
 		t.Run(name, func(t *testing.T) {
 			r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -166,7 +166,7 @@ func TestAResetAfterTheRequestIsRetried(t *testing.T) {
 }
 
 func TestAClosedPortIsRetried(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	p.must(err)
 	p.must(l.Close())
@@ -180,7 +180,7 @@ func TestAClosedPortIsRetried(t *testing.T) {
 // Case 54.
 func TestAnUnknownNameIsRetried(t *testing.T) {
 	resolve(t, func(string) []string { return nil })
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	id := p.enqueue(p.endpoint("https://hooks.example.com/x"), "", "msg_1")[0]
 	p.sweep()
 	if got := p.state(id) + ", " + p.line(id); got != "queued, dns" {
@@ -190,7 +190,7 @@ func TestAnUnknownNameIsRetried(t *testing.T) {
 
 // Case 55.
 func TestABadCertificateFailsAtOnce(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = nil
 	server.StartTLS()
@@ -211,7 +211,7 @@ func strict(o *outbound.WorkerOptions) {
 func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
 	var address atomic.Value
 	resolve(t, func(string) []string { return []string{address.Load().(string)} })
-	p := newPost(t, outboundtest.SQLite(t), strict)
+	p := newKit(t, outboundtest.SQLite(t), strict)
 	for i, inside := range []string{
 		"127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::",
 		"168.63.129.16", "0.0.0.0", "100.64.0.1", "192.168.1.1", "172.16.0.1",
@@ -233,7 +233,7 @@ func TestDNSRebindingGainsNothing(t *testing.T) {
 		asked.Add(1)
 		return []string{"127.0.0.1"}
 	})
-	p := newPost(t, outboundtest.SQLite(t), strict)
+	p := newKit(t, outboundtest.SQLite(t), strict)
 	e := p.endpoint("https://rebind.example.com/")
 	if n := asked.Load(); n != 0 {
 		t.Errorf("the name was resolved when saved: %d", n)
@@ -248,7 +248,7 @@ func TestDNSRebindingGainsNothing(t *testing.T) {
 // Case 58: also for a row that was saved under older rules.
 func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
 	site := outboundtest.SQLite(t)
-	p := newPost(t, site, strict)
+	p := newKit(t, site, strict)
 	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: netguard.New(netguard.Options{}).CheckURL, Now: p.clock.Now})
 	for _, target := range []string{
 		"http://2130706433/", "http://0x7f.1/", "https://2130706433/", "https://0x7f.1/", "https://user:pw@hooks.example.com/",
@@ -275,7 +275,7 @@ func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, proxy.URL)
 	}
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	r := outboundtest.Receive(t, nil)
 	id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 	p.sweep()
@@ -287,7 +287,7 @@ func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) {
 // Case 60.
 func TestRotationOverlaps(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500, 200, 200))
 		e := p.endpoint(r.URL)
 		id := p.enqueue(e, "", "msg_1")[0]
@@ -313,7 +313,7 @@ func TestRotationOverlaps(t *testing.T) {
 }
 
 func TestAnUnusableURLIsNeverLogged(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	p.must(err)
 	p.must(l.Close())

@@ -45,7 +45,8 @@ func TestOneOfAThousandEndpointsHangs(t *testing.T) {
 					messages = backlog
 				}
 				for m := range messages {
-					if _, err := r.worker.Enqueue(ctx, outbound.Job{EndpointID: e.ID, MessageID: fmt.Sprintf("h%03d_%d", i, m), Body: []byte("{}")}); err != nil {
+					if _, err := r.worker.Enqueue(ctx,
+						outbound.Message{EndpointID: e.ID, MessageID: fmt.Sprintf("h%03d_%d", i, m), Body: []byte("{}")}); err != nil {
 						return err
 					}
 				}

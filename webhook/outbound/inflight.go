@@ -10,7 +10,8 @@ import (
 type inFlight struct {
 	mu     sync.Mutex
 	byID   map[string]*inFlightEntry
-	byHost map[string]int
+	byHost map[string]int // requests by the host of the endpoint's URL
+	starts int
 	wg     sync.WaitGroup
 }
 
@@ -33,6 +34,7 @@ func (f *inFlight) start(ctx context.Context, d *Delivery, do func(ctx context.C
 	}
 	f.byID[d.ID] = entry
 	f.byHost[d.Host]++
+	f.starts++
 	f.mu.Unlock()
 	f.wg.Go(func() {
 		defer cancel(nil)
@@ -40,6 +42,10 @@ func (f *inFlight) start(ctx context.Context, d *Delivery, do func(ctx context.C
 		do(ctx)
 	})
 }
+
+// spawn runs do in another goroutine; wait and end return after it. Only a running entry may call
+// spawn.
+func (f *inFlight) spawn(do func()) { f.wg.Go(do) }
 
 func (f *inFlight) remove(id string, entry *inFlightEntry) {
 	f.mu.Lock()
@@ -58,6 +64,13 @@ func (f *inFlight) count() int {
 	return len(f.byID)
 }
 
+// started returns the number of calls of start so far.
+func (f *inFlight) started() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.starts
+}
+
 // hosts returns the number of requests in flight by host.
 func (f *inFlight) hosts() map[string]int {
 	f.mu.Lock()
@@ -69,6 +82,7 @@ func (f *inFlight) hosts() map[string]int {
 	return busy
 }
 
+// claims returns the lease of each delivery by the delivery's id.
 func (f *inFlight) claims() map[string]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -4,7 +4,7 @@ import "context"
 
 // Kind is how the queue handles deliveries of one kind.
 type Kind struct {
-	// Render makes the body at the first attempt; nil if every Job has a Body. CodeNotFound and
+	// Render makes the body at the first attempt; nil if every Message has a Body. CodeNotFound and
 	// CodeGone fail the delivery, any other error is retried.
 	Render func(ctx context.Context, d *Delivery) ([]byte, error)
 	// Notices may be nil. It may also implement DisableNotices.

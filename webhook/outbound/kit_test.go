@@ -23,8 +23,8 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 const agentKind = "agent"
 
-// post is a service and a worker with a manual clock.
-type post struct {
+// kit is a service and a worker with a manual clock.
+type kit struct {
 	*testing.T
 	site            *outboundtest.Site
 	clock           *testenv.Clock
@@ -35,15 +35,15 @@ type post struct {
 
 var start = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-func newPost(t *testing.T, site *outboundtest.Site, change ...func(*outbound.WorkerOptions)) *post {
+func newKit(t *testing.T, site *outboundtest.Site, change ...func(*outbound.WorkerOptions)) *kit {
 	t.Helper()
-	p := &post{T: t, site: site, clock: testenv.NewClock(start), recordedNotices: &recordedNotices{}, user: site.User(t)}
+	p := &kit{T: t, site: site, clock: testenv.NewClock(start), recordedNotices: &recordedNotices{}, user: site.User(t)}
 	p.worker = p.process(site.Store, change...)
 	return p
 }
 
-// process is another worker on the same clock.
-func (p *post) process(store outbound.Store, change ...func(*outbound.WorkerOptions)) *outbound.Worker {
+// process returns another worker on the same clock, as another process has it.
+func (p *kit) process(store outbound.Store, change ...func(*outbound.WorkerOptions)) *outbound.Worker {
 	guard := netguard.New(netguard.Options{AllowLoopback: true})
 	client := guard.Client(netguard.Timeouts{})
 	p.Cleanup(client.CloseIdleConnections)
@@ -62,29 +62,31 @@ func render(_ context.Context, d *outbound.Delivery) ([]byte, error) {
 	return []byte(`{"messageId":"` + d.MessageID + `"}`), nil
 }
 
-func (p *post) endpoint(url string) *outbound.Endpoint {
+func (p *kit) endpoint(url string) *outbound.Endpoint {
 	p.Helper()
 	e, err := p.worker.Register(p.Context(), p.user, outbound.EndpointRequest{Kind: agentKind, URL: url})
 	p.must(err)
 	return e
 }
 
-func (p *post) enqueue(e *outbound.Endpoint, order string, messages ...string) (ids []string) {
+func (p *kit) enqueue(e *outbound.Endpoint, order string, messages ...string) (ids []string) {
 	p.Helper()
 	for _, m := range messages {
-		id, err := p.worker.Enqueue(p.Context(), outbound.Job{EndpointID: e.ID, MessageID: m, OrderKey: order, Event: "followup_message"})
+		id, err := p.worker.Enqueue(p.Context(), outbound.Message{
+			EndpointID: e.ID, MessageID: m, OrderKey: order, Event: "followup_message",
+		})
 		p.must(err)
 		ids = append(ids, id)
 	}
 	return ids
 }
 
-func (p *post) sweep() {
+func (p *kit) sweep() {
 	p.Helper()
 	p.must(p.worker.Sweep(p.Context()))
 }
 
-func (p *post) delivery(id string) *outbound.Delivery {
+func (p *kit) delivery(id string) *outbound.Delivery {
 	p.Helper()
 	d, err := p.site.Store.Delivery(p.Context(), p.user, id)
 	p.must(err)
@@ -93,26 +95,26 @@ func (p *post) delivery(id string) *outbound.Delivery {
 
 // next advances the clock to the moment a delivery is due, sends, and returns by how much it
 // advanced.
-func (p *post) next(id string) time.Duration {
+func (p *kit) next(id string) time.Duration {
 	p.Helper()
 	d := p.delivery(id)
 	if d.FinishedAt != nil {
 		p.Fatalf("%s is %s: %s", id, d.State, d.Reason)
 	}
-	gap := d.NextAt.Sub(p.clock.Now())
-	p.clock.Advance(gap)
+	pause := d.NextAt.Sub(p.clock.Now())
+	p.clock.Advance(pause)
 	p.sweep()
-	return gap
+	return pause
 }
 
-func (p *post) must(err error) {
+func (p *kit) must(err error) {
 	p.Helper()
 	if err != nil {
 		p.Fatal(err)
 	}
 }
 
-func (p *post) code(err error, want protocol.Code) {
+func (p *kit) code(err error, want protocol.Code) {
 	p.Helper()
 	if got := protocol.CodeOf(err); got != want {
 		p.Errorf("code %q, want %q: %v", got, want, err)
@@ -120,14 +122,14 @@ func (p *post) code(err error, want protocol.Code) {
 }
 
 // state returns the state and reason, such as "failed status 400".
-func (p *post) state(id string) string {
+func (p *kit) state(id string) string {
 	p.Helper()
 	d := p.delivery(id)
 	return strings.TrimSpace(string(d.State) + " " + d.Reason)
 }
 
 // line returns a delivery's log in short: "500 500 200", "timeout 200".
-func (p *post) line(id string) string {
+func (p *kit) line(id string) string {
 	p.Helper()
 	var words []string
 	for i, a := range p.delivery(id).Log {

@@ -36,8 +36,8 @@ func (s *Service) List(ctx context.Context, f Filter) (list []Delivery, more boo
 
 // Progress returns the open deliveries of some messages to an endpoint, by message.
 func (s *Service) Progress(
-	ctx context.Context, ownerID, endpointID string, messageIDs []string) (map[string]*Delivery, error,
-) {
+	ctx context.Context, ownerID, endpointID string, messageIDs []string,
+) (map[string]*Delivery, error) {
 	list, err := s.store.Deliveries(ctx, Filter{
 		OwnerID: ownerID, EndpointID: endpointID, MessageIDs: messageIDs, Limit: len(messageIDs),
 	})

@@ -19,7 +19,7 @@ import (
 // Case 63: OUT-6.
 func TestAConversationKeepsItsOrderAndOthersDoNotWait(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		var failing atomic.Int32
 		failing.Store(2)
 		var got []string
@@ -55,11 +55,11 @@ func TestAConversationKeepsItsOrderAndOthersDoNotWait(t *testing.T) {
 
 func TestASuccessorIsSentWhenItsPredecessorFailsOrExpires(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(404, 500, 500, 200))
 		e := p.endpoint(r.URL)
 		ids := p.enqueue(e, "c", "m1", "m2")
-		id, err := p.worker.Enqueue(t.Context(), outbound.Job{EndpointID: e.ID, MessageID: "m3", OrderKey: "c"})
+		id, err := p.worker.Enqueue(t.Context(), outbound.Message{EndpointID: e.ID, MessageID: "m3", OrderKey: "c"})
 		p.must(err)
 		p.sweep()
 		if got := p.state(ids[0]) + ", " + p.state(ids[1]) + ", " + p.state(id); got != "failed status 404, queued, queued waiting" {
@@ -68,8 +68,7 @@ func TestASuccessorIsSentWhenItsPredecessorFailsOrExpires(t *testing.T) {
 		site.Exec(t, `UPDATE deliveries SET expires_at = ? WHERE id = ?`, p.clock.Now().Add(2*time.Second).UTC(), ids[1])
 		p.next(ids[1])
 		p.clock.Advance(2 * time.Second)
-		p.sweep() // m2 expires
-		p.sweep() // the worker's next round finds m3, if that one did not
+		p.sweep() // m2 expires, which lets m3 start
 		if got := p.state(ids[1]) + ", " + p.state(id) + ", " + p.recordedNotices.take(); got != "expired expired, delivered, failed m1 status 404; failed m2 expired; delivered m3" {
 			t.Error(got)
 		}
@@ -79,7 +78,7 @@ func TestASuccessorIsSentWhenItsPredecessorFailsOrExpires(t *testing.T) {
 // A delivery reopened by the user is queued behind the waiting ones of its order.
 func TestAReopenedDeliveryNeverRunsBesideItsSuccessor(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(400, 500, 200))
 		ids := p.enqueue(p.endpoint(r.URL), "c", "m1", "m2")
 		p.sweep()
@@ -106,7 +105,7 @@ func TestOrderHoldsUnderRandomFailures(t *testing.T) {
 		n := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			n++
-			p := newPost(t, site)
+			p := newKit(t, site)
 			failures := map[string]int{}
 			delivered := map[string][]string{}
 			var mu sync.Mutex

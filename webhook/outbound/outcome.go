@@ -71,7 +71,7 @@ func faultOf(err error) string {
 	switch {
 	case errors.Is(err, netguard.ErrRefused):
 		return FaultTarget
-	case isCertificate(err):
+	case isCertificateError(err):
 		return FaultCertificate
 	case errors.Is(err, errInterrupted):
 		return FaultInterrupted
@@ -88,7 +88,7 @@ func faultOf(err error) string {
 	}
 }
 
-func isCertificate(err error) bool {
+func isCertificateError(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError

@@ -17,13 +17,13 @@ import (
 // OUT-2: a delivery exists only if the message it reports was committed.
 func TestEnqueueCommitsAndRollsBackWithItsTransaction(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
 		e := p.endpoint(r.URL)
 		refuse := errors.New("no")
 		for _, end := range []error{refuse, nil} {
 			err := site.Store.Write(t.Context(), func(ctx context.Context) error {
-				if _, err := p.worker.Enqueue(ctx, outbound.Job{EndpointID: e.ID, MessageID: "msg_1"}); err != nil {
+				if _, err := p.worker.Enqueue(ctx, outbound.Message{EndpointID: e.ID, MessageID: "msg_1"}); err != nil {
 					return err
 				}
 				return end
@@ -36,10 +36,11 @@ func TestEnqueueCommitsAndRollsBackWithItsTransaction(t *testing.T) {
 				t.Errorf("end %v: %d requests", end, got)
 			}
 		}
-		if id, err := p.worker.Enqueue(t.Context(), outbound.Job{EndpointID: e.ID, MessageID: "msg_1"}); id != "" || err != nil {
+		if id, err := p.worker.Enqueue(t.Context(), outbound.Message{EndpointID: e.ID, MessageID: "msg_1"}); id != "" ||
+			err != nil {
 			t.Errorf("the same message again: %q %v", id, err)
 		}
-		_, err := p.worker.Enqueue(t.Context(), outbound.Job{EndpointID: "none", MessageID: "msg_1"})
+		_, err := p.worker.Enqueue(t.Context(), outbound.Message{EndpointID: "none", MessageID: "msg_1"})
 		p.code(err, protocol.CodeNotFound)
 	})
 }
@@ -47,7 +48,7 @@ func TestEnqueueCommitsAndRollsBackWithItsTransaction(t *testing.T) {
 // Case 61: the worker sends and is killed before it records the outcome.
 func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
 		e := p.endpoint(r.URL)
 		id := p.enqueue(e, "", "msg_1")[0]
@@ -55,7 +56,7 @@ func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 		taken, err := site.Store.Claim(t.Context(), []string{id}, outbound.Claim{Lease: "dead", Now: now, Until: now.Add(15 * time.Second)})
 		p.must(err)
 		body := []byte(`{"rendered":"by the dead"}`)
-		p.must(site.Store.KeepBody(t.Context(), &taken[0], body))
+		p.must(site.Store.SaveBody(t.Context(), &taken[0], body))
 		p.clock.Advance(15*time.Second - time.Microsecond)
 		p.sweep()
 		if n := len(r.Requests()); n != 0 {
@@ -74,10 +75,11 @@ func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 		// The first worker was only slow: it cannot record any more.
 		late := taken[0]
 		late.State = outbound.Failed
-		if err := site.Store.Record(t.Context(), &late, nil); !errors.Is(err, outbound.ErrLeaseLost) {
+		if err := site.Store.Record(t.Context(), outbound.Conclusion{Delivery: &late}); !errors.Is(err,
+			outbound.ErrLeaseLost) {
 			t.Error(err)
 		}
-		if err := site.Store.KeepBody(t.Context(), &late, nil); !errors.Is(err, outbound.ErrLeaseLost) {
+		if err := site.Store.SaveBody(t.Context(), &late, nil); !errors.Is(err, outbound.ErrLeaseLost) {
 			t.Error(err)
 		}
 		if got := p.state(id); got != "delivered" {
@@ -90,7 +92,7 @@ func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 // nothing.
 func TestAWorkerThatLostItsLeaseRecordsNothing(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		arrived, release := make(chan struct{}, 2), make(chan struct{})
 		r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 			arrived <- struct{}{}
@@ -104,7 +106,7 @@ func TestAWorkerThatLostItsLeaseRecordsNothing(t *testing.T) {
 		slow.Go(func() { p.must(p.worker.Sweep(context.WithoutCancel(t.Context()))) })
 		<-arrived
 		p.clock.Advance(16 * time.Second)
-		other := p.process(site.Again(t))
+		other := p.process(site.OpenAgain(t))
 		p.must(other.Sweep(t.Context()))
 		close(release)
 		slow.Wait()
@@ -117,13 +119,13 @@ func TestAWorkerThatLostItsLeaseRecordsNothing(t *testing.T) {
 // Two processes share the queue: every delivery is sent exactly once.
 func TestProcessesShareTheQueue(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
 		e := p.endpoint(r.URL)
 		for i := range 60 {
 			p.enqueue(e, "", fmt.Sprintf("msg_%d", i))
 		}
-		workers := []*outbound.Worker{p.worker, p.process(site.Again(t)), p.process(site.Again(t))}
+		workers := []*outbound.Worker{p.worker, p.process(site.OpenAgain(t)), p.process(site.OpenAgain(t))}
 		var all sync.WaitGroup
 		for _, w := range workers {
 			all.Go(func() {
@@ -147,7 +149,7 @@ func TestProcessesShareTheQueue(t *testing.T) {
 // Case 62.
 func TestRetryNowFiftyTimesSendsOnce(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
@@ -174,7 +176,7 @@ func TestRetryNowFiftyTimesSendsOnce(t *testing.T) {
 
 func TestRetryNow(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500, 500, 500, 500, 500, 400, 200))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
@@ -218,16 +220,8 @@ func verifyIDs(t *testing.T, r *outboundtest.Receiver, id string) {
 // OUT-9: a host has at most four requests in flight, and a host that hangs does not delay the
 // others.
 func TestFourInFlightPerHost(t *testing.T) {
-	for name, depth := range map[string]int{"a backlog to look past": 4096, "a backlog longer than the depth": 100} {
-		t.Run(name, func(t *testing.T) { fourInFlight(t, depth) })
-	}
-}
-
-func fourInFlight(t *testing.T, depth int) {
-	t.Helper()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
-		outbound.SetDepth(p.worker, depth)
+		p := newKit(t, site)
 		var mu sync.Mutex
 		inFlight, most := 0, 0
 		release, arrived := make(chan struct{}), make(chan struct{}, 700)
@@ -247,7 +241,8 @@ func fourInFlight(t *testing.T, depth int) {
 		const backlog = 600 // more than one window
 		p.must(site.Store.Write(t.Context(), func(ctx context.Context) error {
 			for i := range backlog {
-				if _, err := p.worker.Enqueue(ctx, outbound.Job{EndpointID: dead.ID, MessageID: fmt.Sprintf("dead_%d", i)}); err != nil {
+				if _, err := p.worker.Enqueue(ctx,
+					outbound.Message{EndpointID: dead.ID, MessageID: fmt.Sprintf("dead_%d", i)}); err != nil {
 					return err
 				}
 			}

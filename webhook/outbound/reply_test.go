@@ -13,7 +13,7 @@ import (
 )
 
 func TestAJSONObjectInTheResponseIsTheReply(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	big := `{"codeUpdate":{"code":"` + strings.Repeat("x", 1<<20) + `"}}`
 	for _, c := range []struct{ name, answer, reply string }{
 		{"an object", `{"success":true,"response":"<yes>"}`, `{"success":true,"response":"<yes>"}`},
@@ -47,7 +47,7 @@ func TestAJSONObjectInTheResponseIsTheReply(t *testing.T) {
 // The outcome and its effects commit together.
 func TestAReplyThatCannotBeStoredFailsTheDelivery(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		p.recordedNotices.refuse = func(*outbound.Delivery) error { return errors.New("not stored") }
 		r := outboundtest.Receive(t, outboundtest.Statuses(200))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
@@ -59,7 +59,7 @@ func TestAReplyThatCannotBeStoredFailsTheDelivery(t *testing.T) {
 }
 
 func TestRecordingSurvivesAShortOutage(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	tries := 0
 	p.recordedNotices.refuse = func(*outbound.Delivery) error {
 		if tries++; tries < 3 {
@@ -88,7 +88,7 @@ func (failingNotices) Failed(context.Context, *outbound.Delivery, string) error 
 
 func TestAnEndIsRecordedEvenIfItsNoticeFails(t *testing.T) {
 	for status, want := range map[int]string{200: "failed reply_refused", 404: "failed status 404"} {
-		p := newPost(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) {
+		p := newKit(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) {
 			o.Kinds = map[string]outbound.Kind{agentKind: {Render: render, Notices: failingNotices{}}}
 		})
 		r := outboundtest.Receive(t, outboundtest.Statuses(status))
@@ -103,7 +103,7 @@ func TestAnEndIsRecordedEvenIfItsNoticeFails(t *testing.T) {
 func TestTheBodyIsRenderedOnceAtTheFirstAttempt(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		rendered, result := 0, errors.New("busy")
-		p := newPost(t, site, func(o *outbound.WorkerOptions) {
+		p := newKit(t, site, func(o *outbound.WorkerOptions) {
 			o.Kinds = map[string]outbound.Kind{agentKind: {Render: func(_ context.Context, d *outbound.Delivery) ([]byte, error) {
 				rendered++
 				return []byte(`{"n":` + string(rune('0'+rendered)) + `}`), result

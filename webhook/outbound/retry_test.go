@@ -12,7 +12,7 @@ import (
 // Case 44.
 func TestTwoFailuresThenSuccess(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500, 500, 200))
 		e := p.endpoint(r.URL)
 		id := p.enqueue(e, "", "msg_1")[0]
@@ -45,7 +45,7 @@ func TestTwoFailuresThenSuccess(t *testing.T) {
 // Case 45: OUT-3, OUT-4.
 func TestFastLaneSlowLaneExpired(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
@@ -55,7 +55,7 @@ func TestFastLaneSlowLaneExpired(t *testing.T) {
 		}
 		for i, w := range want {
 			if got := p.next(id); got != w {
-				t.Errorf("gap %d: %s, want %s", i+1, got, w)
+				t.Errorf("pause %d: %s, want %s", i+1, got, w)
 			}
 		}
 		sent := len(r.Requests())
@@ -74,12 +74,12 @@ func TestFastLaneSlowLaneExpired(t *testing.T) {
 // The attempt count survives a restart.
 func TestAnotherProcessContinuesTheSchedule(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(503))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
 		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 30 * time.Second} {
-			p.worker = p.process(site.Again(t))
+			p.worker = p.process(site.OpenAgain(t))
 			if got := p.next(id); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
@@ -89,7 +89,7 @@ func TestAnotherProcessContinuesTheSchedule(t *testing.T) {
 
 func TestJitterIsATwentyPercentBand(t *testing.T) {
 	for random, want := range map[float64]time.Duration{0: 800 * time.Millisecond, 0.5: time.Second, 0.999999999: 1200 * time.Millisecond} {
-		p := newPost(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Random = func() float64 { return random } })
+		p := newKit(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Random = func() float64 { return random } })
 		id := p.enqueue(p.endpoint(outboundtest.Receive(t, outboundtest.Statuses(500)).URL), "", "msg_1")[0]
 		p.sweep()
 		if got := p.delivery(id).NextAt.Sub(start).Round(time.Millisecond); got != want {
@@ -101,7 +101,7 @@ func TestJitterIsATwentyPercentBand(t *testing.T) {
 // Case 46 and the other statuses of OUT-5.
 func TestEveryStatusHasItsRule(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		for status, want := range map[int]string{
 			200: "delivered", 201: "delivered", 202: "delivered", 204: "delivered", 299: "delivered",
 			300: "failed status 300", 304: "failed status 304",
@@ -127,7 +127,7 @@ func TestEveryStatusHasItsRule(t *testing.T) {
 
 // Case 47.
 func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
-	p := newPost(t, outboundtest.SQLite(t))
+	p := newKit(t, outboundtest.SQLite(t))
 	for _, c := range []struct {
 		name, value string
 		status      int
@@ -166,7 +166,7 @@ func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 // Case 48.
 func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(410, 200))
 		e := p.endpoint(r.URL)
 		ids := p.enqueue(e, "c", "msg_1", "msg_2")
@@ -199,7 +199,7 @@ func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
 
 func TestHeldDeliveriesExpire(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		p := newPost(t, site)
+		p := newKit(t, site)
 		e := p.endpoint("http://127.0.0.1:65000")
 		p.must(p.worker.Disable(t.Context(), p.user, e.ID, "disconnected"))
 		id := p.enqueue(e, "", "msg_1")[0]

@@ -18,7 +18,8 @@ import (
 // doer answers without a network, so that the fake clock of a bubble can advance.
 type doer func(r *http.Request, n int) (status int, err error)
 
-type counted struct {
+// countingClient is an outbound client that records when each request was made.
+type countingClient struct {
 	mu  sync.Mutex
 	at  []time.Duration
 	ids []string
@@ -26,7 +27,7 @@ type counted struct {
 	t0  time.Time
 }
 
-func (c *counted) Do(r *http.Request) (*http.Response, error) {
+func (c *countingClient) Do(r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	c.at = append(c.at, time.Since(c.t0).Round(50*time.Millisecond))
 	c.ids = append(c.ids, r.Header.Get("webhook-id"))
@@ -39,13 +40,13 @@ func (c *counted) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
 }
 
-func (c *counted) times() []time.Duration {
+func (c *countingClient) times() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]time.Duration(nil), c.at...)
 }
 
-func (c *counted) sent() []string {
+func (c *countingClient) sent() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]string(nil), c.ids...)
@@ -56,14 +57,14 @@ type running struct {
 	*testing.T
 	site   *outboundtest.Site
 	worker *outbound.Worker
-	sent   *counted
+	sent   *countingClient
 	user   string
 	stop   func()
 }
 
 func run(t *testing.T, do doer, change ...func(*outbound.WorkerOptions)) *running {
 	t.Helper()
-	r := &running{T: t, site: outboundtest.SQLite(t), sent: &counted{do: do, t0: time.Now()}}
+	r := &running{T: t, site: outboundtest.SQLite(t), sent: &countingClient{do: do, t0: time.Now()}}
 	r.user = r.site.User(t)
 	r.worker = r.process(change...)
 	r.stop = r.start(r.worker)
@@ -105,7 +106,7 @@ func (r *running) enqueue(by *outbound.Service) string {
 	if err != nil {
 		r.Fatal(err)
 	}
-	id, err := by.Enqueue(r.Context(), outbound.Job{EndpointID: e.ID, MessageID: "msg_1"})
+	id, err := by.Enqueue(r.Context(), outbound.Message{EndpointID: e.ID, MessageID: "msg_1"})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -220,8 +221,8 @@ func TestShutdownWaitsGraceForRequestsInFlight(t *testing.T) {
 		fault string
 		lasts time.Duration
 	}{
-		"enough":   {2 * time.Second, outbound.Delivered, "", 2 * time.Second},
-		"too long": {time.Minute, outbound.Queued, outbound.FaultInterrupted, 3 * time.Second},
+		"within the grace": {2 * time.Second, outbound.Delivered, "", 2 * time.Second},
+		"beyond the grace": {time.Minute, outbound.Queued, outbound.FaultInterrupted, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -258,7 +259,7 @@ func TestHeldDeliveriesExpireWhileTheWorkerRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, err := r.worker.Enqueue(t.Context(), outbound.Job{
+		id, err := r.worker.Enqueue(t.Context(), outbound.Message{
 			EndpointID: list[0].EndpointID, MessageID: "msg_2", ExpiresAt: time.Now().Add(30 * time.Second),
 		})
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 // Options of New. All but Log are required.
 type Options struct {
 	Store Store
-	// CheckURL validates an endpoint's URL when it is saved; netguard.Guard has it.
+	// CheckURL validates an endpoint's URL when it is saved: netguard.Guard.CheckURL.
 	// WorkerOptions.Client must use the same guard.
 	CheckURL func(url string) error
 	Now      func() time.Time
@@ -44,35 +44,39 @@ func (s *Service) Wake() {
 	}
 }
 
+// Backlog counts the open deliveries of all users.
+func (s *Service) Backlog(ctx context.Context) (Backlog, error) { return s.store.Backlog(ctx) }
+
 // nowUTC returns the time with the precision that the database keeps.
 func (s *Service) nowUTC() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// Enqueue joins the caller's transaction, so that the delivery is committed with the change it
-// reports. It returns the delivery's id, "" if the endpoint already has this message.
-func (s *Service) Enqueue(ctx context.Context, job Job) (id string, err error) {
+// Enqueue stores a delivery of the message. It joins the caller's transaction, so that the
+// delivery is committed with the change that it reports. It returns the delivery's id, "" if the
+// endpoint already has this message.
+func (s *Service) Enqueue(ctx context.Context, m Message) (id string, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context) error {
-		found, err := s.store.EndpointsByID(ctx, []string{job.EndpointID})
+		found, err := s.store.EndpointsByID(ctx, []string{m.EndpointID})
 		if err != nil {
 			return err
 		}
-		e := found[job.EndpointID]
+		e := found[m.EndpointID]
 		if e == nil {
 			return protocol.Errorf(protocol.CodeNotFound, "Webhook endpoint not found")
 		}
-		id, err = s.enqueue(ctx, e, job)
+		id, err = s.enqueue(ctx, e, m)
 		return err
 	})
 	return id, err
 }
 
-func (s *Service) enqueue(ctx context.Context, e *Endpoint, job Job) (string, error) {
+func (s *Service) enqueue(ctx context.Context, e *Endpoint, m Message) (string, error) {
 	now := s.nowUTC()
 	d := &Delivery{
-		ID: protocol.NewID(), EndpointID: e.ID, UserID: e.OwnerID, Kind: e.Kind, Host: e.Host(), MessageID: job.MessageID,
-		Event: job.Event, OrderKey: job.OrderKey, Body: job.Body, State: Queued, NextAt: now, CreatedAt: now,
-		ExpiresAt: job.ExpiresAt.UTC().Truncate(time.Microsecond),
+		ID: protocol.NewID(), EndpointID: e.ID, UserID: e.OwnerID, Kind: e.Kind, Host: e.Host(), MessageID: m.MessageID,
+		Event: m.Event, OrderKey: m.OrderKey, Body: m.Body, State: Queued, NextAt: now, CreatedAt: now,
+		ExpiresAt: m.ExpiresAt.UTC().Truncate(time.Microsecond),
 	}
-	if job.ExpiresAt.IsZero() {
+	if m.ExpiresAt.IsZero() {
 		d.ExpiresAt = now.Add(Lifetime)
 	}
 	if e.Disabled() {

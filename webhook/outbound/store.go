@@ -30,7 +30,8 @@ type EndpointStore interface {
 	UpdateEndpoint(ctx context.Context, ownerID, id string, change func(*Endpoint) error) (*Endpoint, error)
 	// DeleteEndpoint also deletes its deliveries.
 	DeleteEndpoint(ctx context.Context, ownerID, kind, id string) error
-	// Hold and Release move the open deliveries of an endpoint that are not in flight.
+	// Hold changes the deliveries of an endpoint that are Queued, and not in flight, to Held.
+	// Release changes its Held deliveries to Queued and makes them due now.
 	Hold(ctx context.Context, endpointID string) error
 	Release(ctx context.Context, endpointID string, now time.Time) error
 }
@@ -43,12 +44,11 @@ type QueueStore interface {
 
 	// Candidates returns the first due deliveries, oldest first. It locks nothing.
 	Candidates(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
-	// OtherCandidates skips the deliveries of some hosts. It looks at the first depth
-	// deliveries only; more reports that others may follow.
-	OtherCandidates(ctx context.Context, now time.Time, hosts []string, depth, limit int) (list []Delivery, more bool, err error)
-	// DueHosts returns hosts that have due deliveries, in order of names, starting behind
-	// after. CandidatesOf returns the first few of each host.
-	DueHosts(ctx context.Context, now time.Time, after string, limit int) ([]string, error)
+	// LatestCandidates returns the last due deliveries, oldest first.
+	LatestCandidates(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
+	// DueHosts returns hosts that have due deliveries. CandidatesOf returns the first few of
+	// each host.
+	DueHosts(ctx context.Context, now time.Time, walk HostWalk) (hosts []string, next string, err error)
 	CandidatesOf(ctx context.Context, now time.Time, hosts []string, perHost int) ([]Delivery, error)
 	// Claim leases those of ids that are still due, not blocked (unless expired) and not being
 	// claimed by another worker. An earlier claim that lapsed is logged as an abandoned
@@ -56,16 +56,45 @@ type QueueStore interface {
 	Claim(ctx context.Context, ids []string, claim Claim) ([]Delivery, error)
 	// Park postpones those of ids that are due and blocked (ReasonWaiting).
 	Park(ctx context.Context, ids []string, now, until time.Time) error
-	// Advance makes the first open delivery of an order due if it was parked.
-	Advance(ctx context.Context, endpointID, orderKey string, now time.Time) error
+	// Advance makes the first open delivery of each order due if it was parked.
+	Advance(ctx context.Context, orders []Order, now time.Time) error
 	// NextDue returns the first time after now when a delivery becomes due.
 	NextDue(ctx context.Context, now time.Time) (at time.Time, found bool, err error)
 
+	// Backlog counts the open deliveries. It locks nothing.
+	Backlog(ctx context.Context) (Backlog, error)
+
 	// Renew prolongs claims and returns the ids of those still held.
 	Renew(ctx context.Context, claims map[string]string, until time.Time) (held []string, err error)
-	// KeepBody and Record fail with ErrLeaseLost if the claim d.Lease was lost.
-	KeepBody(ctx context.Context, d *Delivery, body []byte) error
-	Record(ctx context.Context, d *Delivery, attempt *Attempt) error
+	// SaveBody and Record fail with ErrLeaseLost if the claim d.Lease was lost.
+	SaveBody(ctx context.Context, d *Delivery, body []byte) error
+	Record(ctx context.Context, c Conclusion) error
+	// RecordAll is Record for several deliveries in one transaction. held reports for each
+	// whether its claim still held; a delivery whose claim was lost is not changed.
+	RecordAll(ctx context.Context, all []Conclusion) (held []bool, err error)
+}
+
+// HostWalk is a part of the hosts that have queued deliveries, in the order of their names.
+type HostWalk struct {
+	After   string   // begin behind this host
+	Skip    []string // leave these out
+	Limit   int      // return at most this many
+	Visited int      // look at no more than this many; DueHosts returns where to go on, "" at the end
+}
+
+// Backlog are the deliveries that are not final.
+type Backlog struct {
+	Queued, Held int64
+	Oldest       time.Time // when the oldest queued one was made; zero if none is queued
+}
+
+// Order names deliveries of an endpoint that are sent one after the other.
+type Order struct{ EndpointID, Key string }
+
+// Conclusion is a claimed delivery as it is when its claim ends.
+type Conclusion struct {
+	*Delivery
+	Attempt *Attempt // nil = no request was made
 }
 
 // Claim makes a worker the owner of deliveries until a time. Lease names the claim.

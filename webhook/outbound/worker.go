@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellhop/internal/netguard"
+	"bellhop/internal/observe"
 	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
@@ -36,6 +37,8 @@ type WorkerOptions struct {
 	Grace       time.Duration   // 3 s: how long requests in flight may take to finish when Run ends
 	Keep        time.Duration   // 30 days: how long final deliveries stay in the log
 	Random      func() float64  // in [0,1), for the jitter
+
+	Observer observe.Observer // of attempts; nil = none
 }
 
 // Worker sends deliveries. Any number of processes may run one on the same database.
@@ -43,11 +46,14 @@ type Worker struct {
 	*Service
 	o        WorkerOptions
 	inFlight inFlight
-	depth    int // number of deliveries that a claim may read to find one whose host is not busy
+	ends     conclusions
 
 	claiming  sync.Mutex // serialises claims; guards the fields below
 	after     string     // the last host that addByHost looked at
 	hostsBusy bool       // the first due deliveries all have busy hosts, so the next claim skips them
+
+	walked time.Time     // when addByHost ended last
+	walk   time.Duration // how long it took
 }
 
 // NewWorker starts no goroutine; Run does.
@@ -61,11 +67,12 @@ func NewWorker(s *Service, o WorkerOptions) *Worker {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	return &Worker{Service: s, o: o, depth: depth}
+	return &Worker{Service: s, o: o}
 }
 
 const (
 	pace       = 5 * time.Millisecond // between two claims, so that deliveries are claimed in batches
+	walkRest   = 4                    // walks through many hosts take at most a fifth of the time
 	pruneEvery = 10 * time.Minute
 	pruneBatch = 1000
 	heldEvery  = 10 * time.Second
@@ -80,7 +87,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	background.Go(func() { w.maintain(ctx) })
 	for ctx.Err() == nil {
 		began := time.Now()
-		progress, err := w.claim(ctx)
+		progress, err := w.claim(ctx, walkRest)
 		if err != nil && ctx.Err() == nil {
 			w.log.WarnContext(ctx, "deliveries not claimed", "error", err)
 		}
@@ -99,11 +106,12 @@ func (w *Worker) Run(ctx context.Context) error {
 // sent.
 func (w *Worker) Sweep(ctx context.Context) error {
 	for {
-		progress, err := w.claim(ctx)
+		before := w.inFlight.started()
+		progress, err := w.claim(ctx, 0)
 		if err != nil {
 			return err
 		}
-		idle := w.inFlight.wait()
+		idle := w.inFlight.wait() && w.inFlight.started() == before // what has ended may let another start
 		if !progress && idle {
 			return nil
 		}

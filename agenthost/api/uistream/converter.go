@@ -158,7 +158,8 @@ func (c *Converter) attached(p *part) []chunk {
 		return c.inStep(chunk{Type: "source-url", SourceID: p.ID, URL: p.URL, Title: p.Title})
 	case p.SourceType == "document":
 		return c.inStep(chunk{
-			Type: "source-document", SourceID: p.ID, MediaType: p.MediaType, Title: cmp.Or(p.Title, p.Filename, p.ID), Filename: p.Filename,
+			Type: "source-document", SourceID: p.ID, MediaType: p.MediaType,
+			Title: cmp.Or(p.Title, p.Filename, p.ID), Filename: p.Filename,
 		})
 	}
 	return nil

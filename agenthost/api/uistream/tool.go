@@ -13,7 +13,7 @@ func (c *Converter) tool(p *part) []chunk {
 			return nil
 		}
 		c.inputs = append(c.inputs, p.ID)
-		return c.inStep(c.of(chunk{Type: p.Type, ToolCallID: p.ID, ToolName: p.ToolName}))
+		return c.inStep(asDynamic(chunk{Type: p.Type, ToolCallID: p.ID, ToolName: p.ToolName}))
 	case "tool-input-delta":
 		if c.called[p.ID] || !slices.Contains(c.inputs, p.ID) {
 			return nil
@@ -45,7 +45,8 @@ func (c *Converter) tool(p *part) []chunk {
 	return nil
 }
 
-func (c *Converter) of(k chunk) chunk {
+// asDynamic marks a chunk of a tool that the page does not declare and the agent has run itself.
+func asDynamic(k chunk) chunk {
 	k.Dynamic, k.ProviderExecuted = true, true
 	return k
 }
@@ -55,7 +56,7 @@ func (c *Converter) call(k *call) []chunk {
 		return nil
 	}
 	c.called[k.ToolCallID] = true
-	return c.inStep(c.of(chunk{
+	return c.inStep(asDynamic(chunk{
 		Type: "tool-input-available", ToolCallID: k.ToolCallID, ToolName: cmp.Or(k.ToolName, "tool"), Input: inputOf(k),
 	}))
 }
@@ -72,8 +73,9 @@ func (c *Converter) badCall(p *part) []chunk {
 		return nil
 	}
 	c.called[p.ToolCallID], c.invalid[p.ToolCallID] = true, true
-	return c.inStep(c.of(chunk{
-		Type: "tool-input-error", ToolCallID: p.ToolCallID, ToolName: p.ToolName, Input: inputOf(&p.call), ErrorText: errorText(p.Error),
+	return c.inStep(asDynamic(chunk{
+		Type: "tool-input-error", ToolCallID: p.ToolCallID, ToolName: p.ToolName,
+		Input: inputOf(&p.call), ErrorText: errorText(p.Error),
 	}))
 }
 
@@ -84,7 +86,7 @@ func (c *Converter) settle(k *call, end chunk) []chunk {
 	}
 	c.settled[k.ToolCallID] = !end.Preliminary
 	end.ToolCallID = k.ToolCallID
-	return append(chunks, c.of(end))
+	return append(chunks, asDynamic(end))
 }
 
 // denied returns an error for version 5, which has no denials.
@@ -125,7 +127,9 @@ func (c *Converter) response(p *part) []chunk {
 	}
 	switch {
 	case c.version == V5:
-		return []chunk{c.approval(p.ApprovalID, map[string]any{"state": "resolved", "approved": *p.Approved, "reason": p.Reason})}
+		return []chunk{
+			c.approval(p.ApprovalID, map[string]any{"state": "resolved", "approved": *p.Approved, "reason": p.Reason}),
+		}
 	case c.version == V6 || c.settled[k.ToolCallID]:
 		return nil
 	}

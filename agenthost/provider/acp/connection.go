@@ -109,7 +109,9 @@ func (c *connection) Begin(t *stdio.Turn) stdio.Exchange[message] {
 }
 
 // Open loads the session, or creates a new one if the agent cannot load it.
-func (c *connection) Open(ctx context.Context, sessionID string, out agenthost.Output) (id string, memoryLost bool, err error) {
+func (c *connection) Open(
+	ctx context.Context, sessionID string, out agenthost.Output,
+) (id string, memoryLost bool, err error) {
 	hello, err := send[sdk.InitializeResponse](ctx, c, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		ClientInfo:      &sdk.Implementation{Name: "bellhop", Version: "1"},
@@ -131,6 +133,7 @@ func (c *connection) Open(ctx context.Context, sessionID string, out agenthost.O
 			return "", false, err
 		}
 		c.session, models = created.SessionId, created.Models
+		c.reported.keep(created.Models, created.Modes)
 	}
 	return string(c.session), memoryLost, c.configure(ctx, models, out)
 }
@@ -152,6 +155,7 @@ func (c *connection) load(ctx context.Context, sessionID string) (*sdk.SessionMo
 		return nil, nil
 	}
 	c.session = sdk.SessionId(sessionID)
+	c.reported.keep(loaded.Models, loaded.Modes)
 	return loaded.Models, c.awaitReplay(ctx)
 }
 

@@ -21,10 +21,9 @@ var (
 // geminiModel makes Gemini CLI choose the model itself.
 const geminiModel = "auto"
 
-// Gemini creates a provider of Gemini CLI. Options.Command returns its command line
-// without arguments, beginning with Node.js. GEMINI_API_KEY must be in Options.Env
-// or in the session's variables, and so must GOOGLE_GEMINI_BASE_URL for another API
-// address.
+// Gemini creates a provider of Gemini CLI. Options.Command returns the program's files,
+// Node.js first; Gemini adds --acp. GEMINI_API_KEY must be in Options.Env or in the
+// session's variables. For another API address, so must GOOGLE_GEMINI_BASE_URL.
 func Gemini(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "gemini")
 	command, prepare := options.Command, options.Prepare

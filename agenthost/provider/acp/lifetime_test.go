@@ -3,6 +3,7 @@ package acp_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,19 +33,20 @@ func TestSessions(t *testing.T) {
 		want         []string
 	}{
 		{"a replay before the response is not of the turn", initialize + load + history + loaded + answer, nil},
-		{"a replay behind the response is not of the turn", initialize + load + loaded + history + answer, nil},
+		{"a replay after the response is not of the turn", initialize + load + loaded + history + answer, nil},
 		{
-			"a session that cannot be loaded is replaced by a new one with the record", initialize + load + refused + newSession,
-			[]string{providertest.KindNative, providertest.KindRestored},
+			"a session that cannot be loaded is replaced by a new one with the restored context",
+			initialize + load + refused + newSession,
+			[]string{providertest.KindAgentSession, providertest.KindRestored},
 		},
 		{
-			"an agent that cannot load gets the record", forgetful + newSession,
-			[]string{providertest.KindNative, providertest.KindRestored},
+			"an agent that cannot load gets the restored context", forgetful + newSession,
+			[]string{providertest.KindAgentSession, providertest.KindRestored},
 		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, strings.ReplaceAll(c.script, "%", "5"))
-			f.Spec.Native = "s"
+			f.Spec.AgentSessionID = "s"
 			out := &providertest.Recorder{Memory: "earlier conversation"}
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			var got []string
@@ -139,6 +141,23 @@ func TestTheModelIsSetIfTheAgentSupportsIt(t *testing.T) {
 				t.Errorf("got %+v", notices)
 			}
 		})
+	}
+}
+
+func TestModelsAndModesOfTheLastSessionAreKnown(t *testing.T) {
+	f := newFixture(t, initialize+strings.Replace(sessionNew, `"sessionId":"s"`, `"sessionId":"s","models":{"availableModels":[`+
+		`{"modelId":"m1","name":"Model One"},{"modelId":"m2","name":"Model Two"}],"currentModelId":"m1"},`+
+		`"modes":{"availableModes":[{"id":"plan","name":"Plan"}],"currentModeId":"plan"}`, 1)+prompted+ended)
+	provider := acp.New(f.options)
+	f.Open = func(spec agenthost.AgentSpec) (agenthost.Agent, error) { return provider.Open(t.Context(), spec) }
+	var chooser agenthost.Chooser = provider
+	if models, modes := chooser.Choices(); len(models)+len(modes) != 0 {
+		t.Errorf("before the first session: %v, %v", models, modes)
+	}
+	f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
+	models, modes := chooser.Choices()
+	if got := fmt.Sprint(models, modes); got != "[{m1 Model One} {m2 Model Two}] [{plan Plan}]" {
+		t.Errorf("reported: %s", got)
 	}
 }
 

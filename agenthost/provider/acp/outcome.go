@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// finished maps the response to the prompt.
+// finished returns the outcome of a turn from the agent's response to the prompt.
 func (t *turn) finished(f *finish) *agenthost.Outcome {
 	if f.err != nil {
 		return stdio.Failure("The agent reports a failure: " + readable(f.err).Error())

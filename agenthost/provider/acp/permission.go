@@ -24,7 +24,9 @@ func (q *question) answer(outcome sdk.RequestPermissionOutcome) { q.reply <- out
 // permission passes a request to the running turn, after all earlier messages of
 // the agent, and waits for the answer. A request between turns is cancelled,
 // because no user can decide it.
-func (c *connection) permission(ctx context.Context, request sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome {
+func (c *connection) permission(
+	ctx context.Context, request sdk.RequestPermissionRequest,
+) sdk.RequestPermissionOutcome {
 	q := &question{ctx: ctx, request: request, reply: make(chan sdk.RequestPermissionOutcome, 1)}
 	if !c.deliver(message{question: q}) {
 		return sdk.NewRequestPermissionOutcomeCancelled()

@@ -15,8 +15,8 @@ import (
 type Options struct {
 	Name string // the agent's name in messages to the user; "" = "acp"
 
-	// Command returns the program and its arguments. Run returns its error, which
-	// names the command that installs the program.
+	// Command returns the program and its arguments. If the program is missing, the
+	// error names the command that installs it; the agent's Run returns this error.
 	Command func(ctx context.Context) ([]string, error)
 
 	Env []string // variables for every session, KEY=value
@@ -38,12 +38,15 @@ type Options struct {
 }
 
 // Provider runs Options.Command for every session.
-type Provider struct{ options Options }
+type Provider struct {
+	options  Options
+	reported *reported
+}
 
 // New creates a provider. It does not check whether the program exists.
 func New(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "acp")
-	return &Provider{options: options}
+	return &Provider{options: options, reported: &reported{}}
 }
 
 // Open creates an agent. Its first Run starts the program.
@@ -53,7 +56,7 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	}
 	o := p.options
 	config := stdio.Config{Name: o.Name, Records: o.Records, Grace: o.Grace, MaxLine: maxLine}
-	return stdio.New(config, spec, &program{options: o, spec: spec}), nil
+	return stdio.New(config, spec, &program{options: o, spec: spec, reported: p.reported}), nil
 }
 
 // maxLine is below the SDK's own limit, above which the SDK closes the connection.
@@ -70,8 +73,9 @@ var telemetryOff = []string{
 
 // program implements stdio.Protocol for one session.
 type program struct {
-	options Options
-	spec    agenthost.AgentSpec
+	options  Options
+	spec     agenthost.AgentSpec
+	reported *reported
 }
 
 // Command prepares the session's home and returns the configured program.
@@ -84,7 +88,8 @@ func (p *program) Command(ctx context.Context) (args, env []string, err error) {
 			return nil, nil, fmt.Errorf("prepare the agent %s: %w", p.options.Name, err)
 		}
 	}
-	own := append([]string{"NO_COLOR=1"}, telemetryOff...) // users see its stderr
+	// Users see the program's stderr as plain text, so it must not contain colour codes.
+	own := append([]string{"NO_COLOR=1"}, telemetryOff...)
 	return args, stdio.Environment(own, p.options.Env, p.spec.Env, []string{"HOME=" + p.spec.StateDir}), nil
 }
 

@@ -94,7 +94,7 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 					AwaitMemory: func(t *testing.T, spec agenthost.AgentSpec) {
 						providertest.AwaitWritten(t, filepath.Join(spec.StateDir, k.kept), "hello")
 					},
-					AgeMemory: func(t *testing.T, spec agenthost.AgentSpec) { age(t, spec.StateDir) },
+					AgeMemory: func(t *testing.T, spec agenthost.AgentSpec) { agents.AgeGemini(t, spec.StateDir) },
 					Kill:      func(t *testing.T) { providertest.KillRecorded(t, options.Records) },
 					Running:   func() []string { return providertest.Recorded(t, options.Records) },
 				}
@@ -121,31 +121,13 @@ func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
 		r.ResumesAfterSIGKILL(t, "0193a5c0-0000-7000-8000-00000000dead", func() {
 			providertest.AwaitWritten(t, filepath.Join(r.Spec.StateDir, k.kept), "from the mock LLM")
 			providertest.KillRecorded(t, r.Records)
-			age(t, r.Spec.StateDir)
+			agents.AgeGemini(t, r.Spec.StateDir)
 		})
 	})
 }
 
 func TestAnInterruptEndsTheCommandsOfTheRealPrograms(t *testing.T) {
 	each(t, func(t *testing.T, _ kind, r *providertest.Real) { r.EndsCommandsOnInterrupt(t) })
-}
-
-// age renames the chats of Gemini CLI, so that they are older than this minute,
-// which is part of their names. Within the same minute, loading a session would
-// start a new chat of the same name and find nothing to load. (The session would
-// then be restored from the journal.)
-func age(t *testing.T, home string) {
-	t.Helper()
-	chats, err := filepath.Glob(filepath.Join(home, ".gemini", "tmp", "*", "chats", "session-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range chats {
-		id := path[strings.LastIndex(path, "-"):]
-		if err := os.Rename(path, filepath.Join(filepath.Dir(path), "session-2026-01-01T00-00"+id)); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func TestTheRealProgramsCallTheHostsTool(t *testing.T) {

@@ -127,7 +127,7 @@ func TestARejectedCallWithoutAnUpdateIsDeniedBeforeTheNextUpdate(t *testing.T) {
 		kinds = append(kinds, e.Kind)
 	}
 	want := []string{
-		providertest.KindNative, providertest.KindCall, providertest.KindConfirm, providertest.KindResult,
+		providertest.KindAgentSession, providertest.KindCall, providertest.KindConfirm, providertest.KindResult,
 		providertest.KindText, providertest.KindEndText,
 	}
 	if !slices.Equal(kinds, want) {

@@ -33,7 +33,8 @@ func writeTrust(spec agenthost.AgentSpec) error {
 	if configures(spec.Dir) {
 		level, text = "DO_NOT_TRUST", stdio.ReadMemory(filepath.Join(spec.Dir, "GEMINI.md"), maxMemory)
 		if spec.Log != nil {
-			spec.Log.Warn("the repository configures Gemini CLI, so it is not trusted and the host's tools are not available", "dir", spec.Dir)
+			spec.Log.Warn("the repository configures Gemini CLI, so it is not trusted and the host's tools are not available",
+				"dir", spec.Dir)
 		}
 	}
 	folders := map[string]string{spec.Dir: level}

@@ -47,7 +47,8 @@ func (t *turn) Prompt(_ context.Context, prompt agenthost.Prompt, restored strin
 	go func() {
 		// Without the turn's context, because session/cancel ends the request.
 		request := sdk.PromptRequest{SessionId: c.session, Prompt: content}
-		response, err := sdk.SendRequest[sdk.PromptResponse](c.rpc, context.Background(), sdk.AgentMethodSessionPrompt, request)
+		response, err := sdk.SendRequest[sdk.PromptResponse](c.rpc, context.Background(), sdk.AgentMethodSessionPrompt,
+			request)
 		if err != nil && (c.child.IsEnding() || isClosed(c.rpc.Done())) {
 			return // the engine reports the program's exit
 		}

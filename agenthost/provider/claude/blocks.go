@@ -6,18 +6,18 @@ import (
 	"bellhop/agenthost"
 )
 
-// blocks holds the open blocks of the main agent. The deltas of a block come first,
-// then the complete block, then its end in the stream, which adds nothing and is
-// missing if the stream is cut.
+// blocks holds the open blocks of the main agent. The program sends the deltas of a block,
+// then the complete block, which ends it here. The end of the block in the program's stream
+// is ignored: it adds nothing, and is missing if that stream is cut.
 type blocks struct {
 	out       agenthost.Output
 	streamed  string // deltas of the text block
-	closed    int    // how much of it the tool calls of sub-agents have closed
+	closed    int    // length of the part of streamed that a tool call has ended as a block
 	reasoning bool
 }
 
 func (b *blocks) text(delta string) error {
-	if err := b.endReasoning(); err != nil {
+	if err := b.closeReasoning(); err != nil {
 		return err
 	}
 	b.streamed += delta
@@ -27,7 +27,7 @@ func (b *blocks) text(delta string) error {
 // endText ends the text block. If a call closed a part of it, only the remaining
 // text is a block.
 func (b *blocks) endText(final string) error {
-	if err := b.endReasoning(); err != nil {
+	if err := b.closeReasoning(); err != nil {
 		return err
 	}
 	before := b.streamed[:b.closed]
@@ -39,23 +39,23 @@ func (b *blocks) endText(final string) error {
 	return b.out.EndText(rest)
 }
 
-func (b *blocks) think(delta string) error {
+func (b *blocks) reason(delta string) error {
 	b.reasoning = true
 	return b.out.Reasoning(delta)
 }
 
-// thought ends the reasoning block. Reasoning that was not streamed is shown at
-// once.
-func (b *blocks) thought(final string) error {
+// endReasoning ends the reasoning block with the complete text. The text is written now if
+// no delta of it was.
+func (b *blocks) endReasoning(final string) error {
 	if !b.reasoning && final != "" {
-		if err := b.think(final); err != nil {
+		if err := b.reason(final); err != nil {
 			return err
 		}
 	}
-	return b.endReasoning()
+	return b.closeReasoning()
 }
 
-func (b *blocks) endReasoning() error {
+func (b *blocks) closeReasoning() error {
 	if !b.reasoning {
 		return nil
 	}
@@ -63,15 +63,16 @@ func (b *blocks) endReasoning() error {
 	return b.out.EndReasoning()
 }
 
-// interrupt ends the blocks that a tool call closes.
-func (b *blocks) interrupt() error {
+// beforeCall ends the reasoning block and records that a tool call ends the text streamed
+// so far.
+func (b *blocks) beforeCall() error {
 	b.closed = len(b.streamed)
-	return b.endReasoning()
+	return b.closeReasoning()
 }
 
 // close closes all open blocks.
 func (b *blocks) close() error {
-	if err := b.interrupt(); err != nil {
+	if err := b.beforeCall(); err != nil {
 		return err
 	}
 	return b.out.EndText("")

@@ -18,7 +18,7 @@ func (t *turn) call(id, name string, input json.RawMessage) (*stdio.Call, error)
 	if c := t.Find(id); c != nil {
 		return c, nil
 	}
-	if err := t.blocks.interrupt(); err != nil {
+	if err := t.blocks.beforeCall(); err != nil {
 		return nil, err
 	}
 	c := &stdio.Call{ID: id, Name: cmp.Or(name, "tool"), Input: stdio.OrEmpty(input)}

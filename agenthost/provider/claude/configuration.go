@@ -35,9 +35,20 @@ func (p *program) variables() map[string]string {
 		variables["MCP_URL"] = p.spec.Local.MCPURL
 		variables["HOOK_URL"] = p.spec.Local.HookURL
 		variables["SECRET"] = p.spec.Local.Secret
+		variables["SESSION_START"] = sessionStart
 	}
 	return variables
 }
+
+// sessionStart posts a hook's input, because the program sends SessionStart to commands only.
+// It prints nothing, as the program would show that to the model. The session's variables keep
+// the secret out of the command line.
+const sessionStart = `bash -c 'input=$(cat); exec 3<>"/dev/tcp/127.0.0.1/$BELLHOP_HOOK_PORT" || exit 0
+printf "POST /hook HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nX-Workspace-Path: %s\r\n" \
+  "$BELLHOP_WORKSPACE_SECRET" "$BELLHOP_WORKSPACE_PATH" >&3
+printf "Content-Type: application/json\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s" \
+  "$(printf %s "$input" | wc -c | tr -d " ")" "$input" >&3
+cat <&3' >/dev/null 2>&1 || true`
 
 // writeMCP configures the host's MCP server and returns the file, or "" if the host
 // has no listener. Its few tools are always offered, because the model would
@@ -127,15 +138,15 @@ func merge(state, more map[string]any) map[string]any {
 }
 
 // approveKey allows the terminal client to use the API key of its environment,
-// which it identifies by the end of the key. Otherwise it asks first, with no as
-// the default.
+// which it identifies by the end of the key. Otherwise it first asks whether it may use
+// the key, and the default answer is no.
 func (p *program) approveKey(state map[string]any) {
-	const shown = 20
+	const endLength = 20
 	key := stdio.Lookup(environment(p.options, p.spec), "ANTHROPIC_API_KEY")
 	if key == "" {
 		return
 	}
-	end := key[max(0, len(key)-shown):]
+	end := key[max(0, len(key)-endLength):]
 	responses, _ := state["customApiKeyResponses"].(map[string]any)
 	approved, _ := responses["approved"].([]any)
 	if !slices.Contains(approved, any(end)) {

@@ -53,7 +53,8 @@ func (c *connection) Open(ctx context.Context, _ string, _ agenthost.Output) (id
 	case <-ctx.Done():
 		return "", false, ctx.Err()
 	case <-late.C:
-		return "", false, protocol.Errorf(protocol.CodeUnavailable, "The agent %s does not answer after %s", p.options.Name, p.options.Start)
+		return "", false, protocol.Errorf(protocol.CodeUnavailable, "The agent %s does not answer after %s",
+			p.options.Name, p.options.Start)
 	}
 }
 
@@ -72,7 +73,7 @@ func (c *connection) startFailed() error {
 // Reject denies a request, because no user can allow it between turns.
 func (c *connection) Reject(m message) {
 	if m.Type == "control_request" {
-		c.child.Offer(controlResponse(m.request.RequestID, deny("No turn is running: nobody can allow this.")))
+		c.child.Offer(controlResponse(m.request.RequestID, deny("No turn is running: the call cannot be confirmed.")))
 	}
 }
 

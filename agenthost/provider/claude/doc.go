@@ -25,7 +25,7 @@
 //
 // A killed program loses the part of its session that it has not stored yet, some
 // tenths of a second. If it has stored nothing, the session does not exist, and the
-// next program gets the record of the conversation with its prompt.
+// next program gets the restored context with its prompt.
 //
 // Known limit: if the connection to the model is cut in the middle of a text, the
 // program may retry and then report a success with half the text. Its messages do

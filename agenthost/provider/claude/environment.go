@@ -27,17 +27,17 @@ const stateEvents = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1"
 const memory = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"
 
 func environment(options Options, spec agenthost.AgentSpec) []string {
-	return stdio.Environment(stdio.Inherit("TERM"), []string{stateEvents}, own(options, spec))
+	return stdio.Environment(stdio.Inherit("TERM"), []string{stateEvents}, sharedVariables(options, spec))
 }
 
-// own returns the variables that the terminal client needs too.
-func own(options Options, spec agenthost.AgentSpec) []string {
+// sharedVariables returns the variables of both clients, the headless program and the terminal.
+func sharedVariables(options Options, spec agenthost.AgentSpec) []string {
 	return slices.Concat([]string{"HOME=" + spec.StateDir, memory}, telemetryOff, options.Env, spec.Env)
 }
 
-// alarms are tools by which the program starts a turn at a later time, when no Run
-// could show it.
-const alarms = "ScheduleWakeup,CronCreate"
+// schedulers are tools by which the program starts a turn at a later time. They are
+// disallowed, because the output of such a turn would belong to no call of Run.
+const schedulers = "ScheduleWakeup,CronCreate"
 
 // arguments returns the arguments of the headless program. session is --resume or
 // --session-id with its id.
@@ -47,7 +47,7 @@ func arguments(path string, session []string, spec agenthost.AgentSpec, mcp stri
 		"--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--include-partial-messages", "--replay-user-messages",
 		"--permission-prompt-tool", "stdio", "--permission-mode", "default",
-		"--disallowed-tools", alarms,
+		"--disallowed-tools", schedulers,
 	}
 	return append(append(args, session...), common(spec, mcp)...)
 }

@@ -233,12 +233,12 @@ func TestResume(t *testing.T) {
 		s.run(t, out)
 		args := lives(t, s.spec.StateDir)[0].Args
 		at := slices.Index(args, "--session-id")
-		if sessionID := out.Of(providertest.KindNative); at < 0 || len(sessionID) != 1 || sessionID[0].Text != args[at+1] || slices.Contains(args, "--resume") {
+		if sessionID := out.Of(providertest.KindAgentSession); at < 0 || len(sessionID) != 1 || sessionID[0].Text != args[at+1] || slices.Contains(args, "--resume") {
 			t.Errorf("reported %+v, started with %q", sessionID, args)
 		}
 	})
 	t.Run("a known one is resumed and not reported again", func(t *testing.T) {
-		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}}, turn())
+		s := open(t, opening{spec: agenthost.AgentSpec{AgentSessionID: "0f0f"}}, turn())
 		out := &providertest.Recorder{Memory: "memory "}
 		s.run(t, out)
 		if args := lives(t, s.spec.StateDir)[0].Args; args[slices.Index(args, "--resume")+1] != "0f0f" || len(out.Entries()) != 1 {
@@ -246,11 +246,11 @@ func TestResume(t *testing.T) {
 		}
 	})
 	t.Run("an unknown id: one retry without it, with the record", func(t *testing.T) {
-		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}},
+		s := open(t, opening{spec: agenthost.AgentSpec{AgentSessionID: "0f0f"}},
 			script("no-handshake", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["`+lost+`"]}`, "err: "+lost, "exit: 1"), turn(fullText("hi")))
 		out := &providertest.Recorder{Memory: "memory "}
 		s.run(t, out)
-		got, sessionID := lives(t, s.spec.StateDir), out.Of(providertest.KindNative)
+		got, sessionID := lives(t, s.spec.StateDir), out.Of(providertest.KindAgentSession)
 		if len(got) != 2 || slices.Contains(got[1].Args, "--resume") || len(sessionID) != 1 || sessionID[0].Text == "0f0f" {
 			t.Errorf("started %+v, reported %+v", got, sessionID)
 		}
@@ -259,7 +259,11 @@ func TestResume(t *testing.T) {
 		}
 	})
 	t.Run("any other failure is an error: a retry would lose the session", func(t *testing.T) {
-		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}}, script("no-handshake", "err: error: unknown option '--nosuch'", "exit: 1"))
+		s := open(
+			t,
+			opening{spec: agenthost.AgentSpec{AgentSessionID: "0f0f"}},
+			script("no-handshake", "err: error: unknown option '--nosuch'", "exit: 1"),
+		)
 		_, err := s.Run(t.Context(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{})
 		if want := "The agent claude ended before it could take a prompt: exit status 1\nerror: unknown option '--nosuch'"; err == nil || err.Error() != want {
 			t.Errorf("got %v", err)
@@ -269,12 +273,17 @@ func TestResume(t *testing.T) {
 		}
 	})
 	t.Run("a session that the user has changed is remembered", func(t *testing.T) {
-		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}}, turn(`{"type":"system","subtype":"init","session_id":"1e1e"}`)+script("exit: 0"), turn())
+		s := open(
+			t,
+			opening{spec: agenthost.AgentSpec{AgentSessionID: "0f0f"}},
+			turn(`{"type":"system","subtype":"init","session_id":"1e1e"}`)+script("exit: 0"),
+			turn(),
+		)
 		out := &providertest.Recorder{}
 		s.run(t, out)
 		s.run(t, &providertest.Recorder{})
 		args := lives(t, s.spec.StateDir)[1].Args
-		if sessionID := out.Of(providertest.KindNative); len(sessionID) != 1 || sessionID[0].Text != "1e1e" || args[slices.Index(args, "--resume")+1] != "1e1e" {
+		if sessionID := out.Of(providertest.KindAgentSession); len(sessionID) != 1 || sessionID[0].Text != "1e1e" || args[slices.Index(args, "--resume")+1] != "1e1e" {
 			t.Errorf("reported %+v, started with %q", sessionID, args)
 		}
 	})

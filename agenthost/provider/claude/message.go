@@ -19,7 +19,7 @@ type message struct {
 	request *request // control_request, control_cancel_request
 	reply   *reply   // control_response
 
-	followUp *followUp // not a line: the end of this wait
+	followUp *followUp // set instead of the others when the wait for a follow-up turn has ended; no line was read
 }
 
 type envelope struct {
@@ -89,9 +89,10 @@ type system struct {
 	MaxRetries int               `json:"max_retries"` // api_retry
 	Error      json.RawMessage   `json:"error"`       // api_retry: a kind of error
 	Status     json.RawMessage   `json:"error_status"`
+	Tools      []string          `json:"tools"` // init: names, MCP tools included
 }
 
-// tokens as the model's API counts them.
+// tokens are the counts of the model's API for one request.
 type tokens struct {
 	Input         int64 `json:"input_tokens"`
 	Output        int64 `json:"output_tokens"`
@@ -99,7 +100,7 @@ type tokens struct {
 	CacheCreation int64 `json:"cache_creation_input_tokens"`
 }
 
-// modelTokens as the program counts them, sub-agents included.
+// modelTokens are the program's own counts for one model, sub-agents included.
 type modelTokens struct {
 	Input         int64   `json:"inputTokens"`
 	Output        int64   `json:"outputTokens"`
@@ -191,7 +192,8 @@ var beforeTools = stdio.Object{"PreToolUse": []stdio.Object{{"hookCallbackIds": 
 
 // askFirst is the answer about every call: the program must ask for permission.
 var askFirst = stdio.Object{"hookSpecificOutput": stdio.Object{
-	"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "The host decides about every tool",
+	"hookEventName": "PreToolUse", "permissionDecision": "ask",
+	"permissionDecisionReason": "The host decides about every tool",
 }}
 
 func initialization() stdio.Object {
@@ -201,9 +203,13 @@ func initialization() stdio.Object {
 }
 
 func controlResponse(id string, response any) stdio.Object {
-	return stdio.Object{"type": "control_response", "response": stdio.Object{"subtype": "success", "request_id": id, "response": response}}
+	return stdio.Object{
+		"type": "control_response", "response": stdio.Object{"subtype": "success", "request_id": id, "response": response},
+	}
 }
 
 func controlError(id, message string) stdio.Object {
-	return stdio.Object{"type": "control_response", "response": stdio.Object{"subtype": "error", "request_id": id, "error": message}}
+	return stdio.Object{
+		"type": "control_response", "response": stdio.Object{"subtype": "error", "request_id": id, "error": message},
+	}
 }

@@ -112,6 +112,7 @@ func (t *turn) ask(ctx context.Context, c *stdio.Call) (any, error) {
 				question.Prompt += "\n- " + option.Label + ": " + option.Description
 			}
 		}
+		question.Default = agenthost.Recommended(question.Options)
 		answer, err := t.Out.Ask(ctx, question)
 		switch {
 		case err != nil:

@@ -17,8 +17,9 @@ import (
 type Options struct {
 	Name string // the agent's name in messages to the user; "" = claude
 
-	// Find returns the path of the program and is called before each start. Run
-	// returns its error, which names the command that installs the program.
+	// Find returns the path of the program and is called before each start. If the
+	// program is missing, the error names the command that installs it; the agent's Run
+	// returns this error.
 	Find func(ctx context.Context) (string, error)
 
 	Env []string // variables for every session, KEY=value; HOME replaces the session's own
@@ -59,7 +60,7 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	if p.options.Find == nil {
 		return nil, errors.New("claude: no program configured")
 	}
-	program := &program{options: p.options, spec: spec, session: spec.Native, announced: spec.Native}
+	program := &program{options: p.options, spec: spec, session: spec.AgentSessionID, announced: spec.AgentSessionID}
 	config := stdio.Config{Name: p.options.Name, Records: p.options.Records, Grace: p.options.Grace, LimitPrompt: true}
 	return &agent{Agent: stdio.New(config, spec, program), program: program}, nil
 }
@@ -72,7 +73,7 @@ type program struct {
 	// The goroutine of Run uses these, and Terminal between turns.
 	session   string // the program's session; "" before there is one
 	announced string // the session that the host has stored
-	starting  string // session of the last started child
+	starting  string // the session that the last started child was asked to resume or create
 }
 
 // Command writes the configuration of the program. The program resumes the session,

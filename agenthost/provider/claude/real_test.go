@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -222,7 +223,7 @@ func TestTheRealProgramRemembersAfterSIGKILL(t *testing.T) {
 	s.prompt(t, first, "My word is xylophone")
 	s.keeps(t, "Hello from the mock LLM")
 	providertest.Signal(t, syscall.SIGKILL)
-	s.spec.Native = first.Of(providertest.KindNative)[0].Text
+	s.spec.AgentSessionID = first.Of(providertest.KindAgentSession)[0].Text
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -248,17 +249,17 @@ func TestTheRealProgramResumesAfterSIGKILLWithAPermissionPending(t *testing.T) {
 	}
 	out = &providertest.Recorder{}
 	s.prompt(t, out, "Say hello")
-	if exists(filepath.Join(s.spec.Dir, "k.txt")) || len(out.Of(providertest.KindConfirm)) > 0 || len(out.Of(providertest.KindNative)) > 0 {
+	if exists(filepath.Join(s.spec.Dir, "k.txt")) || len(out.Of(providertest.KindConfirm)) > 0 || len(out.Of(providertest.KindAgentSession)) > 0 {
 		t.Errorf("shown %q", shown(out))
 	}
 }
 
 func TestARealSessionThatIsLostGetsTheRecord(t *testing.T) {
-	s, llm := openReal(t, agenthost.AgentSpec{Native: "0193a5c0-0000-4000-8000-000000000001"})
+	s, llm := openReal(t, agenthost.AgentSpec{AgentSessionID: "0193a5c0-0000-4000-8000-000000000001"})
 	out := &providertest.Recorder{Memory: "the word was xylophone. "}
 	s.prompt(t, out, "Say hello")
 	requests := llm.Requests()
-	if body := requests[len(requests)-1].Body; !bytes.Contains(body, []byte("the word was xylophone. Say hello")) || len(out.Of(providertest.KindNative)) != 1 {
+	if body := requests[len(requests)-1].Body; !bytes.Contains(body, []byte("the word was xylophone. Say hello")) || len(out.Of(providertest.KindAgentSession)) != 1 {
 		t.Errorf("shown %q", shown(out))
 	}
 }
@@ -314,18 +315,27 @@ func TestTheRealTerminalClientContinuesTheSessionAndReports(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	}))
 	t.Cleanup(web.Close)
-	s, llm := openReal(t, agenthost.AgentSpec{Local: &agenthost.Local{HookURL: web.URL, Secret: "s3cret"}})
+	_, port, _ := net.SplitHostPort(web.Listener.Addr().String())
+	s, llm := openReal(t, agenthost.AgentSpec{
+		Local: &agenthost.Local{HookURL: web.URL, Secret: "s3cret"},
+		Env:   []string{"BELLHOP_HOOK_PORT=" + port, "BELLHOP_WORKSPACE_SECRET=s3cret", "BELLHOP_WORKSPACE_PATH=/any"},
+	})
 	s.prompt(t, &providertest.Recorder{}, "My word is xylophone")
 	client := terminal(t, s)
 	screen := inTerminal(t, client, "TUI says marimba")
+	var seen []string
 	for event := ""; event != "Stop"; {
 		select {
 		case event = <-hooks:
+			seen = append(seen, event)
 		case <-time.After(time.Minute):
 			t.Fatalf("no Stop was reported; the screen: %s", screen.String())
 		}
 	}
 	leave(t)
+	if !slices.Contains(seen, "SessionStart") {
+		t.Errorf("reported %q", seen)
+	}
 	out := &providertest.Recorder{}
 	s.prompt(t, out, "Say hello")
 	requests := llm.Requests()

@@ -2,7 +2,12 @@ package claude_test
 
 import (
 	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,7 +111,7 @@ func TestTheTerminalClientOpensTheSession(t *testing.T) {
 	}, turn(), turn())
 	out := &providertest.Recorder{}
 	s.run(t, out)
-	sessionID := out.Of(providertest.KindNative)[0].Text
+	sessionID := out.Of(providertest.KindAgentSession)[0].Text
 	wrote(t, s, sessionID)
 	client := terminal(t, s)
 	if left := providertest.Running(t)(); len(left) > 0 {
@@ -125,11 +130,17 @@ func TestTheTerminalClientOpensTheSession(t *testing.T) {
 		t.Errorf("got %+v", client)
 	}
 	hooks := map[string]any{}
-	for _, event := range []string{"UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"} {
+	for _, event := range []string{
+		"UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "Notification",
+		"StopFailure", "Stop", "SessionEnd",
+	} {
 		hooks[event] = []any{map[string]any{"hooks": []any{map[string]any{
 			"type": "http", "url": local.HookURL, "timeout": 5,
 			"headers": map[string]any{"Authorization": "Bearer " + local.Secret, "X-Workspace-Path": s.spec.Dir},
 		}}}}
+	}
+	hooks["SessionStart"] = []any{
+		map[string]any{"hooks": []any{map[string]any{"type": "command", "command": sessionStart(t, settings), "timeout": 5}}},
 	}
 	same(t, settings, map[string]any{"hooks": hooks})
 	same(t, filepath.Join(s.spec.StateDir, ".claude.json"), map[string]any{
@@ -168,7 +179,7 @@ func TestASessionCanBeginInTheTerminal(t *testing.T) {
 	}
 	out := &providertest.Recorder{}
 	s.run(t, out)
-	if announced := out.Of(providertest.KindNative); len(announced) != 1 || announced[0].Text != sessionID || len(out.Of(providertest.KindRestored)) > 0 {
+	if announced := out.Of(providertest.KindAgentSession); len(announced) != 1 || announced[0].Text != sessionID || len(out.Of(providertest.KindRestored)) > 0 {
 		t.Errorf("got %q", shown(out))
 	}
 }
@@ -212,4 +223,47 @@ func TestAnswersInTheTerminalClientAreKept(t *testing.T) {
 	if _, err := s.Agent.(agenthost.TerminalAgent).Terminal(t.Context()); err == nil {
 		t.Error("an unreadable file was replaced")
 	}
+}
+
+// sessionStart returns the command of the hook, which must post its input with the secret.
+func sessionStart(t *testing.T, settings string) string {
+	t.Helper()
+	var written struct {
+		Hooks map[string][]struct {
+			Hooks []struct{ Command string }
+		}
+	}
+	content, err := os.ReadFile(settings)
+	if err != nil || json.Unmarshal(content, &written) != nil || len(written.Hooks["SessionStart"]) != 1 {
+		t.Fatalf("%s: %v", content, err)
+	}
+	command := written.Hooks["SessionStart"][0].Hooks[0].Command
+	got := make(chan string, 1)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- r.Method + r.URL.Path + " " + r.Header.Get("Authorization") + " " + r.Header.Get("X-Workspace-Path") + " " + string(body)
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer web.Close()
+	_, port, _ := net.SplitHostPort(web.Listener.Addr().String())
+	for _, c := range []struct{ port, want string }{
+		{port, `POST/hook Bearer geheim /a b {"hook_event_name":"SessionStart","title":"ä \"b\" %s"}`}, {"1", ""},
+	} {
+		run := exec.CommandContext(t.Context(), "sh", "-c", command)
+		run.Env = []string{
+			"PATH=" + os.Getenv("PATH"), "BELLHOP_HOOK_PORT=" + c.port, "BELLHOP_WORKSPACE_SECRET=geheim",
+			"BELLHOP_WORKSPACE_PATH=/a b",
+		}
+		run.Stdin = strings.NewReader(`{"hook_event_name":"SessionStart","title":"ä \"b\" %s"}`)
+		if output, err := run.CombinedOutput(); err != nil || len(output) > 0 {
+			t.Errorf("it prints %q: %v", output, err)
+		}
+		if c.want == "" {
+			continue
+		}
+		if posted := <-got; posted != c.want {
+			t.Errorf("posted %s", posted)
+		}
+	}
+	return command
 }

@@ -60,7 +60,7 @@ func (p *program) terminal(path string) (*agenthost.Terminal, error) {
 	return &agenthost.Terminal{
 		Command: append(command, common(p.spec, mcp)...),
 		Dir:     p.spec.Dir,
-		Env:     own(p.options, p.spec),
+		Env:     sharedVariables(p.options, p.spec),
 	}, nil
 }
 

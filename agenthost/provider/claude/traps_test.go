@@ -27,7 +27,7 @@ const (
 	taken  = `{"type":"control_response","response":{"subtype":"success","request_id":"interrupt"}}`
 )
 
-// script joins the lines of a script.
+// script joins the lines of a script for the fake. At "<" the fake waits for a line of the host.
 func script(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
 // turn returns the script of one turn.
@@ -82,12 +82,12 @@ func TestTraps(t *testing.T) {
 			agenthost.Answer{},
 			[]string{`text "half a"`, `notice warning"The model does not answer (rate_limit 429), try 1 of 2 again"`, `text "half a text"`, `end "half a text"`},
 		},
-		"a sub-agent's call in the middle of a text says nothing of the text twice": {
+		"a sub-agent's call in the middle of a text repeats no part of the text": {
 			[]string{delta("one "), use(`"p"`, "s1", "ls"), delta("two"), gives("s1", ""), fullText("one two")},
 			agenthost.Answer{},
 			[]string{`text "one "`, `call s1 ls {"p":1}`, `text "two"`, `result s1 ls "" error=false denied=false`, `end "two"`},
 		},
-		"a sub-agent speaks, and its stream is not the main agent's": {
+		"a sub-agent's text becomes a notice, and its stream is left out": {
 			[]string{strings.Replace(delta("sub"), "null", `"p"`, 1), block(`"p"`, `{"type":"thinking","thinking":"hm"},{"type":"text","text":"found"}`), fullText("main")},
 			agenthost.Answer{},
 			[]string{`notice info"Sub-agent look: found"`, `end "main"`},
@@ -125,7 +125,7 @@ func TestTraps(t *testing.T) {
 			agenthost.Answer{},
 			[]string{`call a ls {"p":1}`, `result a ls "the agent gave no result" error=true denied=false`},
 		},
-		"garbage between lines is skipped and reported, and the stream lives": {
+		"invalid lines are skipped and reported, and the stream continues": {
 			[]string{
 				fullText("a"), "raw: Loading…", "raw: [1]", "raw: ", `{"type":"assistant","message":{"content":[1]}}`, gives("unknown", ""),
 				"raw: {}", `{"type":"dance"}`, `{"type":"system","subtype":"unheard_of"}`, fullText("b"),

@@ -118,13 +118,17 @@ func (t *turn) handle(m message) error {
 func (t *turn) system(m *message) error {
 	switch m.Subtype {
 	case "init":
+		if report := t.connection.program.spec.ReportTools; report != nil && len(m.system.Tools) > 0 {
+			report(m.system.Tools)
+		}
 		return t.announceSession(m.SessionID)
 	case "api_retry":
 		what := cmp.Or(strings.Trim(string(m.system.Error), `"`), "unknown")
 		if status := string(m.system.Status); status != "" && status != "null" {
 			what += " " + status
 		}
-		t.Out.Notice("warning", fmt.Sprintf("The model does not answer (%s), try %d of %d again", what, m.system.Attempt, m.system.MaxRetries))
+		t.Out.Notice("warning",
+			fmt.Sprintf("The model does not answer (%s), try %d of %d again", what, m.system.Attempt, m.system.MaxRetries))
 	}
 	return nil
 }
@@ -137,7 +141,7 @@ func (t *turn) announceSession(id string) error {
 		return nil
 	}
 	p.session, p.announced = id, id
-	return t.Out.SetNative(id)
+	return t.Out.SetAgentSessionID(id)
 }
 
 // delta streams the main agent's text. Sub-agents send only complete blocks.
@@ -149,7 +153,7 @@ func (t *turn) delta(m *message) error {
 	case delta.Type == "text_delta" && delta.Text != "":
 		return t.blocks.text(delta.Text)
 	case delta.Type == "thinking_delta" && delta.Thinking != "":
-		return t.blocks.think(delta.Thinking)
+		return t.blocks.reason(delta.Thinking)
 	}
 	return nil
 }
@@ -169,7 +173,7 @@ func (t *turn) assistant(m *message) error {
 		case b.Type == "text":
 			err = t.blocks.endText(b.Text)
 		case b.Type == "thinking":
-			err = t.blocks.thought(b.Thinking)
+			err = t.blocks.endReasoning(b.Thinking)
 		}
 		if err != nil {
 			return err

@@ -187,6 +187,7 @@ func (t *turn) input(ctx context.Context, a approval) (any, error) {
 		for _, option := range asked.Options {
 			q.Options = append(q.Options, option.Label)
 		}
+		q.Default = agenthost.Recommended(q.Options)
 		answer, err := t.Out.Ask(ctx, q)
 		if err != nil {
 			return nil, err

@@ -51,13 +51,14 @@ func (b *blocks) complete(item, final string) error {
 		}
 		final = rest
 	}
-	if err := b.end(""); err != nil {
+	if err := b.end(""); err != nil { // the open block is another item's
 		return err
 	}
 	return b.end(final)
 }
 
-// end closes the open blocks.
+// end closes the open blocks. final, unless it is "", replaces the text of the text block, or
+// becomes a block of its own if none is open.
 func (b *blocks) end(final string) error {
 	if b.reasoningItem != "" {
 		b.reasoningItem = ""

@@ -64,7 +64,9 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 	if err := copyMemory(spec.Dir, home(spec)); err != nil {
 		return fmt.Errorf("memory of the workspace: %w", err)
 	}
-	if err := configfile.Write(filepath.Join(home(spec), "config.toml"), template, variables, configfile.JSON); err != nil {
+	if err := configfile.Write(
+		filepath.Join(home(spec), "config.toml"), template, variables, configfile.JSON,
+	); err != nil {
 		return err
 	}
 	if err := configfile.Write(filepath.Join(home(spec), "rules", "always_ask.rules"), alwaysAsk, nil, nil); err != nil {

@@ -109,7 +109,9 @@ func (c *connection) receive(ctx context.Context, response <-chan message, resul
 }
 
 // Open resumes the thread, or starts a new one if Codex refuses.
-func (c *connection) Open(ctx context.Context, thread string, _ agenthost.Output) (id string, memoryLost bool, err error) {
+func (c *connection) Open(
+	ctx context.Context, thread string, _ agenthost.Output,
+) (id string, memoryLost bool, err error) {
 	client := stdio.Object{"clientInfo": stdio.Object{"name": "bellhop", "title": "Bellhop", "version": "1"}}
 	if err := c.call(ctx, "initialize", client, nil); err != nil {
 		return "", false, err

@@ -45,7 +45,7 @@ func delta(id, text string) string {
 	return fmt.Sprintf(`{"dir":"out","msg":{"method":"item/agentMessage/delta","params":{"threadId":"th","turnId":"t1","itemId":%q,"delta":%q}}}`+"\n", id, text)
 }
 
-// asking returns a request of the program, and the expected response.
+// asking returns a request of the program; answered returns the response that it must get.
 func asking(id int, method, params string) string {
 	return fmt.Sprintf(`{"dir":"out","msg":{"id":%d,"method":%q,"params":%s}}`+"\n", id, method, params)
 }

@@ -25,18 +25,18 @@ func TestThreads(t *testing.T) {
 		rule, sessionID, script string
 		want                    []string
 	}{
-		{"the first turn starts a thread and remembers it", "", begun + turnCompleted, []string{providertest.KindNative}},
+		{"the first turn starts a thread and remembers it", "", begun + turnCompleted, []string{providertest.KindAgentSession}},
 		{"an earlier thread is resumed without the record", "th", resumed, nil},
-		{"an unknown thread is replaced by a new one with the record", "old", replaced, []string{providertest.KindNative, providertest.KindRestored}},
+		{"an unknown thread is replaced by a new one with the record", "old", replaced, []string{providertest.KindAgentSession, providertest.KindRestored}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, c.script)
-			f.Spec.Native = c.sessionID
+			f.Spec.AgentSessionID = c.sessionID
 			out := &providertest.Recorder{Memory: "earlier conversation"}
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			var got []string
 			for _, e := range out.Entries() {
-				if e.Kind == providertest.KindNative || e.Kind == providertest.KindRestored {
+				if e.Kind == providertest.KindAgentSession || e.Kind == providertest.KindRestored {
 					got = append(got, e.Kind)
 				}
 			}
@@ -114,7 +114,7 @@ func TestUsageCountsOnlyTheTurn(t *testing.T) {
 `
 	// A resumed thread does not report its earlier cost.
 	f := newFixture(t, initialize+threadResume+turnStart+usage("t1", 130, 30)+usage("t1", 150, 20)+turnCompleted+second)
-	f.Spec.Native = "th"
+	f.Spec.AgentSessionID = "th"
 	for _, want := range []float64{50, 10} {
 		var got map[string]any
 		outcome := f.Run(&providertest.Recorder{}, "hello")

@@ -9,7 +9,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Handle maps one message. An outcome ends the turn.
+// Handle reports one message of the program to the host. It returns an outcome if the
+// message ends the turn.
 func (t *turn) Handle(m message) (*agenthost.Outcome, error) {
 	if outcome := t.lifecycle(m); outcome != nil {
 		return outcome, nil
@@ -55,7 +56,8 @@ func (t *turn) lifecycle(m message) *agenthost.Outcome {
 	return nil
 }
 
-// accepted maps the response to turn/start.
+// accepted handles the response to turn/start. It returns an outcome if the program
+// refused the prompt.
 func (t *turn) accepted(m message) *agenthost.Outcome {
 	var response struct {
 		Turn turnInfo `json:"turn"`
@@ -81,7 +83,7 @@ func outcome(turn *turnInfo) *agenthost.Outcome {
 	}
 }
 
-// notification maps a notification of the turn.
+// notification reports a notification of the turn to the host.
 func (t *turn) notification(method string, params parameters) error {
 	switch method {
 	case "item/agentMessage/delta", "item/plan/delta":
@@ -108,9 +110,9 @@ func (t *turn) notification(method string, params parameters) error {
 	return nil
 }
 
-// subAgent maps a notification of another thread, which belongs to a sub-agent. Its
-// tool calls act on the workspace and are shown. Its text is for the main agent and
-// is not shown.
+// subAgent reports a notification of another thread, which belongs to a sub-agent. The
+// sub-agent's tool calls act on the workspace and are shown. Its text is for the main
+// agent and is not shown.
 func (t *turn) subAgent(method string, params parameters) error {
 	switch method {
 	case "serverRequest/resolved":

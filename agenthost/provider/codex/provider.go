@@ -105,7 +105,7 @@ func environment(options Options, spec agenthost.AgentSpec) []string {
 	if spec.Local != nil {
 		own = append(own, secretVariable+"="+spec.Local.Secret)
 	}
-	// Users see its stderr.
+	// NO_COLOR, because users see the stderr of Codex.
 	return stdio.Environment([]string{"NO_COLOR=1"}, options.Env, spec.Env, own)
 }
 

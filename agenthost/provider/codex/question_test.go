@@ -93,6 +93,20 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
+	const questions = `{"threadId":"th","turnId":"t1","itemId":"q1","questions":[` +
+		`{"id":"a","question":"Which?","options":[{"label":"Blue (Recommended)"},{"label":"Red"}]},` +
+		`{"id":"b","question":"And?","options":[{"label":"Blue"},{"label":"Red"}]}]}`
+	f := newFixture(t, begun+asking(0, "item/tool/requestUserInput", questions)+
+		answered(0, `{"answers":{"a":{"answers":["Red"]},"b":{"answers":["Red"]}}}`)+turnCompleted)
+	out := providertest.Answering(agenthost.Answer{Text: "Red"})
+	f.Want(f.Run(out, "hello"), providertest.Finished)
+	asked := out.Of(providertest.KindAsk)
+	if len(asked) != 2 || asked[0].Question.Default != "Blue (Recommended)" || asked[1].Question.Default != "" {
+		t.Errorf("asked %+v", asked)
+	}
+}
+
 func TestQuestionsThatCannotBeAskedAreRefused(t *testing.T) {
 	f := newFixture(t, begun+
 		asking(0, "mcpServer/elicitation/request", `{"threadId":"th","serverName":"s","mode":"form","message":"Your name?","requestedSchema":{"properties":{"name":{}}}}`)+

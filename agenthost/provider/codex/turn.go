@@ -41,15 +41,16 @@ func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored str
 			t.Out.Notice("warning", stdio.NotTaken(&attachment))
 			continue
 		}
-		input = append(input, stdio.Object{"type": "image", "url": "data:" + attachment.MediaType + ";base64," + attachment.Data})
+		input = append(input,
+			stdio.Object{"type": "image", "url": "data:" + attachment.MediaType + ";base64," + attachment.Data})
 	}
 	request := t.connection.request("turn/start", stdio.Object{"threadId": t.connection.thread, "input": input})
 	t.request = string(request.ID)
 	return t.connection.child.Send(ctx, request)
 }
 
-// Cancel asks the program to stop the turn once its id is known. If the turn ends
-// before that, the program sends its end anyway.
+// Cancel asks the program to stop the turn. Before the turn's id is known it does nothing:
+// the caller calls it again, and a turn that ends first is reported as ended.
 func (t *turn) Cancel(context.Context) {
 	if t.interrupted || t.id == "" {
 		return

@@ -67,7 +67,9 @@ type tokens struct {
 }
 
 func (t tokens) minus(o tokens) tokens {
-	return tokens{t.Input - o.Input, t.Cached - o.Cached, t.Output - o.Output, t.Reasoning - o.Reasoning, t.Total - o.Total}
+	return tokens{
+		t.Input - o.Input, t.Cached - o.Cached, t.Output - o.Output, t.Reasoning - o.Reasoning, t.Total - o.Total,
+	}
 }
 
 // item is a ThreadItem. Its type decides which members are set.

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"bellhop/agenthost"
@@ -230,5 +231,23 @@ func TestAQuestionNeedsItsOwnRequestID(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{`ask "Colour?"     `, notice, notice}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTheToolsOfAHelloLineAreReported(t *testing.T) {
+	var mu sync.Mutex
+	var reported [][]string
+	run(t, open(t, recite(
+		`{"type":"hello","version":"1","tools":["read_file","shell"]}`,
+		`{"type":"hello","session_id":"another","tools":["no"]}`, done,
+	), agenthost.AgentSpec{ReportTools: func(names []string) {
+		mu.Lock()
+		defer mu.Unlock()
+		reported = append(reported, names)
+	}}), &providertest.Recorder{})
+	mu.Lock()
+	defer mu.Unlock()
+	if want := [][]string{{"read_file", "shell"}}; !reflect.DeepEqual(reported, want) {
+		t.Errorf("reported %q, want %q", reported, want)
 	}
 }

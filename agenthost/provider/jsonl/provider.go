@@ -22,7 +22,7 @@ type Options struct {
 	// the program accepts no model.
 	ModelFlag string
 
-	// Restore puts the record of the session before the first input of a program
+	// Restore puts the restored context before the first input of a program
 	// that is started in a session with earlier turns. Set it only for programs
 	// that keep no memory in their HOME; others would read everything twice. The
 	// demo agent must not have it, because it reads its input as a script.
@@ -74,7 +74,9 @@ func (p *program) Command(context.Context) (args, env []string, err error) {
 
 // Connect implements stdio.Protocol.
 func (p *program) Connect(child *stdio.Child, _ func(protocol.Line) bool) stdio.Connection[protocol.Line] {
-	return &connection{child: child, sessionID: p.spec.SessionID, restore: p.options.Restore}
+	return &connection{
+		child: child, sessionID: p.spec.SessionID, restore: p.options.Restore, reportTools: p.spec.ReportTools,
+	}
 }
 
 // connection implements stdio.Connection.
@@ -82,6 +84,8 @@ type connection struct {
 	child     *stdio.Child
 	sessionID string
 	restore   bool
+
+	reportTools func(names []string) // nil: the host does not want them
 }
 
 // Decode decodes one line. A line of another session is invalid.
@@ -92,6 +96,8 @@ func (c *connection) Decode(raw []byte) (line protocol.Line, err error) {
 		return line, errors.New("a line that is no message: " + stdio.Excerpt(raw))
 	case line.SessionID != "" && line.SessionID != c.sessionID:
 		return line, errors.New("a message of another session")
+	case line.Type == protocol.LineHello && c.reportTools != nil:
+		c.reportTools(line.Tools)
 	}
 	return line, nil
 }

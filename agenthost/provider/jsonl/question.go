@@ -16,7 +16,7 @@ import (
 func (t *turn) question(line *protocol.Line) {
 	var about *call
 	if line.Type == protocol.LineConfirm {
-		about = t.confirmed(line)
+		about = t.callToConfirm(line)
 	}
 	t.Ask(t.connection.child, line.RequestID, func(ctx context.Context) (any, error) { return t.ask(ctx, line, about) })
 }
@@ -50,10 +50,10 @@ func (t *turn) ask(ctx context.Context, line *protocol.Line, c *call) (protocol.
 	return reply, err
 }
 
-// confirmed returns the open call that a confirm line refers to: the newest call of
-// its tool, with its arguments if the line has them. The interface has no id for
-// it.
-func (t *turn) confirmed(line *protocol.Line) *call {
+// callToConfirm returns the open call that a confirm line asks about: the newest call of
+// its tool, with its arguments if the line has them. The line has no
+// id of the call.
+func (t *turn) callToConfirm(line *protocol.Line) *call {
 	for _, c := range slices.Backward(t.calls) {
 		sameTool := line.ToolName == "" || line.ToolName == c.Name
 		sameArgs := len(line.Args) == 0 || sameJSON(line.Args, c.Input)

@@ -2,7 +2,10 @@ package opencode
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"sync"
 
@@ -16,7 +19,11 @@ type agent struct {
 	options Options
 	spec    agenthost.AgentSpec
 
+	watch *watch
+
 	gate sync.Mutex // held while the program is started or stopped
+
+	reading sync.Mutex // held while turns of a terminal client are read
 
 	mu        sync.Mutex
 	program   *program // nil when none runs
@@ -24,6 +31,7 @@ type agent struct {
 	password  string
 	sessionID string // OpenCode's id of the session; "" before the first turn
 	announced bool   // the host has stored this id
+	known     string // the newest message of a turn that the host knows; "" before the first look
 }
 
 var _ agenthost.TerminalAgent = (*agent)(nil)
@@ -50,8 +58,12 @@ func (a *agent) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.
 // attach makes the turn the receiver of the program's events.
 func (a *agent) attach(t *turn) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	if a.turn != nil {
+		a.markKnown(a.turn)
+	}
 	a.turn = t
+	a.mu.Unlock()
+	a.watch.setInTurn(t != nil)
 }
 
 // running returns the program and starts it if none runs.
@@ -61,22 +73,47 @@ func (a *agent) running(ctx context.Context) (*program, error) {
 	a.mu.Lock()
 	p := a.program
 	if a.password == "" {
-		a.password = rand.Text()
+		a.password = newPassword(a.spec)
 	}
 	a.mu.Unlock()
 	switch {
-	case a.IsRetired():
+	case a.RefusesTurns():
 		return nil, stdio.ErrClosed
 	case p != nil && !p.ended():
 		return p, nil
 	case p != nil:
-		p.forget()
+		p.closeStream()
+		a.watch.ended()
 	}
 	p, err := launch(ctx, a.options, a.spec, a.password, a.deliver)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.program = p
 	return p, err
+}
+
+// newPassword returns the server's password. That of a workspace with a secret is always
+// the same, so that a terminal client finds the server again after a restart of the host.
+func newPassword(spec agenthost.AgentSpec) string {
+	if spec.Local == nil || spec.Local.Secret == "" {
+		return rand.Text()
+	}
+	mac := hmac.New(sha256.New, []byte(spec.Local.Secret))
+	_, _ = mac.Write([]byte("opencode server"))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Restart implements agenthost.RestartingAgent. A program that ran is started again, on
+// its port: terminal clients reconnect to it.
+func (a *agent) Restart(ctx context.Context) error {
+	a.mu.Lock()
+	ran := a.program != nil && !a.program.ended()
+	a.mu.Unlock()
+	if err := a.Stop(ctx); err != nil || !ran {
+		return err
+	}
+	_, err := a.running(ctx)
+	return err
 }
 
 // resume returns the session's id in the program. fresh means a new session,
@@ -105,15 +142,16 @@ func (a *agent) resume(ctx context.Context, p *program) (id string, fresh bool, 
 	return made.ID, true, nil
 }
 
-// deliver passes an event to the running turn. Events between turns are dropped.
+// deliver passes an event to the running turn. Events between turns are those of a
+// terminal client, whose status is reported.
 func (a *agent) deliver(from *program, in incoming) {
 	a.mu.Lock()
-	t := a.turn
-	if a.program != from {
-		t = nil
-	}
+	t, current := a.turn, a.program == from
 	a.mu.Unlock()
-	if t == nil {
+	if current {
+		a.observe(from, in)
+	}
+	if t == nil || !current || in.link == linkEnded {
 		return
 	}
 	select {
@@ -121,6 +159,44 @@ func (a *agent) deliver(from *program, in incoming) {
 	case <-t.Done():
 	case <-from.server.Done():
 	}
+}
+
+// observe keeps the status of the program's sessions.
+func (a *agent) observe(from *program, in incoming) {
+	switch in.link {
+	case linkLost: // linkBack reads the state again
+	case linkEnded:
+		a.watch.ended()
+	case linkBack:
+		a.inBackground(from, func(ctx context.Context) {
+			if err := a.watch.catchUp(ctx, from.client); err != nil {
+				a.Log.Warn("what the agent does is not known", "agent", a.Name, "error", err)
+				return
+			}
+			a.reportTerminalTurns(ctx, from)
+		})
+	default:
+		a.watch.handle(in.event)
+		if in.event.Type == eventSessionIdle && a.isIdle() {
+			a.inBackground(from, func(ctx context.Context) { a.reportTerminalTurns(ctx, from) })
+		}
+	}
+}
+
+func (a *agent) isIdle() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.turn == nil
+}
+
+// inBackground calls f, which makes calls to the program.
+func (a *agent) inBackground(p *program, f func(ctx context.Context)) {
+	p.stream.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		defer cancel()
+		defer context.AfterFunc(p.stopped, cancel)()
+		f(ctx)
+	})
 }
 
 // Stop implements agenthost.Agent. When ctx ends, the program is killed
@@ -138,16 +214,17 @@ func (a *agent) Stop(ctx context.Context) error {
 		if err := a.options.Servers.Stop(ctx, serverKey(a.spec)); err != nil {
 			return fmt.Errorf("stop the agent: %w", err)
 		}
-		p.forget()
+		p.closeStream()
 		a.mu.Lock()
-		defer a.mu.Unlock()
 		a.program = nil
+		a.mu.Unlock()
+		a.watch.ended()
 		return nil
 	})
 }
 
 // Close implements agenthost.Agent.
 func (a *agent) Close(ctx context.Context) error {
-	a.Retire()
+	a.RefuseTurns()
 	return a.Stop(ctx)
 }

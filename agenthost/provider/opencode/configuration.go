@@ -75,7 +75,10 @@ type access struct {
 var accesses = []access{
 	{provider: "anthropic", key: "ANTHROPIC_API_KEY", base: "ANTHROPIC_BASE_URL", tail: "/v1", npm: "@ai-sdk/anthropic"},
 	{provider: "openai", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", npm: "@ai-sdk/openai"},
-	{provider: "openai-compatible", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", npm: "@ai-sdk/openai-compatible", own: true},
+	{
+		provider: "openai-compatible", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL",
+		npm: "@ai-sdk/openai-compatible", own: true,
+	},
 }
 
 // configure creates the configuration of a session.
@@ -131,7 +134,9 @@ func (c *configuration) addAccess(env []string) error {
 		if stdio.Lookup(env, a.key) == "" || a.own && base == "" {
 			continue
 		}
-		values := map[string]string{"PROVIDER": a.provider, "KEY_VARIABLE": a.key, "PACKAGE": a.npm, "BASE_URL": base + a.tail}
+		values := map[string]string{
+			"PROVIDER": a.provider, "KEY_VARIABLE": a.key, "PACKAGE": a.npm, "BASE_URL": base + a.tail,
+		}
 		if err := c.add("provider", values); err != nil {
 			return err
 		}

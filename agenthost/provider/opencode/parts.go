@@ -172,10 +172,9 @@ func (t *turn) tool(p *part) error {
 	}
 	switch p.State.Status {
 	case toolCompleted:
-		return t.completed(c, p.State)
+		return t.result(c, completedOutput(&p.State), false, false)
 	case toolError:
-		denied := strings.HasPrefix(p.State.Error, "The user rejected permission") ||
-			strings.HasPrefix(p.State.Error, "The user has specified a rule which prevents")
+		denied := isDenial(p.State.Error)
 		return t.result(c, p.State.Error, !denied, denied)
 	}
 	return nil
@@ -201,15 +200,6 @@ func (t *turn) announce(c *call, input json.RawMessage) error {
 	c.announced, c.Input = true, stdio.OrEmpty(input)
 	t.openPart = ""
 	return t.Announce(&c.Call)
-}
-
-// completed records the result of a call. A failed command counts as completed, so
-// its exit status is part of the result.
-func (t *turn) completed(c *call, s toolState) error {
-	if exit := s.exit(); exit != 0 {
-		return t.result(c, map[string]any{"output": s.Output, "exit": exit}, false, false)
-	}
-	return t.result(c, s.Output, false, false)
 }
 
 func (t *turn) result(c *call, output any, isError, denied bool) error {

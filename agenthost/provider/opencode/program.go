@@ -21,13 +21,16 @@ type program struct {
 	client *client
 	config *configuration
 
-	cancel context.CancelFunc
-	stream sync.WaitGroup
-	opened chan struct{}
+	stopped context.Context //nolint:containedctx // ends with the stream of events
+	cancel  context.CancelFunc
+	stream  sync.WaitGroup
+	opened  chan struct{} // closed when the stream of events is open
 }
 
 // launch starts the session's server. deliver receives its events.
-func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password string, deliver func(*program, incoming)) (*program, error) {
+func launch(
+	ctx context.Context, o Options, spec agenthost.AgentSpec, password string, deliver func(*program, incoming),
+) (*program, error) {
 	path, err := o.Find(ctx)
 	if err != nil {
 		return nil, err
@@ -60,7 +63,7 @@ func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password s
 	}
 	p.follow(spec, deliver)
 	if err := p.await(ctx); err != nil {
-		p.forget()
+		p.closeStream()
 		return nil, errors.Join(err, o.Servers.Stop(context.WithoutCancel(ctx), serverKey(spec)))
 	}
 	return p, nil
@@ -68,8 +71,7 @@ func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password s
 
 func serverSpec(o Options, spec agenthost.AgentSpec, path string, env []string, password string) servers.Spec {
 	return servers.Spec{
-		Key:     serverKey(spec),
-		Project: spec.Dir,
+		Key: serverKey(spec),
 		Command: func(port int) process.Command {
 			return process.Command{
 				Args:    []string{path, "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port)},
@@ -104,7 +106,7 @@ func address(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) 
 // follow reads the events in the background until the program has exited.
 func (p *program) follow(spec agenthost.AgentSpec, deliver func(*program, incoming)) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p.cancel = cancel
+	p.stopped, p.cancel = ctx, cancel
 	s := newStream(p.client)
 	s.deliver = func(in incoming) { deliver(p, in) }
 	s.opened = func() { close(p.opened) }
@@ -116,6 +118,7 @@ func (p *program) follow(spec agenthost.AgentSpec, deliver func(*program, incomi
 		select {
 		case <-p.server.Done():
 			cancel()
+			deliver(p, incoming{link: linkEnded})
 		case <-ctx.Done():
 		}
 	})
@@ -143,8 +146,8 @@ func (p *program) ended() bool {
 	}
 }
 
-// forget ends the stream. The manager of the server ends the server.
-func (p *program) forget() {
+// closeStream ends the stream of events. The manager of the server ends the server.
+func (p *program) closeStream() {
 	p.cancel()
 	p.stream.Wait()
 	p.client.http.CloseIdleConnections()

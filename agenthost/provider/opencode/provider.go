@@ -27,9 +27,12 @@ type Options struct {
 	// command that installs the program.
 	Find func(ctx context.Context) (string, error)
 
-	Env     []string // variables for every session, KEY=value; ANTHROPIC_API_KEY, OPENAI_API_KEY and their _BASE_URL give access to models
-	Config  string   // an operator's own opencode.json, which has precedence; "" = none
-	Records string   // directory for process.Sweep; "" keeps no record
+	// Env has variables for every session, KEY=value; ANTHROPIC_API_KEY, OPENAI_API_KEY and their _BASE_URL give
+	// access to models.
+	Env     []string
+	Config  string // an operator's own opencode.json, which has precedence; "" = none
+	Records string // directory for process.Sweep; "" keeps no record
+	Ports   string // file that remembers the servers' ports, of this provider alone; "" = none
 
 	Servers *servers.Manager // nil: a new one
 
@@ -58,7 +61,9 @@ func New(options Options) *Provider {
 		options.Now = time.Now
 	}
 	if options.Servers == nil {
-		options.Servers = servers.New(servers.Options{Grace: options.Grace, StartTimeout: startTimeout})
+		options.Servers = servers.New(servers.Options{
+			Grace: options.Grace, StartTimeout: startTimeout, Memory: options.Ports,
+		})
 	}
 	return &Provider{options: options}
 }
@@ -74,7 +79,7 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	}
 	return &agent{
 		Slot:    stdio.Slot{Name: p.options.Name, Log: spec.Log},
-		options: p.options, spec: spec, sessionID: spec.Native,
+		options: p.options, spec: spec, sessionID: spec.AgentSessionID, watch: newWatch(spec.Report, p.options.Now),
 	}, nil
 }
 

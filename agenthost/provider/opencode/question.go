@@ -69,7 +69,9 @@ func (t *turn) permission(asked permission) error {
 	if !t.isNew(asked.ID) {
 		return nil
 	}
-	q := agenthost.Question{Prompt: asked.prompt(), ToolName: t.program.config.toolName(asked.Permission), Args: asked.Metadata}
+	q := agenthost.Question{
+		Prompt: asked.prompt(), ToolName: t.program.config.toolName(asked.Permission), Args: asked.Metadata,
+	}
 	if asked.Tool != nil {
 		c := t.call(*asked.Tool, asked.Permission)
 		// The request may arrive before the state of the call.
@@ -127,7 +129,9 @@ func (t *turn) question(asked question) {
 			for _, o := range q.Options {
 				options = append(options, o.Label)
 			}
-			answer, err := t.Out.Ask(ctx, agenthost.Question{Prompt: cmp.Or(q.Question, q.Header), Options: options})
+			answer, err := t.Out.Ask(ctx, agenthost.Question{
+				Prompt: cmp.Or(q.Question, q.Header), Options: options, Default: agenthost.Recommended(options),
+			})
 			switch {
 			case err != nil || ctx.Err() != nil:
 				return err

@@ -4,7 +4,9 @@ package opencode_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/opencode"
@@ -97,10 +100,10 @@ func TestRealSessionContinuesAfterItsServerAndHostWereKilled(t *testing.T) {
 	if !r.exists(t, "hello.txt") {
 		t.Error("nothing was written")
 	}
-	r.spec.Native = out.Of(providertest.KindNative)[0].Text
+	r.spec.AgentSessionID = out.Of(providertest.KindAgentSession)[0].Text
 
 	endless := &providertest.Recorder{}
-	done := begin(t, promptly{r, "SLOW 600"}, endless)
+	done := begin(t, fixedPrompt{r, "SLOW 600"}, endless)
 	if err := endless.WaitFor(t.Context(), providertest.KindText, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +115,7 @@ func TestRealSessionContinuesAfterItsServerAndHostWereKilled(t *testing.T) {
 	r.reopen(t)
 	again := &providertest.Recorder{}
 	wantOutcome(t, r.prompt(t, "Say hello", again), protocol.FinishStop, "", "")
-	if len(again.Of(providertest.KindNative))+len(again.Of(providertest.KindRestored)) > 0 {
+	if len(again.Of(providertest.KindAgentSession))+len(again.Of(providertest.KindRestored)) > 0 {
 		t.Errorf("another session: %q", shown(again))
 	}
 	if requests := r.llm.Requests(); !strings.Contains(string(requests[len(requests)-1].Body), "WRITE hello.txt") {
@@ -120,13 +123,15 @@ func TestRealSessionContinuesAfterItsServerAndHostWereKilled(t *testing.T) {
 	}
 }
 
-// promptly is an agent with a fixed prompt.
-type promptly struct {
+// fixedPrompt is an agent with a fixed prompt.
+type fixedPrompt struct {
 	agenthost.Agent
 	text string
 }
 
-func (p promptly) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
+func (p fixedPrompt) Run(
+	ctx context.Context, prompt agenthost.Prompt, out agenthost.Output,
+) (agenthost.Outcome, error) {
 	prompt.Text = p.text
 	return p.Agent.Run(ctx, prompt, out)
 }
@@ -134,7 +139,7 @@ func (p promptly) Run(ctx context.Context, prompt agenthost.Prompt, out agenthos
 func TestRealAbortedTurnRunsNoToolLater(t *testing.T) {
 	r := openReal(t)
 	out := &providertest.Recorder{}
-	done := begin(t, promptly{r, "WRITE never.txt"}, out)
+	done := begin(t, fixedPrompt{r, "WRITE never.txt"}, out)
 	if err := out.WaitFor(t.Context(), providertest.KindConfirm, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +203,7 @@ func TestRealRepositoryCannotAllowItsOwnTools(t *testing.T) {
 func TestRealStreamThatEndsIsOpenedAgain(t *testing.T) {
 	r := openReal(t)
 	out := &providertest.Recorder{}
-	done := begin(t, promptly{r, "WRITE never.txt"}, out)
+	done := begin(t, fixedPrompt{r, "WRITE never.txt"}, out)
 	if err := out.WaitFor(t.Context(), providertest.KindConfirm, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -255,8 +260,68 @@ func TestRealTerminalFindsTheSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := "BELLHOP_OPENCODE_PORT=" + strconv.Itoa(r.servers.List()[0].Port)
-	session := "BELLHOP_OPENCODE_SESSION_ID=" + out.Of(providertest.KindNative)[0].Text
+	session := "BELLHOP_OPENCODE_SESSION_ID=" + out.Of(providertest.KindAgentSession)[0].Text
 	if !slices.Contains(terminal.Env, port) || !slices.Contains(terminal.Env, session) {
 		t.Errorf("got %q", terminal.Env)
+	}
+}
+
+// A terminal client prompts the server by the same requests as this test.
+func TestRealWorkOfATerminalClientIsReported(t *testing.T) {
+	r := openReal(t)
+	seen := newReports()
+	worked := make(chan agenthost.TerminalTurn, 10)
+	r.spec.Report, r.spec.ReportTerminalTurn = seen.add, func(turn agenthost.TerminalTurn) { worked <- turn }
+	r.reopen(t)
+	terminal, err := r.Terminal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	variable := func(name string) string {
+		i := slices.IndexFunc(terminal.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+		return strings.TrimPrefix(terminal.Env[i], name+"=")
+	}
+	base := "http://127.0.0.1:" + variable("BELLHOP_OPENCODE_PORT")
+	call := func(method, path, body string) string {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.SetBasicAuth("opencode", variable("OPENCODE_SERVER_PASSWORD"))
+		request.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		content, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode > 299 {
+			t.Fatalf("%s %s: %s %s %v", method, path, response.Status, content, err)
+		}
+		return string(content)
+	}
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	call("POST", "/session/"+variable("BELLHOP_OPENCODE_SESSION_ID")+"/prompt_async",
+		`{"model":{"providerID":"openai-compatible","modelID":"mock-1"},"parts":[{"type":"text","text":"WRITE by-hand.txt"}]}`)
+	seen.until(t, "idle"+protocol.ReasonWaiting)
+	var asked []struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal([]byte(call("GET", "/permission", "")), &asked); err != nil || len(asked) != 1 {
+		t.Fatalf("%+v, %v", asked, err)
+	}
+	call("POST", "/permission/"+asked[0].ID+"/reply", `{"reply":"once"}`)
+	seen.until(t, "idle")
+	if !r.exists(t, "by-hand.txt") || !slices.Contains(seen.lines, "busy") {
+		t.Errorf("reported %q", seen.lines)
+	}
+	select {
+	case turn := <-worked:
+		if line := workedTurn(turn); turn.Prompt != "WRITE by-hand.txt" || !strings.Contains(line, "call ") || turn.Outcome.FinishReason != protocol.FinishStop {
+			t.Errorf("the turn is %s", line)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the turn is not reported")
 	}
 }

@@ -38,9 +38,10 @@ func refusePlugins(dir string) error {
 		}
 		if found != "" {
 			return &protocol.Error{
-				Code:    protocol.CodeInvalid,
-				Message: fmt.Sprintf("The repository has plug-ins for OpenCode in %s, which would run without being asked for", found),
-				Hint:    "Take them out of the repository, or choose another agent",
+				Code: protocol.CodeInvalid,
+				Message: fmt.Sprintf("The repository has plug-ins for OpenCode in %s, which would run without being asked for",
+					found),
+				Hint: "Take them out of the repository, or choose another agent",
 			}
 		}
 		parent := filepath.Dir(dir)
@@ -59,7 +60,9 @@ func plugin(dir string) (string, error) {
 			return filepath.Join(".opencode", pattern), err
 		}
 	}
-	for _, name := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"} {
+	for _, name := range []string{
+		"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc",
+	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return "", err

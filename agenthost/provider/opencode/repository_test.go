@@ -29,7 +29,7 @@ func TestARepositoryWithPlugInsIsRefused(t *testing.T) {
 		"a plug-in in the configuration": "opencode.json",
 		"with comments":                  ".opencode/opencode.jsonc",
 		"in a folder further up":         "../opencode.jsonc",
-		"in a plug-in further up":        "../.opencode/plugin/a.ts",
+		"a plug-in file further up":      "../.opencode/plugin/a.ts",
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

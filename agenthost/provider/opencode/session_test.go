@@ -2,6 +2,8 @@ package opencode_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +22,7 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 		made   bool
 	}{
 		{"known", false, `{"parts":[{"type":"text","text":"go"}]}`, []string{}, false},
-		{"lost", true, `{"parts":[{"type":"text","text":"Before: hello\n\ngo"}]}`, []string{`native  "ses_1"`, `restored  "Before: hello"`}, true},
+		{"lost", true, `{"parts":[{"type":"text","text":"Before: hello\n\ngo"}]}`, []string{`agent-session  "ses_1"`, `restored  "Before: hello"`}, true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFake(t)
@@ -31,7 +33,7 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 			if c.gone {
 				sessionID = "ses_old"
 			}
-			run(t, open(t, options(f), agenthost.AgentSpec{Native: sessionID}), out)
+			run(t, open(t, options(f), agenthost.AgentSpec{AgentSessionID: sessionID}), out)
 			if got := shown(out); !slices.Equal(got, c.shown) {
 				t.Errorf("shown %q", got)
 			}
@@ -78,6 +80,91 @@ func TestARestartedProgramKeepsPortAndPassword(t *testing.T) {
 	}
 	if got := before.Command[1:]; got[0] != "attach" || got[2] != "--session" || got[3] != ourSession || before.Env[1] != "BELLHOP_OPENCODE_SESSION_ID="+ourSession {
 		t.Errorf("got %+v", before)
+	}
+}
+
+func TestAServerIsFoundAgainAfterARestartOfTheHost(t *testing.T) {
+	f := newFake(t)
+	o := options(f)
+	o.Ports = filepath.Join(t.TempDir(), "ports.json")
+	spec := agenthost.AgentSpec{
+		Dir: t.TempDir(), StateDir: t.TempDir(), AgentSessionID: ourSession,
+		Local: &agenthost.Local{MCPURL: "http://127.0.0.1:1/mcp", HookURL: "http://127.0.0.1:1/hook", Secret: "geheim"},
+	}
+	terminal := func(spec agenthost.AgentSpec) *agenthost.Terminal {
+		t.Helper()
+		a := open(t, o, spec).(agenthost.TerminalAgent)
+		shown, err := a.Terminal(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return shown
+	}
+	before, after := terminal(spec), terminal(spec)
+	if !slices.Equal(before.Command, after.Command) || !slices.Equal(before.Env, after.Env) {
+		t.Errorf("before %q %q, after %q %q", before.Command, before.Env, after.Command, after.Env)
+	}
+	spec.Local = &agenthost.Local{Secret: "another"}
+	if other := terminal(spec); slices.Equal(other.Env, before.Env) {
+		t.Errorf("two workspaces have one password: %q", other.Env)
+	}
+}
+
+func TestARestartStartsARunningProgramAgain(t *testing.T) {
+	f := newFake(t)
+	f.onPrompt = func() { f.opening(); f.ending() }
+	a := open(t, options(f), agenthost.AgentSpec{}).(agenthost.RestartingAgent)
+	if err := a.Restart(t.Context()); err != nil || f.streamed() != 0 {
+		t.Fatalf("a program that does not run: %v, %d starts", err, f.streamed())
+	}
+	run(t, a, &providertest.Recorder{})
+	before, err := a.(agenthost.TerminalAgent).Terminal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Restart(t.Context()); err != nil || f.streamed() != 2 {
+		t.Fatalf("%v, %d starts", err, f.streamed())
+	}
+	after, err := a.(agenthost.TerminalAgent).Terminal(t.Context())
+	if err != nil || !slices.Equal(before.Command, after.Command) || f.streamed() != 2 {
+		t.Errorf("before %q, after %q, %d starts: %v", before.Command, after.Command, f.streamed(), err)
+	}
+	run(t, a, &providertest.Recorder{})
+}
+
+// streamed is how often a provider has connected to the events.
+func (f *fake) streamed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.connects
+}
+
+func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
+	steps := recording(t, filepath.Join("testdata", "question"))
+	at := slices.IndexFunc(steps, func(s step) bool { return s.Type == "question.asked" })
+	for _, c := range []struct{ label, want string }{{"Red", ""}, {"Red (Recommended)", "Red (Recommended)"}} {
+		f := newFake(t)
+		var asked object
+		raw := strings.ReplaceAll(string(steps[at].Properties), `"label":"Red"`, `"label":"`+c.label+`"`)
+		if err := json.Unmarshal([]byte(raw), &asked); err != nil {
+			t.Fatal(err)
+		}
+		asked["sessionID"] = f.session
+		f.onPrompt = func() {
+			f.opening()
+			f.emit("question.asked", asked)
+			f.until(func() bool { return f.called(fmt.Sprintf("POST /question/%s/reply", asked["id"])) })
+			f.ending()
+		}
+		out := providertest.Answering(agenthost.Answer{Text: "Blue"})
+		run(t, open(t, options(f), agenthost.AgentSpec{}), out)
+		q := out.Of(providertest.KindAsk)
+		if len(q) != 1 || q[0].Question.Options[0] != c.label || q[0].Question.Default != c.want {
+			t.Errorf("want the default %q: asked %+v", c.want, q)
+		}
 	}
 }
 

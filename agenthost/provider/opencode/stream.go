@@ -25,6 +25,7 @@ type link int
 const (
 	linkLost link = iota + 1
 	linkBack
+	linkEnded // the program has exited; turns see that by themselves
 )
 
 // incoming is an event or a change of the connection, in order.

@@ -19,6 +19,7 @@ func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.reportTerminalTurns(ctx, p) // from now on others may write messages
 	port := p.server.Info().Port
 	return &agenthost.Terminal{
 		Command: []string{p.path, "attach", address(port), "--session", id, "--dir", a.spec.Dir},

@@ -28,7 +28,7 @@ func wantOutcome(t *testing.T, got agenthost.Outcome, finish protocol.FinishReas
 func wantShown(t *testing.T, out *providertest.Recorder, want ...string) {
 	t.Helper()
 	got := slices.DeleteFunc(shown(out), func(s string) bool {
-		return strings.HasPrefix(s, "native") || strings.HasPrefix(s, "restored")
+		return strings.HasPrefix(s, "agent-session") || strings.HasPrefix(s, "restored")
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -182,12 +182,14 @@ func TestADenialDoesNotRejectAnApproval(t *testing.T) {
 		}
 		f.ending()
 	}
-	denied := make(chan struct{})
+	asked, denied := make(chan struct{}), make(chan struct{})
 	out := &providertest.Recorder{Decide: func(_ context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
 		if q.ToolCallID == "call_1" {
+			<-asked // both are open when the first is denied
 			close(denied)
 			return agenthost.Answer{Reason: "no"}, nil
 		}
+		close(asked)
 		<-denied
 		return agenthost.Answer{Approved: true}, nil
 	}}

@@ -83,14 +83,14 @@ func (t *turn) prepare(ctx context.Context, prompt agenthost.Prompt) error {
 	return nil
 }
 
-// body returns the prompt in OpenCode's format. If the session is new, the record
-// of the conversation comes first.
+// body returns the prompt in OpenCode's format. If the session is new, the restored
+// context comes first.
 func (t *turn) body(ctx context.Context, prompt agenthost.Prompt, fresh bool) (promptBody, error) {
 	t.agent.mu.Lock()
-	announced := t.agent.announced || t.agent.spec.Native == t.id
+	announced := t.agent.announced || t.agent.spec.AgentSessionID == t.id
 	t.agent.mu.Unlock()
 	if !announced {
-		if err := t.Out.SetNative(t.id); err != nil {
+		if err := t.Out.SetAgentSessionID(t.id); err != nil {
 			return promptBody{}, err
 		}
 		t.agent.mu.Lock()
@@ -280,5 +280,7 @@ func (t *turn) retry(ctx context.Context, s status) (*agenthost.Outcome, error) 
 		return nil, nil
 	}
 	t.abort(ctx, nil)
-	return stdio.Failure(fmt.Sprintf("The model could not be reached, given up after %d attempts: %s", s.Attempt, s.Message)), nil
+	return stdio.Failure(
+		fmt.Sprintf("The model could not be reached, given up after %d attempts: %s", s.Attempt, s.Message),
+	), nil
 }

@@ -78,7 +78,10 @@ func runOptional(t *testing.T, first Subject, open func(t *testing.T) Subject) {
 			func(s Subject) bool { return s.Kill != nil && s.Prompts.Confirm != "" },
 			killedAsking,
 		},
-		{"a question outlives a lost connection", func(s Subject) bool { return s.Lose != nil && s.Prompts.Confirm != "" }, loses},
+		{
+			"a question outlives a lost connection",
+			func(s Subject) bool { return s.Lose != nil && s.Prompts.Confirm != "" }, loses,
+		},
 	} {
 		if c.can(first) {
 			t.Run(c.rule, func(t *testing.T) { c.check(newSubject(t, open(t))) })

@@ -17,13 +17,14 @@ import (
 //	reason WORDS             a reasoning block
 //	tool NAME [JSON]         a call and its result {"ok":true}
 //	toolerr NAME [JSON]      a call and its result {"error":"failed"}, isError
-//	confirm NAME [JSON]      a call that asks first; denied or expired: a denied result
+//	confirm NAME [JSON]      a call that asks first; its result is denied if the answer is no or never comes
 //	ask QUESTION             asks, then sends the answer as text
 //	expire NAME [JSON]       a call that asks and stops waiting for the answer
-//	lost, back               the connection to the program
-//	restored                 asks for the record, then sends it as text
+//	lost                     reports that the connection to the program is lost
+//	back                     reports that the connection works again
+//	restored                 asks for the restored context, then sends it as text
 //	notice LEVEL MESSAGE     a notice, which is not stored
-//	native ID                reports ID as the agent's own session id
+//	agent-session ID         reports ID as the agent's own session id
 //	usage JSON               the usage of the turn
 //	stream N every DURATION  N deltas, DURATION apart
 //	slow N                   stream N every 100ms

@@ -73,8 +73,8 @@ func TestFakePlaysItsScript(t *testing.T) {
 		"a final text wins": {"text helo\nend hello", []string{"text helo", "end-text hello", "end-text "}, agenthost.Outcome{}},
 		"a tool":            {"  tool ls {\"a\":1}", []string{`call {"a":1}`, `result {"ok":true}`, "end-text "}, agenthost.Outcome{}},
 		"entries that are not stored": {
-			"reason hm\nnotice warn careful\nnative n1\nusage {\"in\":1}",
-			[]string{"reasoning hm", "notice warncareful", "native n1", "end-text "},
+			"reason hm\nnotice warn careful\nagent-session n1\nusage {\"in\":1}",
+			[]string{"reasoning hm", "notice warncareful", "agent-session n1", "end-text "},
 			agenthost.Outcome{Usage: []byte(`{"in":1}`)},
 		},
 		"a finish reason":   {"finish length\ntext never", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishLength}},

@@ -23,9 +23,9 @@ func NewRecording(name, rule, prompt string, answer agenthost.Answer, interruptA
 	return Recording{Name: name, Rule: rule, Prompt: prompt, Answer: answer, InterruptAt: interruptAt}
 }
 
-// PlayRecordings plays each recording with an agent of the fixture, which open
-// completes, and compares the entries of its output with the golden file. If update
-// is set, it writes the file.
+// PlayRecordings plays each recording and compares the entries of the agent's output
+// with the golden file. open must set Fixture.Open. If update is set,
+// PlayRecordings writes the golden file.
 func PlayRecordings(t *testing.T, update bool, recordings []Recording, open func(f *Fixture, r Recording)) {
 	t.Helper()
 	for _, r := range recordings {

@@ -16,7 +16,7 @@ func (u *subject) next(sessionID string) {
 	u.t.Helper()
 	u.close()
 	spec := u.Spec
-	spec.Native = sessionID
+	spec.AgentSessionID = sessionID
 	agent, err := u.Provider.Open(u.ctx, spec)
 	if err != nil {
 		u.t.Fatalf("open again: %v", err)
@@ -29,7 +29,7 @@ func (u *subject) talk() (sessionID string) {
 	u.t.Helper()
 	out := &Recorder{}
 	u.want(u.run(out, u.Prompts.Text), protocol.FinishStop, "")
-	for _, e := range out.Of(KindNative) {
+	for _, e := range out.Of(KindAgentSession) {
 		sessionID = e.Text
 	}
 	return sessionID

@@ -80,7 +80,9 @@ func (r *Real) EndsCommandsOnInterrupt(t *testing.T) {
 	t.Helper()
 	agent, out, done := r.Open(t), Answering(agenthost.Answer{Approved: true}), make(chan agenthost.Outcome)
 	go func() {
-		outcome, _ := agent.Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "BASH echo $$ > pid; exec sleep 600"}, out)
+		outcome, _ := agent.Run(t.Context(), agenthost.Prompt{
+			TurnID: "turn-1", Text: "BASH echo $$ > pid; exec sleep 600",
+		}, out)
 		done <- outcome
 	}()
 	pid := awaitPID(t, filepath.Join(r.Spec.Dir, "pid"))
@@ -143,27 +145,27 @@ func poll(t *testing.T, limit time.Duration, isTrue func() bool) bool {
 }
 
 // ResumesAfterSIGKILL checks that a session continues after its program was killed,
-// and that an unknown session is replaced by one that gets the record. kill is
-// called after the first turn.
+// and that an unknown session is replaced by one that gets the restored context.
+// kill is called after the first turn.
 func (r *Real) ResumesAfterSIGKILL(t *testing.T, unknown string, kill func()) {
 	t.Helper()
 	first := &Recorder{}
 	r.Finish(t, first, "hello the first time")
-	sessionID := first.Of(KindNative)
+	sessionID := first.Of(KindAgentSession)
 	if len(sessionID) != 1 {
 		t.Fatalf("got the session ids %+v", sessionID)
 	}
 	kill()
-	r.Spec.Native = sessionID[0].Text
+	r.Spec.AgentSessionID = sessionID[0].Text
 	second := &Recorder{Memory: "lost"}
 	r.Finish(t, second, "hello the second time")
 	if len(second.Of(KindRestored)) > 0 || len(second.Texts()) != 1 {
 		t.Errorf("the session was not resumed, or replayed: %+v", second.Entries())
 	}
-	r.Spec.Native = unknown
+	r.Spec.AgentSessionID = unknown
 	lost := &Recorder{Memory: "what was said"}
 	r.Finish(t, lost, "hello the third time")
-	if n := len(lost.Of(KindRestored)) + len(lost.Of(KindNative)); n != 2 {
+	if n := len(lost.Of(KindRestored)) + len(lost.Of(KindAgentSession)); n != 2 {
 		t.Errorf("an unknown session was not replaced: %+v", lost.Entries())
 	}
 }
@@ -198,7 +200,8 @@ func HostTool(t *testing.T) (local *agenthost.Local, refused *atomic.Int32) {
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, status, error) {
 			return nil, status{Dirty: true}, nil
 		})
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer s3cret" {
 			refused.Add(1)
@@ -250,7 +253,9 @@ func WantReadNotTrusted(t *testing.T, dir string, llm *mockllm.Server, words ...
 		t.Errorf("the repository ran %q", ran)
 	}
 	for _, word := range words {
-		if !slices.ContainsFunc(llm.Requests(), func(r mockllm.Request) bool { return bytes.Contains(r.Body, []byte(word)) }) {
+		if !slices.ContainsFunc(
+			llm.Requests(), func(r mockllm.Request) bool { return bytes.Contains(r.Body, []byte(word)) },
+		) {
 			t.Errorf("its memory is not read: no %q in %d requests", word, len(llm.Requests()))
 		}
 	}

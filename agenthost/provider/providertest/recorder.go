@@ -16,17 +16,17 @@ import (
 
 // Kinds of entries.
 const (
-	KindText      = "text"
-	KindEndText   = "end-text"
-	KindReasoning = "reasoning"
-	KindCall      = "call"
-	KindResult    = "result"
-	KindConfirm   = "confirm"
-	KindAsk       = "ask"
-	KindChecking  = "checking"
-	KindRestored  = "restored"
-	KindNotice    = "notice"
-	KindNative    = "native"
+	KindText         = "text"
+	KindEndText      = "end-text"
+	KindReasoning    = "reasoning"
+	KindCall         = "call"
+	KindResult       = "result"
+	KindConfirm      = "confirm"
+	KindAsk          = "ask"
+	KindChecking     = "checking"
+	KindRestored     = "restored"
+	KindNotice       = "notice"
+	KindAgentSession = "agent-session"
 )
 
 // Entry is one call of an Output method, in order of arrival.
@@ -302,7 +302,7 @@ func (r *Recorder) Notice(level, message string) {
 	_ = r.note(Entry{Kind: KindNotice, Level: level, Text: message}, nil)
 }
 
-// SetNative implements agenthost.Output.
-func (r *Recorder) SetNative(id string) error {
-	return r.note(Entry{Kind: KindNative, Text: id}, nil)
+// SetAgentSessionID implements agenthost.Output.
+func (r *Recorder) SetAgentSessionID(id string) error {
+	return r.note(Entry{Kind: KindAgentSession, Text: id}, nil)
 }

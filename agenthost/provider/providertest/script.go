@@ -83,6 +83,7 @@ func (p *player) step(line string) (*agenthost.Outcome, error) {
 	return nil, p.output(verb, rest, line)
 }
 
+// output handles the verbs that call the Output, and passes others to connection.
 func (p *player) output(verb, rest, line string) error {
 	switch verb {
 	case "text":
@@ -99,16 +100,17 @@ func (p *player) output(verb, rest, line string) error {
 		level, message, _ := strings.Cut(rest, " ")
 		p.out.Notice(level, message)
 		return nil
-	case "native":
-		return p.out.SetNative(rest)
+	case "agent-session":
+		return p.out.SetAgentSessionID(rest)
 	case "usage":
 		p.usage = json.RawMessage(rest)
 		return nil
 	}
-	return p.remember(verb, rest, line)
+	return p.connection(verb, rest, line)
 }
 
-func (p *player) remember(verb, rest, line string) error {
+// connection handles the verbs about a lost connection and a lost memory, and passes others to pause.
+func (p *player) connection(verb, rest, line string) error {
 	switch verb {
 	case "lost":
 		return p.out.Checking(true)
@@ -121,6 +123,7 @@ func (p *player) remember(verb, rest, line string) error {
 	return p.pause(verb, rest, line)
 }
 
+// pause handles the verbs that take time. Any other line is answered like a chat.
 func (p *player) pause(verb, rest, line string) error {
 	switch verb {
 	case "wait":
@@ -181,7 +184,9 @@ func (p *player) stream(args string) error {
 func (p *player) tool(verb, args string) error {
 	name, input, _ := strings.Cut(args, " ")
 	p.calls++
-	call := agenthost.ToolCall{ID: fmt.Sprintf("call_%d", p.calls), Name: name, Input: json.RawMessage(cmp.Or(input, "{}"))}
+	call := agenthost.ToolCall{
+		ID: fmt.Sprintf("call_%d", p.calls), Name: name, Input: json.RawMessage(cmp.Or(input, "{}")),
+	}
 	if err := p.out.ToolCall(call); err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func New[M any](config Config, spec agenthost.AgentSpec, p Protocol[M]) *Agent[M
 	}
 	return &Agent[M]{
 		Slot:   Slot{Name: config.Name, Log: spec.Log},
-		config: config, spec: spec, protocol: p, session: spec.Native, announced: spec.Native,
+		config: config, spec: spec, protocol: p, session: spec.AgentSessionID, announced: spec.AgentSessionID,
 	}
 }
 
@@ -104,7 +104,7 @@ func (a *Agent[M]) Stop(ctx context.Context) error { return a.Halt(ctx, a.StopCh
 
 // Close implements agenthost.Agent.
 func (a *Agent[M]) Close(ctx context.Context) error {
-	a.Retire()
+	a.RefuseTurns()
 	return a.Stop(ctx)
 }
 
@@ -166,13 +166,15 @@ func (a *Agent[M]) running(ctx context.Context) (*link[M], error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.start(process.Command{Args: args, Dir: a.spec.Dir, Env: env, Records: a.config.Records, Confine: a.spec.Confine})
+	return a.start(process.Command{
+		Args: args, Dir: a.spec.Dir, Env: env, Records: a.config.Records, Confine: a.spec.Confine,
+	})
 }
 
 func (a *Agent[M]) start(command process.Command) (*link[M], error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed {
+	if a.refusesTurns {
 		return nil, ErrClosed
 	}
 	child, err := startChild(command, a.config.Grace, a.Log)

@@ -94,7 +94,7 @@ func (e *exchange) Usage() json.RawMessage         { return nil }
 
 func open(t *testing.T, e *echo, sessionID string) *stdio.Agent[line] {
 	t.Helper()
-	spec := agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Native: sessionID}
+	spec := agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), AgentSessionID: sessionID}
 	agent := stdio.New(stdio.Config{Name: "echo", LimitPrompt: true}, spec, e)
 	t.Cleanup(func() {
 		if err := agent.Close(context.Background()); err != nil {
@@ -144,7 +144,7 @@ func TestASessionIsAnnouncedOnceAndOnlyIfItIsNew(t *testing.T) {
 				t.Error(err)
 			}
 			run(t, agent, out)
-			if got := out.Of(providertest.KindNative); len(got) != c.want {
+			if got := out.Of(providertest.KindAgentSession); len(got) != c.want {
 				t.Errorf("announced %+v", got)
 			}
 		})
@@ -197,7 +197,7 @@ func TestWhileIdle(t *testing.T) {
 		t.Errorf("during a turn: %v", err)
 	}
 	agent.End(busy)
-	agent.Retire()
+	agent.RefuseTurns()
 	if err := agent.WhileIdle(func() error { called++; return nil }); !errors.Is(err, stdio.ErrClosed) || called != 1 {
 		t.Errorf("after the end: %v, called %d times", err, called)
 	}

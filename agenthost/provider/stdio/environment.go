@@ -25,7 +25,7 @@ func Inherit(names ...string) []string {
 	return env
 }
 
-// Lookup returns the value of a variable that counts, or "".
+// Lookup returns the last value of a variable in env, or "" if env does not set it.
 func Lookup(env []string, name string) string {
 	for _, variable := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(variable, name+"="); ok {

@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Join puts the record of the conversation before a prompt.
+// Join puts the restored context before a prompt.
 func Join(restored, prompt string) string {
 	if restored == "" {
 		return prompt

@@ -31,7 +31,7 @@ type Connection[M any] interface {
 
 	// Open resumes the session with this id, or starts a new one if the id is "" or
 	// unknown. It returns the id to resume later, or "" if there is none yet, and
-	// whether the next prompt must contain the record of the conversation.
+	// whether the next prompt must contain the restored context.
 	Open(ctx context.Context, sessionID string, out agenthost.Output) (id string, memoryLost bool, err error)
 
 	// Reject handles a message that arrived while no turn was running.
@@ -47,8 +47,8 @@ type HangUp interface{ HangUp() }
 
 // Exchange is one turn with one child. The goroutine of Run calls its methods.
 type Exchange[M any] interface {
-	// Prompt sends restored, which is "" or the record of the conversation,
-	// followed by the prompt. After an error the turn counts as not begun.
+	// Prompt sends the restored context, unless it is "", followed by the prompt.
+	// After an error the turn counts as not begun.
 	Prompt(ctx context.Context, prompt agenthost.Prompt, restored string) error
 
 	// Handle maps one message to the Output. An outcome ends the turn. An error of

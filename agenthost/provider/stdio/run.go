@@ -48,11 +48,11 @@ func (r *run[M]) begin() error {
 	return nil
 }
 
-// introduce reports the id of a new session to the host, and returns the record of
-// the conversation if the agent has lost it.
+// introduce reports the id of a new session to the host, and returns the restored
+// context if the agent has lost its memory.
 func (a *Agent[M]) introduce(ctx context.Context, out agenthost.Output) (restored string, err error) {
 	if a.session != "" && a.session != a.announced {
-		if err := out.SetNative(a.session); err != nil {
+		if err := out.SetAgentSessionID(a.session); err != nil {
 			return "", err
 		}
 		a.announced = a.session

@@ -18,10 +18,10 @@ type Slot struct {
 	Name string // the agent's name in messages
 	Log  *slog.Logger
 
-	gate   sync.Mutex // held while a turn begins, and by WhileIdle
-	mu     sync.Mutex
-	turn   *Turn // nil when idle
-	closed bool
+	gate         sync.Mutex // held while a turn begins, and by WhileIdle
+	mu           sync.Mutex
+	turn         *Turn // nil when idle
+	refusesTurns bool
 }
 
 // Begin starts a turn, which can be interrupted from then on.
@@ -33,7 +33,7 @@ func (s *Slot) Begin(ctx context.Context, out agenthost.Output) (*Turn, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case s.closed:
+	case s.refusesTurns:
 		return nil, ErrClosed
 	case s.turn != nil:
 		return nil, errors.New("a turn is running")
@@ -78,7 +78,7 @@ func (s *Slot) Interrupt(ctx context.Context) error {
 func (s *Slot) Halt(ctx context.Context, stop func(context.Context) error) error {
 	t := s.Current()
 	if err := s.Interrupt(ctx); err != nil {
-		s.Log.Warn("agent gets no time to stop", "agent", s.Name, "err", err)
+		s.Log.Warn("an agent was not interrupted before its stop", "agent", s.Name, "err", err)
 	}
 	if err := stop(ctx); err != nil {
 		return err
@@ -89,18 +89,18 @@ func (s *Slot) Halt(ctx context.Context, stop func(context.Context) error) error
 	return nil
 }
 
-// Retire makes every later Begin fail.
-func (s *Slot) Retire() {
+// RefuseTurns makes every later Begin and WhileIdle fail with ErrClosed. A running turn goes on.
+func (s *Slot) RefuseTurns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.refusesTurns = true
 }
 
-// IsRetired reports whether Retire was called.
-func (s *Slot) IsRetired() bool {
+// RefusesTurns reports whether RefuseTurns was called.
+func (s *Slot) RefusesTurns() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed
+	return s.refusesTurns
 }
 
 // WhileIdle calls f between two turns; no turn begins before f returns. The error
@@ -109,7 +109,7 @@ func (s *Slot) WhileIdle(f func() error) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	switch {
-	case s.IsRetired():
+	case s.RefusesTurns():
 		return ErrClosed
 	case s.Current() != nil:
 		return protocol.Errorf(protocol.CodeConflict, "The agent %s works on a turn in this session", s.Name)

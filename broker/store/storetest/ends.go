@@ -27,12 +27,14 @@ func testEnds(t *testing.T, s suite) {
 			}
 		}))
 		due := now.Add(time.Duration(i) * time.Second)
-		s.must(s.store.OweEnd(s.ctx, &broker.SessionEnd{TaskID: task.ID, Since: now, DueAt: due, Attempts: 1}))
+		s.must(s.store.AddOwedEnd(s.ctx, &broker.SessionEnd{TaskID: task.ID, Since: now, DueAt: due, Attempts: 1}))
 	}
 	s.dueEnds(1, ids[0], ids[1])
 	s.dueEnds(2, ids...)
 	s.must(s.store.FailEnd(s.ctx, ids[2], "not\x00 reachable "+strings.Repeat("é", 600)))
-	s.must(s.store.OweEnd(s.ctx, &broker.SessionEnd{TaskID: ids[2], Since: now.Add(time.Hour), DueAt: now, Attempts: 9}))
+	s.must(
+		s.store.AddOwedEnd(s.ctx, &broker.SessionEnd{TaskID: ids[2], Since: now.Add(time.Hour), DueAt: now, Attempts: 9}),
+	)
 	due, err := s.store.DueEnds(s.ctx, now, 10)
 	s.must(err)
 	want := broker.SessionEnd{

@@ -32,14 +32,19 @@ type Store interface {
 	broker.InteractionStore
 	broker.FeedStore
 	broker.HostStore
+	broker.AuditReader
 	broker.TargetStore
 	broker.MaintenanceStore
 	broker.SessionEndStore
+	broker.RevocationStore
+	broker.QueueStore
+	broker.AnnouncementStore
 	auth.UserStore
 	auth.TokenStore
 	auth.LinkStore
 	auth.LoginStore
 	auth.AttemptStore
+	auth.FactorStore
 }
 
 // Run checks that a store fulfills the contract of Store. open returns an empty
@@ -50,10 +55,15 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		test func(*testing.T, suite)
 	}{
 		{"Users", testUsers},
+		{"LastAdministrator", testLastAdministrator},
+		{"Erasure", testErasure},
 		{"Tokens", testTokens},
 		{"Links", testLinks},
 		{"Logins", testLogins},
+		{"SignIns", testSignIns},
 		{"Attempts", testAttempts},
+		{"SecondFactors", testSecondFactors},
+		{"CodesWorkOnce", testCodesWorkOnce},
 		{"Hosts", testHosts},
 		{"Origins", testOrigins},
 		{"Tasks", testTasks},
@@ -66,8 +76,12 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"Due", testDue},
 		{"Purge", testPurge},
 		{"Ends", testEnds},
+		{"Queue", testQueue},
+		{"DueQueues", testDueQueues},
+		{"Announcements", testAnnouncements},
 		{"Openable", testOpenable},
 		{"Announce", testAnnounce},
+		{"Audit", testAudit},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, suite{t, t.Context(), open(t)}) })
 	}
@@ -128,30 +142,31 @@ func testUsers(t *testing.T, s suite) {
 	if want := (broker.User{ID: u.ID, Email: "ada@example.org", PasswordHash: "one", Admin: true, CreatedAt: now}); *got != want {
 		t.Errorf("%+v", got)
 	}
-	s.must(s.store.UpdatePassword(s.ctx, u.ID, "two"))
+	s.must(s.store.UpdatePassword(s.ctx, u.ID, "two", now))
 	got, err = s.store.User(s.ctx, u.ID)
 	s.must(err)
-	if got.PasswordHash != "two" {
+	if got.PasswordHash != "two" || got.SessionsAfter == nil || !got.SessionsAfter.Equal(now) {
 		t.Errorf("%+v", got)
 	}
-	_, err = s.store.User(s.ctx, "nobody")
+	_, err = s.store.User(s.ctx, "unknown")
 	s.code(err, protocol.CodeNotFound)
 	_, err = s.store.UserByEmail(s.ctx, "nobody@example.org")
 	s.code(err, protocol.CodeNotFound)
-	s.code(s.store.UpdatePassword(s.ctx, "nobody", "x"), protocol.CodeNotFound)
+	s.code(s.store.UpdatePassword(s.ctx, "unknown", "x", now), protocol.CodeNotFound)
 }
 
 func testTokens(t *testing.T, s suite) {
 	owner, other := s.user(), s.user()
 	expires := now.Add(time.Hour)
-	token := &broker.APIToken{ID: protocol.NewID(), UserID: owner, Name: "ci", Kind: broker.TokenUser, Hash: []byte{0, 1, 255}, ExpiresAt: &expires, CreatedAt: now}
+	token := &broker.APIToken{ID: protocol.NewID(), UserID: owner, Name: "ci", Kind: broker.TokenUser, Scopes: []broker.Scope{broker.ScopeHosts}, Hash: []byte{0, 1, 255}, ExpiresAt: &expires, CreatedAt: now}
 	s.must(s.store.CreateToken(s.ctx, token))
 	again := *token
 	again.ID = protocol.NewID()
 	s.code(s.store.CreateToken(s.ctx, &again), protocol.CodeConflict)
 	got, err := s.store.TokenByHash(s.ctx, []byte{0, 1, 255})
 	s.must(err)
-	if got.ID != token.ID || !got.ExpiresAt.Equal(expires) || got.LastUsedAt != nil || got.Kind != broker.TokenUser {
+	if got.ID != token.ID || !got.ExpiresAt.Equal(expires) || got.LastUsedAt != nil || got.Kind != broker.TokenUser ||
+		!slices.Equal(got.Scopes, token.Scopes) {
 		t.Errorf("%+v", got)
 	}
 	s.must(s.store.TouchToken(s.ctx, token.ID, now.Add(time.Minute)))
@@ -165,9 +180,9 @@ func testTokens(t *testing.T, s suite) {
 	if len(list) != 0 {
 		t.Errorf("another user's: %+v", list)
 	}
-	s.code(s.store.DeleteToken(s.ctx, other, token.ID), protocol.CodeNotFound)
-	s.must(s.store.DeleteToken(s.ctx, owner, token.ID))
-	s.code(s.store.DeleteToken(s.ctx, owner, token.ID), protocol.CodeNotFound)
+	s.code(s.store.DeleteToken(s.ctx, other, token.ID, now), protocol.CodeNotFound)
+	s.must(s.store.DeleteToken(s.ctx, owner, token.ID, now))
+	s.code(s.store.DeleteToken(s.ctx, owner, token.ID, now), protocol.CodeNotFound)
 	_, err = s.store.TokenByHash(s.ctx, token.Hash)
 	s.code(err, protocol.CodeNotFound)
 }
@@ -200,7 +215,7 @@ func testLinks(t *testing.T, s suite) {
 func testLogins(t *testing.T, s suite) {
 	s.must(s.store.CommitLogin(s.ctx, "tok", []byte{1}, now.Add(time.Hour)))
 	s.must(s.store.CommitLogin(s.ctx, "tok", []byte{2, 0}, now.Add(2*time.Hour)))
-	data, found, err := s.store.FindLogin(s.ctx, "tok")
+	data, _, found, err := s.store.FindLogin(s.ctx, "tok")
 	s.must(err)
 	if !found || !bytes.Equal(data, []byte{2, 0}) {
 		t.Errorf("%v %t", data, found)
@@ -212,9 +227,9 @@ func testLogins(t *testing.T, s suite) {
 	if n != 2 {
 		t.Errorf("%d pruned", n)
 	}
-	s.must(s.store.DeleteLogin(s.ctx, "tok"))
-	s.must(s.store.DeleteLogin(s.ctx, "tok"))
-	if _, found, err = s.store.FindLogin(s.ctx, "tok"); found || err != nil {
+	s.must(s.store.DeleteLogin(s.ctx, "tok", now))
+	s.must(s.store.DeleteLogin(s.ctx, "tok", now))
+	if _, _, found, err = s.store.FindLogin(s.ctx, "tok"); found || err != nil {
 		t.Errorf("%t %v", found, err)
 	}
 }

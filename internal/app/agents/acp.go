@@ -22,6 +22,7 @@ var acpAgent = Agent{
 	Model:     Model{Key: "ANTHROPIC_API_KEY", Address: "ANTHROPIC_BASE_URL"},
 	Variables: slices.Concat(anthropic, openAI, google, openRouter),
 	Settings:  []string{"arguments", "mode"},
+	Unasked:   "asks only by itself: the sandbox and its network level bind it, a policy only where it asks",
 	New: func(o Options) agenthost.Provider {
 		return acp.New(acp.Options{
 			Name: o.Name, Command: o.Command, Env: o.Env, Mode: o.Entry.Mode, Records: o.Records,

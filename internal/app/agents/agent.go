@@ -2,6 +2,8 @@ package agents
 
 import (
 	"context"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,6 +41,10 @@ type Agent struct {
 	// one does.
 	Settings []string
 
+	// Unasked describes the calls that run without a question to the host's policy; "" if
+	// there are none.
+	Unasked string
+
 	// New creates the provider.
 	New func(Options) agenthost.Provider
 }
@@ -53,6 +59,7 @@ type Options struct {
 	Entry   Entry
 	Env     []string // KEY=value
 	Records string   // directory of process records
+	Ports   string   // directory of files that remember the ports of servers; "" = none
 
 	// Command returns the command line of the program. It is called at each
 	// start, so an installation takes effect without a restart of the host.
@@ -69,6 +76,14 @@ func (o Options) programPath(ctx context.Context) (string, error) {
 	return words[len(words)-1], nil
 }
 
+// portsFile returns the file of this agent, "" for none.
+func (o Options) portsFile() string {
+	if o.Ports == "" {
+		return ""
+	}
+	return filepath.Join(o.Ports, url.PathEscape(o.Name)+".json")
+}
+
 // rows holds all kinds in display order.
 var rows = []Agent{jsonlAgent, openCode, claudeCode, codexAgent, gemini, acpAgent}
 
@@ -82,6 +97,19 @@ func Find(kind string) (Agent, bool) {
 		return Agent{}, false
 	}
 	return rows[i], true
+}
+
+// Unasked describes the calls of a program that run without a question to the host's
+// policy; "" if there are none.
+func Unasked(program string) string {
+	for i := range rows {
+		for j := range rows[i].Programs {
+			if rows[i].Programs[j].Name == program {
+				return rows[i].Unasked
+			}
+		}
+	}
+	return ""
 }
 
 // Kinds returns the names of all kinds.

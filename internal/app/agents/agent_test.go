@@ -15,6 +15,16 @@ import (
 	"bellhop/policy"
 )
 
+func TestProgramsThatAreNotAskedAboutAllAreNamed(t *testing.T) {
+	for program, unasked := range map[string]bool{
+		"opencode": false, "claude": false, "gemini": false, "codex": true, "claude-agent-acp": true, "none": false,
+	} {
+		if note := agents.Unasked(program); (note != "") != unasked {
+			t.Errorf("%s: %q", program, note)
+		}
+	}
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // What each row must have, so that a new one is complete.

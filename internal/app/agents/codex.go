@@ -28,6 +28,7 @@ var codexAgent = Agent{
 	Gateways:  []string{"openai"},
 	ToolNames: map[string]string{"permissions": policy.AgentMode},
 	Settings:  []string{"version", "login", "sandbox"},
+	Unasked:   "web searches and views of images are not asked about",
 	New: func(o Options) agenthost.Provider {
 		return codex.New(codex.Options{
 			Name: o.Name, Find: o.programPath, Env: o.Env, Login: o.Entry.Login, Sandbox: o.Entry.Sandbox, Records: o.Records,

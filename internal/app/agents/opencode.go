@@ -30,7 +30,7 @@ var openCode = Agent{
 	Settings: []string{"version", "config"},
 	New: func(o Options) agenthost.Provider {
 		return opencode.New(opencode.Options{
-			Name: o.Name, Find: o.programPath, Env: o.Env, Config: o.Entry.Config, Records: o.Records,
+			Name: o.Name, Find: o.programPath, Env: o.Env, Config: o.Entry.Config, Records: o.Records, Ports: o.portsFile(),
 		})
 	},
 }

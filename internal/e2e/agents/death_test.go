@@ -42,6 +42,34 @@ func TestAKilledAgentEndsOnlyItsOwnTurn(t *testing.T) {
 	})
 }
 
+func TestARestartEndsTheTurnAndTheAgentContinuesItsConversation(t *testing.T) {
+	eachAgent(t, func(t *testing.T, d *dev) {
+		task := d.task("restart")
+		d.send(task, "Say hello").finishes()
+		turn := d.send(task, "SLOW 300")
+		if !turn.until(func(p *protocol.Part) bool { return p.Type == protocol.PartTextDelta }) {
+			t.Fatalf("the turn ended at once: %+v", turn.transcript.End)
+		}
+		before := d.program(task)
+		done, err := d.user.Restart(t.Context(), task)
+		if err != nil || done.EndedTurn == "" {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		if end := turn.end(); end.Type != protocol.PartFinish || end.Reason != protocol.ReasonAgentRestarted {
+			t.Errorf("the turn ended with %+v", end)
+		}
+		d.shows(task, protocol.StatusIdle, "", 0)
+		d.send(task, followUp).finishes()
+		if d.program(task) == before {
+			t.Error("the program is the old one")
+		}
+		if body := d.requestWith(followUp); !strings.Contains(body, "Say hello") {
+			t.Errorf("the model did not get the earlier conversation: %s", body)
+		}
+		d.ends(task)
+	})
+}
+
 // kills ends the program of a session; the program writes a last line as if it ended by itself.
 func (d *dev) kills(session, word string) {
 	d.t.Helper()

@@ -2,6 +2,8 @@ package agents
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"bellhop/agenthost/setup"
@@ -72,4 +74,21 @@ func FindCommand(t testing.TB, name string) []string {
 		t.Fatalf("the agent %s is not installed in %s (%v): run 'bellhop agents install --dir %s %s'", name, dir, err, dir, name)
 	}
 	return program.Command
+}
+
+// AgeGemini renames the chats of Gemini CLI below its home, so that they are older than this
+// minute, which is part of their names. Within the same minute, loading a session would start a
+// new chat of the same name and find nothing to load.
+func AgeGemini(t testing.TB, home string) {
+	t.Helper()
+	chats, err := filepath.Glob(filepath.Join(home, ".gemini", "tmp", "*", "chats", "session-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range chats {
+		id := path[strings.LastIndex(path, "-"):]
+		if err := os.Rename(path, filepath.Join(filepath.Dir(path), "session-2026-01-01T00-00"+id)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

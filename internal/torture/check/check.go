@@ -44,10 +44,15 @@ type checker struct {
 	journaled map[string]Event // by event id
 	known     map[string]Event // journaled, or in a journal that a restore replaced
 	stored    map[string]Event // rows by event id
+
+	acknowledged map[string]Event // by the broker, in a journal that a restore replaced
 }
 
 func newChecker(s *Session) *checker {
-	c := &checker{Session: s, journaled: map[string]Event{}, known: map[string]Event{}, stored: map[string]Event{}}
+	c := &checker{
+		Session: s, journaled: map[string]Event{}, known: map[string]Event{}, stored: map[string]Event{},
+		acknowledged: map[string]Event{},
+	}
 	for _, e := range s.Journal {
 		c.journaled[e.ID] = e
 	}
@@ -55,6 +60,9 @@ func newChecker(s *Session) *checker {
 		for _, e := range list {
 			c.known[e.ID] = e
 		}
+	}
+	for _, e := range s.Forgotten {
+		c.acknowledged[e.ID] = e
 	}
 	for _, e := range s.Rows {
 		c.stored[e.ID] = e

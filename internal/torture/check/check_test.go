@@ -178,6 +178,36 @@ func TestARestoreExplainsWhatItMayLose(t *testing.T) {
 	}
 }
 
+// A turn that a restored journal had forgotten runs again. Its tool may end in another way then, and
+// each end has a message.
+func TestATurnThatRanAgainHasTheEndsOfBothRuns(t *testing.T) {
+	for _, swapped := range []bool{false, true} {
+		o := sample()
+		s := o.Sessions[0]
+		turn := s.Sent[2].Turns[0]
+		call := Event{At: Cursor{2, 1}, ID: "call-again", Turn: turn, Type: ToolCall, Body: `{"toolCallId":"call-label-2"}`}
+		result := Event{
+			At: Cursor{2, 2}, ID: "result-again", Turn: turn, Type: ToolResult,
+			Body: `{"toolCallId":"call-label-2","output":"The turn ended before this tool had: host-restarted","isError":true}`,
+		}
+		s.Forgotten, s.Rows = append(s.Forgotten, call, result), append(s.Rows, call, result)
+		again := Message{
+			ID: "of-again", Seq: 99, Turn: turn, Role: "ASSISTANT", Status: "SENT", EventID: call.ID,
+			Tools: []Tool{{Call: "call-label-2", State: "error", Output: `"The turn ended before this tool had: host-restarted"`}},
+		}
+		s.Messages, s.JournalRestores = append(s.Messages, again), 1
+		if swapped {
+			first := slices.IndexFunc(s.Messages, func(m Message) bool { return len(m.Tools) > 0 && m.Turn == turn })
+			last := len(s.Messages) - 1
+			s.Messages[first].Tools, s.Messages[last].Tools = s.Messages[last].Tools, s.Messages[first].Tools
+		}
+		s.Displayed = slices.Clone(s.Messages)
+		if found := Run(o); (len(found) > 0) != swapped {
+			t.Errorf("swapped %v: %v", swapped, found)
+		}
+	}
+}
+
 // A database that went back may lack a message, or have a turn twice, that no host has begun.
 func TestARestoredDatabaseExplainsWhatNoHostHasBegun(t *testing.T) {
 	for name, damage := range map[string]func(s *Session, turn string){
@@ -328,5 +358,35 @@ func TestAToolThatIsSettledAgainKeepsItsResult(t *testing.T) {
 		if found := Run(o); (len(found) == 0) != c.valid {
 			t.Errorf("%d restores, shown %s: %v", c.restores, c.shown, found)
 		}
+	}
+}
+
+// The host renumbered an event, the broker acknowledged it there, and the host's journal went back
+// to the time before.
+func TestARowStaysWhereItsEventWasAcknowledged(t *testing.T) {
+	for name, c := range map[string]struct {
+		row, acknowledged Cursor
+		restored          int // databases
+		found             bool
+	}{
+		"where it was acknowledged":                            {Cursor{3, 1}, Cursor{3, 1}, 0, false},
+		"where the journal has it":                             {Cursor{1, 1}, Cursor{3, 1}, 0, true},
+		"where the journal has it, after a restored database":  {Cursor{1, 1}, Cursor{3, 1}, 1, false},
+		"where it was acknowledged, after a restored database": {Cursor{3, 1}, Cursor{3, 1}, 1, false},
+		"elsewhere":                            {Cursor{2, 1}, Cursor{3, 1}, 0, true},
+		"elsewhere, after a restored database": {Cursor{2, 1}, Cursor{3, 1}, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sample().Sessions[0]
+			s.JournalRestores, s.DatabaseRestores = 1, c.restored
+			row, before := s.Rows[0], s.Rows[0]
+			row.At, before.At = c.row, c.acknowledged
+			s.Forgotten = []Event{before}
+			checker := newChecker(s)
+			checker.compare(row)
+			if found := len(checker.found) > 0; found != c.found {
+				t.Error(checker.found)
+			}
+		})
 	}
 }

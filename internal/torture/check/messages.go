@@ -63,7 +63,7 @@ func (c *checker) started(turn string) bool {
 
 // answers: every text and every use of a tool has one message, in the order of the events.
 func (c *checker) answers() {
-	texts, tools := map[string]Message{}, map[string]Tool{}
+	texts, tools := map[string]Message{}, map[string][]Tool{}
 	uses := c.toolUses()
 	var last Cursor
 	for _, m := range c.Messages {
@@ -79,7 +79,7 @@ func (c *checker) answers() {
 			if uses[m.Turn+tool.Call]--; uses[m.Turn+tool.Call] < 0 {
 				c.report(ruleDoubled, "tool use %s has more messages than events", tool.Call)
 			}
-			tools[m.Turn+tool.Call] = tool
+			tools[m.Turn+tool.Call] = append(tools[m.Turn+tool.Call], tool)
 		}
 		if len(m.Tools) > 0 {
 			continue
@@ -90,9 +90,15 @@ func (c *checker) answers() {
 		texts[m.EventID] = m
 	}
 	again := c.settledAgain()
+	ended := endedTools(tools)
 	for _, row := range c.inOrder() {
-		if !again[row.ID] {
-			c.answer(row, texts, tools)
+		switch {
+		case row.Type == ToolCall:
+			if got, _ := row.content(); len(tools[row.Turn+got.Call]) == 0 {
+				c.report(ruleAnswer, "tool use %s of event %v has no message", got.Call, row.At)
+			}
+		case !again[row.ID]:
+			c.answer(row, texts, ended)
 		}
 	}
 	for id := range texts {
@@ -132,8 +138,22 @@ func (c *checker) settledAgain() map[string]bool {
 	return again
 }
 
-// answer compares one event with its message and takes that off the texts.
-func (c *checker) answer(row Event, texts map[string]Message, tools map[string]Tool) {
+// endedTools returns the tool uses that have a result. A turn that ran again has one for each run,
+// in the order of the results.
+func endedTools(tools map[string][]Tool) map[string][]Tool {
+	ended := map[string][]Tool{}
+	for use, list := range tools {
+		for _, tool := range list {
+			if tool.State != "" && tool.State != "running" && tool.State != "unknown" {
+				ended[use] = append(ended[use], tool)
+			}
+		}
+	}
+	return ended
+}
+
+// answer compares a text or a result with its message, and takes that off the texts or tools.
+func (c *checker) answer(row Event, texts map[string]Message, tools map[string][]Tool) {
 	got, _ := row.content()
 	switch row.Type {
 	case Text:
@@ -142,12 +162,15 @@ func (c *checker) answer(row Event, texts map[string]Message, tools map[string]T
 			c.report(ruleAnswer, "text %v of turn %s is %q; its message, of turn %q, is %q", row.At, row.Turn, got.Text, m.Turn, m.Text)
 		}
 		delete(texts, row.ID)
-	case ToolCall:
-		if _, ok := tools[row.Turn+got.Call]; !ok {
-			c.report(ruleAnswer, "tool use %s of event %v has no message", got.Call, row.At)
-		}
 	case ToolResult:
-		if tool := tools[row.Turn+got.Call]; tool.State == "running" || tool.State == "" || plainText([]byte(tool.Output)) != got.Text {
+		use := row.Turn + got.Call
+		if len(tools[use]) == 0 {
+			c.report(ruleAnswer, "tool use %s ended with %q; no message has that end", got.Call, got.Text)
+			return
+		}
+		tool := tools[use][0]
+		tools[use] = tools[use][1:]
+		if plainText([]byte(tool.Output)) != got.Text {
 			c.report(ruleAnswer, "tool use %s ended with %q; its message is %s: %s", got.Call, got.Text, tool.State, tool.Output)
 		}
 	}

@@ -5,13 +5,11 @@ package storetest
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"bellhop/internal/database"
-	"bellhop/internal/testenv"
-	"bellhop/migrations"
+	"bellhop/internal/testenv/schema"
 	"bellhop/notebook/store"
 	"bellhop/protocol"
 )
@@ -25,13 +23,13 @@ type Books struct {
 // Open returns an empty, migrated SQLite store that lives as long as t.
 func Open(t testing.TB) *Books {
 	t.Helper()
-	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
+	return open(t, schema.SQLite(t))
 }
 
 // OpenPostgres is Open on PostgreSQL.
 func OpenPostgres(t testing.TB) *Books {
 	t.Helper()
-	return open(t, testenv.Postgres(t, migrate))
+	return open(t, schema.Postgres(t))
 }
 
 // Databases runs a test on SQLite and on PostgreSQL.
@@ -56,32 +54,6 @@ func (b *Books) User(t testing.TB) string {
 
 func open(t testing.TB, url string) *Books {
 	t.Helper()
-	db, err := connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := db.Migrate(context.Background(), migrations.For(db.Dialect())); err != nil {
-		t.Fatal(err)
-	}
+	db := schema.Open(t, url, database.PoolerNone)
 	return &Books{Store: store.New(db), DB: db}
-}
-
-func connect(url string) (*database.DB, error) {
-	return database.Open(context.Background(), url, database.Options{Synchronous: "OFF", Patience: 20 * time.Second})
-}
-
-func migrate(url string) error {
-	db, err := connect(url)
-	if err != nil {
-		return err
-	}
-	if err := db.Migrate(context.Background(), migrations.For(db.Dialect())); err != nil {
-		return err
-	}
-	return db.Close()
 }

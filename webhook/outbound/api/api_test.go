@@ -27,7 +27,8 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 type userKey struct{}
 
-type desk struct {
+// kit serves the API on a store, with a manual clock.
+type kit struct {
 	*testing.T
 	site   *outboundtest.Site
 	clock  *testenv.Clock
@@ -35,13 +36,13 @@ type desk struct {
 	e      *echo.Echo
 }
 
-func newDesk(t *testing.T, site *outboundtest.Site) *desk {
+func newKit(t *testing.T, site *outboundtest.Site) *kit {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	guard := netguard.New(netguard.Options{AllowLoopback: true})
 	client := guard.Client(netguard.Timeouts{})
 	t.Cleanup(client.CloseIdleConnections)
-	d := &desk{T: t, site: site, clock: testenv.NewClock(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)), e: httpapi.New(httpapi.Options{Log: log})}
+	d := &kit{T: t, site: site, clock: testenv.NewClock(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)), e: httpapi.New(httpapi.Options{Log: log})}
 	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: guard.CheckURL, Now: d.clock.Now, Log: log})
 	d.worker = outbound.NewWorker(service, outbound.WorkerOptions{Client: client, Random: func() float64 { return 0.5 }, Kinds: map[string]outbound.Kind{}})
 	(&api.API{
@@ -51,7 +52,7 @@ func newDesk(t *testing.T, site *outboundtest.Site) *desk {
 	return d
 }
 
-func (d *desk) user(next echo.HandlerFunc) echo.HandlerFunc {
+func (d *kit) user(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		id := r.Header.Get("X-User")
@@ -70,8 +71,9 @@ var (
 	anyPort   = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
-// as returns the status and the body, with the values that differ from run to run replaced.
-func (d *desk) as(user, method, path, body string) (status int, raw, shape string) {
+// as sends a request as a user. raw is the body of the response; in shape the values that differ
+// from run to run are replaced.
+func (d *kit) as(user, method, path, body string) (status int, raw, shape string) {
 	d.Helper()
 	r := httptest.NewRequestWithContext(d.Context(), method, path, io.NopCloser(strings.NewReader(body)))
 	r.Host = "127.0.0.1"
@@ -90,7 +92,7 @@ func (d *desk) as(user, method, path, body string) (status int, raw, shape strin
 	return rec.Code, raw, anyPort.ReplaceAllString(shape, "HOST")
 }
 
-func (d *desk) want(user, method, path, body string, status int, shape string) (raw string) {
+func (d *kit) want(user, method, path, body string, status int, shape string) (raw string) {
 	d.Helper()
 	code, raw, got := d.as(user, method, path, body)
 	if code != status || got != shape {
@@ -101,7 +103,7 @@ func (d *desk) want(user, method, path, body string, status int, shape string) (
 
 func TestWebhooksAndTheirDeliveries(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		d := newDesk(t, site)
+		d := newKit(t, site)
 		ada, bob := site.User(t), site.User(t)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500, 400, 200))
 		raw := d.want(ada, "POST", "/api/webhooks", `{"url":"`+r.URL+`","events":["turn.finished"]}`, 201,
@@ -171,14 +173,15 @@ func TestWebhooksAndTheirDeliveries(t *testing.T) {
 // A delivery to an agent names its question, source and agent, and whether it waits for another.
 func TestDeliveriesToAgentsNameTheirSubject(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
-		d := newDesk(t, site)
+		d := newKit(t, site)
 		ada, ctx := site.User(t), t.Context()
 		e, err := d.worker.Register(ctx, ada, outbound.EndpointRequest{Kind: "agent", URL: "http://127.0.0.1:65000"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"m1", "m2", "gone"} {
-			if _, err := d.worker.Enqueue(ctx, outbound.Job{EndpointID: e.ID, MessageID: id, OrderKey: "s1", Event: "e", Body: []byte("{}")}); err != nil {
+			if _, err := d.worker.Enqueue(ctx,
+				outbound.Message{EndpointID: e.ID, MessageID: id, OrderKey: "s1", Event: "e", Body: []byte("{}")}); err != nil {
 				t.Fatal(err)
 			}
 			d.clock.Advance(time.Millisecond)
@@ -215,7 +218,7 @@ func describe(_ context.Context, _ string, ids []string) (map[string]protocol.De
 }
 
 func TestBadInput(t *testing.T) {
-	d := newDesk(t, outboundtest.SQLite(t))
+	d := newKit(t, outboundtest.SQLite(t))
 	ada := d.site.User(t)
 	const guard = `","code":"invalid","hint":"Use an https URL of a public host; an operator can allow more networks (BELLHOP_OUTBOUND_ALLOW)"}`
 	for _, c := range []struct {

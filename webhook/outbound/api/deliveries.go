@@ -17,7 +17,7 @@ type delivery struct {
 	Event         string                    `json:"event"`
 	EndpointID    string                    `json:"endpointId"`
 	MessageID     string                    `json:"messageId"`
-	Waiting       bool                      `json:"waiting,omitempty"` // behind an earlier one of its order
+	Waiting       bool                      `json:"waiting,omitempty"` // for an earlier delivery with the same order key
 	Subject       *protocol.DeliverySubject `json:"subject,omitempty"`
 	Attempts      []attempt                 `json:"attempts"`
 	NextAttemptAt *time.Time                `json:"nextAttemptAt,omitempty"`

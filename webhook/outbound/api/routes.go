@@ -11,11 +11,14 @@ import (
 	"bellhop/webhook/outbound"
 )
 
-// API serves the routes. All fields but Subjects are required.
+// API serves the routes. All fields but Rotating and Subjects are required.
 type API struct {
 	Service *outbound.Service
 	User    echo.MiddlewareFunc              // admits signed-in users only
 	UserID  func(ctx context.Context) string // the id of the user that User admitted
+	// Rotating runs rotate, and adds the rotation of a webhook's secret to the audit log in the same
+	// transaction. nil: rotations are not recorded.
+	Rotating func(ctx context.Context, webhookID string, rotate func(ctx context.Context) error) error
 	// Subjects describes deliveries, by their kind.
 	Subjects map[string]Describe
 }

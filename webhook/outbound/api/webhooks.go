@@ -68,7 +68,15 @@ func (a *API) deleteWebhook(ctx context.Context, req *webhookRequest) (*protocol
 }
 
 func (a *API) rotate(ctx context.Context, req *rotateRequest) (*webhookResponse, error) {
-	return withSecret(a.Service.Rotate(ctx, a.UserID(ctx), outbound.KindTask, req.ID, req.Secret))
+	var e *outbound.Endpoint
+	rotate := func(ctx context.Context) (err error) {
+		e, err = a.Service.Rotate(ctx, a.UserID(ctx), outbound.KindTask, req.ID, req.Secret)
+		return err
+	}
+	if a.Rotating == nil {
+		return withSecret(e, rotate(ctx))
+	}
+	return withSecret(e, a.Rotating(ctx, req.ID, rotate))
 }
 
 func (a *API) enable(ctx context.Context, req *webhookRequest) (*protocol.SuccessResponse, error) {

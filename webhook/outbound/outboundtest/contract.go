@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,12 +29,15 @@ func Run(t *testing.T, open func(t testing.TB) *Site) {
 		{"Claim", testClaim},
 		{"ClaimOnce", testClaimOnce},
 		{"Fence", testFence},
+		{"RecordAll", testRecordAll},
+		{"Renew", testRenew},
 		{"Order", testOrder},
 		{"Hosts", testHosts},
 		{"Hold", testHold},
 		{"Log", testLog},
 		{"Reopen", testReopen},
 		{"Prune", testPrune},
+		{"Backlog", testBacklog},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			site := open(t)
@@ -110,7 +112,7 @@ func (s suite) finish(d *outbound.Delivery, state outbound.State) {
 		s.Fatalf("%d claimed", len(taken))
 	}
 	taken[0].State, taken[0].FinishedAt = state, &at
-	s.must(s.store.Record(s.ctx, &taken[0], nil))
+	s.must(s.store.Record(s.ctx, outbound.Conclusion{Delivery: &taken[0]}))
 }
 
 func ids(list []outbound.Delivery) []string {
@@ -174,7 +176,18 @@ func testEndpoints(t *testing.T, s suite) {
 	if len(list) != 1 || list[0].ID != e.ID || !list[0].Secret.IsZero() {
 		t.Errorf("%+v", list)
 	}
+	other.Kind, e.Kind = "agent", outbound.KindTask
+	kept, gone := s.insert(other, "", 0), s.insert(e, "", 0)
+	for range 1100 { // more than DeleteEndpoint removes in one statement
+		s.insert(e, "c", 0)
+	}
+	s.code(s.store.DeleteEndpoint(s.ctx, s.site.User(t), "agent", other.ID), protocol.CodeNotFound)
+	s.code(s.store.DeleteEndpoint(s.ctx, s.user, outbound.KindTask, other.ID), protocol.CodeNotFound)
+	s.code(s.store.DeleteEndpoint(s.ctx, "", "agent", other.ID), protocol.CodeNotFound)
 	s.must(s.store.DeleteEndpoint(s.ctx, s.user, outbound.KindTask, e.ID))
+	s.get(kept.ID)
+	_, err = s.store.Delivery(s.ctx, s.user, gone.ID)
+	s.code(err, protocol.CodeNotFound)
 	s.code(s.store.DeleteEndpoint(s.ctx, s.user, outbound.KindTask, e.ID), protocol.CodeNotFound)
 }
 
@@ -209,6 +222,11 @@ func testDue(t *testing.T, s suite) {
 	list, err = s.store.Candidates(s.ctx, now, 1)
 	s.must(err)
 	s.same(ids(list), []string{early.ID})
+	for limit, want := range map[int][]string{1: {late.ID}, 10: {early.ID, late.ID}} {
+		list, err := s.store.LatestCandidates(s.ctx, now, limit)
+		s.must(err)
+		s.same(ids(list), want)
+	}
 	at, found, err := s.store.NextDue(s.ctx, now)
 	s.must(err)
 	if !found || !at.Equal(future.NextAt) {
@@ -219,93 +237,10 @@ func testDue(t *testing.T, s suite) {
 	}
 }
 
-func testClaim(t *testing.T, s suite) {
-	e := s.endpoint("https://a.example")
-	a, b, future := s.insert(e, "", 0), s.insert(e, "", 0), s.insert(e, "", time.Second)
-	taken := s.claim(now, "l1", a.ID, b.ID, future.ID, "none")
-	s.same(ids(taken), []string{a.ID, b.ID})
-	if d := s.get(a.ID); d.Lease != "l1" || !d.NextAt.Equal(now.Add(time.Minute)) || !d.AttemptedAt.Equal(now) || taken[0].Lease != "l1" {
-		t.Errorf("%+v", d)
-	}
-	s.same(ids(s.claim(now, "l2", a.ID, b.ID)), []string{})
-	held, err := s.store.Renew(s.ctx, map[string]string{a.ID: "l1", b.ID: "other", future.ID: "l1"}, now.Add(time.Hour))
-	s.must(err)
-	s.same(held, []string{a.ID})
-	lapsed := s.claim(now.Add(2*time.Minute), "l3", a.ID, b.ID)
-	s.same(ids(lapsed), []string{b.ID})
-	if d := s.get(b.ID); d.Attempts != 1 || len(d.Log) != 1 || d.Log[0].Error != outbound.FaultAbandoned || !d.Log[0].At.Equal(now) || lapsed[0].Attempts != 1 {
-		t.Errorf("%+v", d)
-	}
-}
-
-// Six goroutines claim at the same time over three connections; each row goes to one.
-func testClaimOnce(t *testing.T, s suite) {
-	e := s.endpoint("https://a.example")
-	var all []string
-	for range 30 {
-		all = append(all, s.insert(e, "", 0).ID)
-	}
-	stores := []outbound.Store{s.store, s.site.Again(t), s.site.Again(t)}
-	var mu sync.Mutex
-	taken := map[string]int{}
-	var wg sync.WaitGroup
-	for i := range 6 {
-		wg.Go(func() {
-			list, err := stores[i%3].Claim(s.ctx, all, outbound.Claim{Lease: fmt.Sprint(i), Now: now, Until: now.Add(time.Minute)})
-			if err != nil {
-				t.Error(err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, d := range list {
-				taken[d.ID]++
-			}
-		})
-	}
-	wg.Wait()
-	for _, d := range s.claim(now, "rest", all...) {
-		taken[d.ID]++
-	}
-	for id, n := range taken {
-		if n != 1 {
-			t.Errorf("%s taken %d times", id, n)
-		}
-	}
-	if len(taken) != 30 {
-		t.Errorf("%d taken", len(taken))
-	}
-}
-
-func testFence(t *testing.T, s suite) {
-	d := s.insert(s.endpoint("https://a.example"), "", 0)
-	first := s.claim(now, "l1", d.ID)[0]
-	second := s.claim(now.Add(time.Minute), "l2", d.ID)[0]
-	first.State = outbound.Delivered
-	attempt := &outbound.Attempt{DeliveryID: d.ID, Number: 2, At: now, Duration: 3 * time.Millisecond, Status: 500, Answer: []byte{0, 255}}
-	for _, err := range []error{s.store.KeepBody(s.ctx, &first, []byte("x")), s.store.Record(s.ctx, &first, attempt)} {
-		if !errors.Is(err, outbound.ErrLeaseLost) {
-			t.Error(err)
-		}
-	}
-	s.must(s.store.KeepBody(s.ctx, &second, []byte("body")))
-	second.Attempts, second.NextAt, second.AttemptedAt = 2, now.Add(2*time.Minute), &now
-	s.must(s.store.Record(s.ctx, &second, attempt))
-	got := s.get(d.ID)
-	if got.State != outbound.Queued || got.InFlight() || got.Attempts != 2 || len(got.Log) != 2 || fmt.Sprint(got.Log[1]) != fmt.Sprint(*attempt) {
-		t.Errorf("%+v", got)
-	}
-	if err := s.store.Record(s.ctx, &second, nil); !errors.Is(err, outbound.ErrLeaseLost) {
-		t.Errorf("recorded twice: %v", err)
-	}
-	if third := s.claim(now.Add(2*time.Minute), "l3", d.ID); len(third) != 1 || string(third[0].Body) != "body" {
-		t.Errorf("%+v", third)
-	}
-}
-
 func testOrder(t *testing.T, s suite) {
 	e, other := s.endpoint("https://a.example"), s.endpoint("https://a.example")
 	one, two, three := s.insert(e, "c", 0), s.insert(e, "c", 0), s.insert(e, "c", 0)
-	free, elsewhere := s.insert(other, "c", 0), s.insert(e, "", 0)
+	otherEndpoint, unordered := s.insert(other, "c", 0), s.insert(e, "", 0)
 	list, err := s.store.Candidates(s.ctx, now, 10)
 	s.must(err)
 	for _, d := range list {
@@ -313,18 +248,18 @@ func testOrder(t *testing.T, s suite) {
 			t.Errorf("%+v", d)
 		}
 	}
-	all := []string{one.ID, two.ID, three.ID, free.ID, elsewhere.ID}
+	all := []string{one.ID, two.ID, three.ID, otherEndpoint.ID, unordered.ID}
 	s.must(s.store.Park(s.ctx, all, now, now.Add(30*time.Second)))
 	if d := s.get(two.ID); !d.NextAt.Equal(now.Add(30*time.Second)) || d.Reason != outbound.ReasonWaiting || !s.get(one.ID).NextAt.Equal(now) {
 		t.Errorf("%+v", d)
 	}
-	s.same(ids(s.claim(now.Add(time.Minute), "l1", all...)), []string{one.ID, free.ID, elsewhere.ID})
+	s.same(ids(s.claim(now.Add(time.Minute), "l1", all...)), []string{one.ID, otherEndpoint.ID, unordered.ID})
 	s.finish(one, outbound.Failed)
-	s.must(s.store.Advance(s.ctx, e.ID, "c", now.Add(time.Second)))
+	s.must(s.store.Advance(s.ctx, []outbound.Order{{EndpointID: e.ID, Key: "c"}, {EndpointID: e.ID, Key: "none"}}, now.Add(time.Second)))
 	if d := s.get(two.ID); !d.NextAt.Equal(now.Add(time.Second)) || d.Reason != "" || s.get(three.ID).Reason != outbound.ReasonWaiting {
 		t.Errorf("%+v", d)
 	}
-	s.must(s.store.Advance(s.ctx, e.ID, "c", now)) // not parked any more
+	s.must(s.store.Advance(s.ctx, []outbound.Order{{EndpointID: e.ID, Key: "c"}, {EndpointID: e.ID, Key: "none"}}, now)) // not parked any more
 	if d := s.get(two.ID); !d.NextAt.Equal(now.Add(time.Second)) {
 		t.Errorf("%+v", d)
 	}
@@ -334,10 +269,12 @@ func testOrder(t *testing.T, s suite) {
 
 func testHosts(t *testing.T, s suite) {
 	var want []string
+	var idle string // nothing is due there yet
 	for _, name := range []string{"a", "b", "c", "d"} {
 		e := s.endpoint("https://" + name + ".example")
 		s.insert(e, "", time.Second)
 		if name == "b" {
+			idle = e.Host()
 			continue
 		}
 		want = append(want, e.Host())
@@ -345,19 +282,26 @@ func testHosts(t *testing.T, s suite) {
 			s.insert(e, "", -time.Second)
 		}
 	}
-	hosts, err := s.store.DueHosts(s.ctx, now, "", 10)
-	s.must(err)
-	s.same(hosts, want)
-	hosts, err = s.store.DueHosts(s.ctx, now, want[0], 1)
-	s.must(err)
-	s.same(hosts, want[1:2])
-	others, more, err := s.store.OtherCandidates(s.ctx, now, want[1:], 20, 10)
-	s.must(err)
-	if len(others) != 3 || others[0].Host != want[0] || more {
-		t.Errorf("%+v %v", others, more)
-	}
-	if _, more, err = s.store.OtherCandidates(s.ctx, now, want[1:], 9, 10); !more || err != nil {
-		t.Error(more, err)
+	for name, c := range map[string]struct {
+		walk  outbound.HostWalk
+		hosts []string
+		next  string
+	}{
+		"all":                           {outbound.HostWalk{Limit: 10, Visited: 10}, want, ""},
+		"the next page":                 {outbound.HostWalk{After: want[0], Limit: 1, Visited: 10}, want[1:2], want[1]},
+		"the last page":                 {outbound.HostWalk{After: want[1], Limit: 10, Visited: 10}, want[2:], ""},
+		"after the last page":           {outbound.HostWalk{After: want[2], Limit: 10, Visited: 10}, nil, ""},
+		"without a busy host":           {outbound.HostWalk{Skip: want[:1], Limit: 1, Visited: 10}, want[1:2], want[1]},
+		"without all hosts":             {outbound.HostWalk{Skip: want, Limit: 10, Visited: 10}, nil, ""},
+		"the walk ends at a busy host":  {outbound.HostWalk{Skip: want[:1], Limit: 10, Visited: 1}, nil, want[0]},
+		"the walk ends at a due host":   {outbound.HostWalk{Limit: 10, Visited: 1}, want[:1], want[0]},
+		"the walk ends at an idle host": {outbound.HostWalk{Limit: 10, Visited: 2}, want[:1], idle},
+	} {
+		hosts, next, err := s.store.DueHosts(s.ctx, now, c.walk)
+		s.must(err)
+		if !slices.Equal(hosts, c.hosts) || next != c.next {
+			t.Errorf("%s: %v, next %q; want %v, next %q", name, hosts, next, c.hosts, c.next)
+		}
 	}
 	list, err := s.store.CandidatesOf(s.ctx, now, want[:2], 2)
 	s.must(err)

@@ -11,11 +11,11 @@ import (
 
 func testHold(t *testing.T, s suite) {
 	e := s.endpoint("https://a.example")
-	flying, waiting, done := s.insert(e, "", 0), s.insert(e, "", time.Hour), s.insert(e, "", 0)
+	inFlight, waiting, done := s.insert(e, "", 0), s.insert(e, "", time.Hour), s.insert(e, "", 0)
 	s.finish(done, outbound.Delivered)
-	s.claim(now, "l1", flying.ID)
+	s.claim(now, "l1", inFlight.ID)
 	s.must(s.store.Hold(s.ctx, e.ID))
-	if a, b, c := s.get(flying.ID).State, s.get(waiting.ID).State, s.get(done.ID).State; a != outbound.Queued || b != outbound.Held || c != outbound.Delivered {
+	if a, b, c := s.get(inFlight.ID).State, s.get(waiting.ID).State, s.get(done.ID).State; a != outbound.Queued || b != outbound.Held || c != outbound.Delivered {
 		t.Error(a, b, c)
 	}
 	if n, err := s.store.ExpireHeld(s.ctx, now.Add(time.Hour-time.Microsecond)); n != 0 || err != nil {
@@ -40,10 +40,10 @@ func testLog(t *testing.T, s suite) {
 		f    outbound.Filter
 		want []string
 	}{
-		"newest first":  {outbound.Filter{Limit: 10}, []string{three.ID, two.ID, one.ID}},
-		"a page":        {outbound.Filter{Limit: 1, Before: three.ID}, []string{two.ID}},
-		"of a state":    {outbound.Filter{Limit: 10, State: outbound.Failed}, []string{one.ID}},
-		"of a endpoint": {outbound.Filter{Limit: 10, EndpointID: e.ID}, []string{three.ID, one.ID}},
+		"newest first":   {outbound.Filter{Limit: 10}, []string{three.ID, two.ID, one.ID}},
+		"a page":         {outbound.Filter{Limit: 1, Before: three.ID}, []string{two.ID}},
+		"of a state":     {outbound.Filter{Limit: 10, State: outbound.Failed}, []string{one.ID}},
+		"of an endpoint": {outbound.Filter{Limit: 10, EndpointID: e.ID}, []string{three.ID, one.ID}},
 	} {
 		c.f.OwnerID = s.user
 		list, err := s.store.Deliveries(s.ctx, c.f)

@@ -2,7 +2,6 @@ package outboundtest
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -25,7 +24,7 @@ type Site struct {
 // SQLite opens an empty database.
 func SQLite(t testing.TB) *Site {
 	t.Helper()
-	return site(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
+	return site(t, storetest.SQLiteURL(t))
 }
 
 // Postgres opens an empty database.
@@ -48,8 +47,8 @@ func site(t testing.TB, url string) *Site {
 	return s
 }
 
-// Again opens the same database over connections of its own, as another process would.
-func (s *Site) Again(t testing.TB) outbound.Store {
+// OpenAgain opens the same database over connections of its own, as another process would.
+func (s *Site) OpenAgain(t testing.TB) outbound.Store {
 	t.Helper()
 	return store.New(storetest.OpenDB(t, s.URL), s.Sealer)
 }

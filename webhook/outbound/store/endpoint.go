@@ -110,7 +110,7 @@ func (s *Store) EndpointsByID(ctx context.Context, ids []string) (map[string]*ou
 	found := make(map[string]*outbound.Endpoint, len(sealed))
 	for i := range sealed {
 		e, err := s.openEndpoint(&sealed[i])
-		if errors.Is(err, seal.ErrCiphertext) {
+		if errors.Is(err, seal.ErrCiphertext) { // the endpoint is returned without its secret; its deliveries are retried later
 			e.Secret = seal.Secret{}
 		} else if err != nil {
 			return nil, err
@@ -133,8 +133,8 @@ func (s *Store) Endpoints(ctx context.Context, ownerID, kind string) ([]outbound
 	return list, nil
 }
 
-// UpdateEndpoint implements outbound.EndpointStore. change sees a secret that
-// cannot be opened as empty, so that it can replace it; left empty, it is kept.
+// UpdateEndpoint implements outbound.EndpointStore. A secret that cannot be opened is empty
+// when change is called. If change leaves it empty, the stored secrets stay as they are.
 func (s *Store) UpdateEndpoint(
 	ctx context.Context, ownerID, id string, change func(*outbound.Endpoint) error,
 ) (*outbound.Endpoint, error) {
@@ -170,10 +170,27 @@ func (s *Store) UpdateEndpoint(
 	return e, nil
 }
 
-// DeleteEndpoint implements outbound.EndpointStore.
+// DeleteEndpoint implements outbound.EndpointStore. Its deliveries are deleted in chunks, as
+// there may be more than a statement can delete; a foreign key deletes those that were added
+// meanwhile.
 func (s *Store) DeleteEndpoint(ctx context.Context, ownerID, kind, id string) error {
+	e, err := s.findEndpoint(ctx, ownerID, id, "")
+	if err != nil {
+		return err
+	}
+	if e.OwnerID == ownerID && e.Kind == kind {
+		if _, err := s.db.DeleteChunks(ctx, "Deliveries of webhook", id, deliveriesOf(id)); err != nil {
+			return err
+		}
+	}
 	return s.db.ExecOne(ctx, "Webhook", id,
 		`DELETE FROM webhook_endpoints WHERE id = ? AND user_id = ? AND kind = ?`, id, ownerID, kind)
+}
+
+func deliveriesOf(endpointID string) database.Chunks {
+	return database.Chunks{
+		Table: "deliveries", Key: "message_id", Where: "endpoint_id = ?", Args: []any{endpointID}, Rows: 1000,
+	}
 }
 
 // Hold implements outbound.EndpointStore.

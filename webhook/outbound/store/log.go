@@ -22,7 +22,7 @@ func (s *Store) Deliveries(ctx context.Context, f outbound.Filter) ([]outbound.D
 	if f.MessageIDs != nil {
 		where, args = append(where, "message_id IN ?"), append(args, f.MessageIDs)
 	}
-	list, err := database.Find(ctx, s.db, logged, "Deliveries", "",
+	list, err := database.Find(ctx, s.db, summaries, "Deliveries", "",
 		"WHERE "+strings.Join(where, " AND ")+" ORDER BY id DESC LIMIT ?", append(args, f.Limit)...)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -46,7 +46,7 @@ func (s *Store) LockDelivery(ctx context.Context, ownerID, id string) (*outbound
 }
 
 func (s *Store) findDelivery(ctx context.Context, ownerID, id, lock string) (*outbound.Delivery, error) {
-	return database.FindOne(ctx, s.db, logged, "Delivery", id, "WHERE id = ? AND user_id = ?"+lock, id, ownerID)
+	return database.FindOne(ctx, s.db, summaries, "Delivery", id, "WHERE id = ? AND user_id = ?"+lock, id, ownerID)
 }
 
 func (s *Store) addAttempts(ctx context.Context, list []outbound.Delivery) error {
@@ -63,7 +63,8 @@ func (s *Store) addAttempts(ctx context.Context, list []outbound.Delivery) error
 	return err
 }
 
-// Reopen implements outbound.LogStore.
+// Reopen implements outbound.LogStore. position orders the deliveries of an order key: a
+// delivery that had ended goes behind all that are open.
 func (s *Store) Reopen(ctx context.Context, d *outbound.Delivery) error {
 	_, err := s.db.Exec(ctx, "Delivery", d.ID, `UPDATE deliveries SET state = ?, reason = ?, next_at = ?, expires_at = ?,
 		position = CASE WHEN finished_at IS NULL THEN position ELSE (SELECT COALESCE(max(o.position), 0) + 1 FROM deliveries o
@@ -73,7 +74,8 @@ func (s *Store) Reopen(ctx context.Context, d *outbound.Delivery) error {
 	return err
 }
 
-// ExpireHeld implements outbound.LogStore.
+// ExpireHeld implements outbound.LogStore. It makes the deliveries due; the worker that
+// claims them sees that they have expired.
 func (s *Store) ExpireHeld(ctx context.Context, now time.Time) (int64, error) {
 	return s.db.Exec(ctx, "Deliveries", "", `UPDATE deliveries SET state = 'queued', next_at = ?
 		WHERE state = 'held' AND expires_at <= ?`, now.UTC(), now.UTC())

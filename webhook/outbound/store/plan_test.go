@@ -9,6 +9,7 @@ import (
 
 	"bellhop/broker/store/storetest"
 	"bellhop/internal/database"
+	"bellhop/webhook/outbound"
 )
 
 // With 100 000 queued deliveries no statement of the queue scans the table.
@@ -16,35 +17,63 @@ func TestClaimingScansNoTable(t *testing.T) {
 	db := storetest.OpenDB(t, storetest.PostgresURL(t))
 	fill(t, db)
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	some := []string{"d000001", "d000002", "d000003", "d050000"}
-	lock := " FOR UPDATE OF d SKIP LOCKED"
+	store := New(db, nil)
+	some, hosts := db.Texts([]string{"d000001", "d000002", "d000003", "d050000"}), db.Texts([]string{"h1:443", "h2:443"})
+	claims := []claimed{{"d000001", "l"}, {"d000002", "l"}}
+	orders := []outbound.Order{{EndpointID: "e1", Key: "c1"}, {EndpointID: "e2", Key: "c2"}}
+	ends := []outbound.Conclusion{
+		{Delivery: &outbound.Delivery{ID: "d000001"}}, {Delivery: &outbound.Delivery{ID: "d000002"}},
+	}
 	for _, c := range []struct {
 		name, sql string
 		args      []any
 	}{
 		{"candidates", candidatesSQL, []any{now, 512}},
-		{"other candidates", otherCandidatesSQL, []any{now, 4096, []string{"h1:443"}, 512}},
-		{"hosts", dueHostsSQL, []any{"", now, 64}},
-		{"candidates of a host", candidatesOfSQL + " UNION ALL " + candidatesOfSQL, []any{"h1:443", now, 4, "h2:443", now, 4}},
-		{"claimable", claimableSQL + lock, []any{some, now, now}},
-		{"claim", claimSQL, []any{"lease", now, now, some}},
-		{"park", parkSQL + lock + ")", []any{now, "waiting", some, now}},
-		{"advance", advanceSQL, []any{now, "e1", "c1", "waiting"}},
+		{"latest candidates", latestCandidatesSQL, []any{now, 64}},
+		{"hosts", store.dueHostsSQL(), []any{"", 512, now, 512, hosts, 64}},
+		{"candidates of hosts", candidatesOfAllSQL, []any{hosts, now, 4}},
+		{"claimable", store.claimableSQL(), []any{some, now, now}},
+		{"claim", store.claimSQL(), []any{"lease", now, now, some}},
+		{"park", store.parkSQL(), []any{now, "waiting", some, now}},
+		{"renew", renewSQL, database.AppendArrays([]any{now}, claimColumns, pointers(claims))},
+		{"record", recordAllSQL, database.AppendArrays(nil, conclusionColumns, pointers(ends))},
+		{"advance", advanceAllSQL, database.AppendArrays([]any{now, "waiting"}, orderColumns, pointers(orders))},
 		{"next due", nextDueSQL, []any{now}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var plan []string
-			err := db.Write(t.Context(), func(ctx context.Context) error {
-				return db.Conn(ctx).Raw("EXPLAIN "+c.sql, c.args...).Scan(&plan).Error
-			})
+			plan, err := explain(t.Context(), db, c.sql, c.args)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text := strings.Join(plan, "\n"); strings.Contains(text, "Seq Scan") || !strings.Contains(text, "Index") {
-				t.Error(text)
+			if strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "Index") {
+				t.Error(plan)
 			}
 		})
 	}
+}
+
+// explain returns the plan of a statement with placeholders of either form.
+func explain(ctx context.Context, db *database.DB, sql string, args []any) (string, error) {
+	var plan []string
+	err := db.Write(ctx, func(ctx context.Context) error {
+		if !strings.Contains(sql, "$1") {
+			return db.Conn(ctx).Raw("EXPLAIN "+sql, args...).Scan(&plan).Error
+		}
+		rows, err := db.Conn(ctx).Statement.ConnPool.QueryContext(ctx, "EXPLAIN "+sql, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				return err
+			}
+			plan = append(plan, line)
+		}
+		return rows.Err()
+	})
+	return strings.Join(plan, "\n"), err
 }
 
 func fill(t *testing.T, db *database.DB) {

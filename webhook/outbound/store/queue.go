@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"bellhop/internal/database"
@@ -23,46 +21,59 @@ var insertSQL = `INSERT INTO deliveries (position, ` + table.Names("", deliverie
 	` + deliveries.Placeholders + `) ON CONFLICT (endpoint_id, message_id) DO NOTHING`
 
 var (
+	latestCandidatesSQL = candidates.Select(`WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at DESC LIMIT ?`)
+
 	candidatesSQL = candidates.Select(`WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`)
 
-	// The inner query reads the index alone: skipping the delivery of a busy host costs
-	// one index row.
-	otherCandidatesSQL = `WITH due AS MATERIALIZED (SELECT * FROM (
-			SELECT id, host, endpoint_id, order_key, position, next_at, expires_at FROM deliveries
-			WHERE state = 'queued' AND next_at <= ? ORDER BY next_at LIMIT ?) AS first)
-		` + otherCandidates.Select(`WHERE d.host NOT IN ? ORDER BY d.next_at LIMIT ?`)
+	candidatesOfSQL = candidates.Select(`WHERE d.state = 'queued' AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`)
 
-	candidatesOfSQL = `SELECT * FROM (` + candidates.Select(`WHERE d.state = 'queued' AND d.host = ? AND d.next_at <= ?
-		ORDER BY d.next_at LIMIT ?`) + `) AS one`
+	// candidatesOfAllSQL is candidatesOfSQL for each host of an array.
+	candidatesOfAllSQL = `SELECT one.* FROM unnest(?::text[]) AS h (host) CROSS JOIN LATERAL (
+		` + candidates.Select(`WHERE d.state = 'queued' AND d.host = h.host AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`) + `) AS one`
 
-	claimableSQL = `SELECT ` + table.Names("d.", deliveries.Columns) + ` FROM deliveries d
-		WHERE d.id IN ? AND d.state = 'queued' AND d.next_at <= ?
-		AND (d.expires_at <= ? OR NOT ` + earlierOpen + `) ORDER BY d.next_at, d.id`
+	creationSQL = creation.Select(`WHERE state = 'queued' ORDER BY created_at LIMIT 1`)
 
 	nextDueSQL = nextDue.Select(`WHERE state = 'queued' AND next_at > ? ORDER BY next_at LIMIT 1`)
 )
 
-const (
-	// dueHostsSQL steps from host to host in the index and never reads all rows of a host.
-	dueHostsSQL = `WITH RECURSIVE hosts (host) AS (
-			SELECT min(host) FROM deliveries WHERE state = 'queued' AND host > ?
+// dueHostsSQL steps from host to host in the index. It reads only the first row of each host, the one
+// that is due first. n numbers the hosts that it looked at. The last host that it may look at is
+// always returned, so that the caller knows where to continue.
+func (s *Store) dueHostsSQL() string {
+	first := `SELECT host, next_at FROM deliveries WHERE state = 'queued' AND host > ? ORDER BY host, next_at LIMIT 1`
+	step := `CROSS JOIN LATERAL (SELECT d.host, d.next_at FROM deliveries d
+			WHERE d.state = 'queued' AND d.host > hosts.host ORDER BY d.host, d.next_at LIMIT 1) AS later`
+	if !s.postgres() { // it has no LATERAL
+		step = `JOIN deliveries later ON later.id = (SELECT d.id FROM deliveries d
+			WHERE d.state = 'queued' AND d.host > hosts.host ORDER BY d.host, d.next_at LIMIT 1)`
+	}
+	return `WITH RECURSIVE hosts (host, next_at, n) AS (
+			SELECT host, next_at, 1 FROM (` + first + `) AS first
 			UNION ALL
-			SELECT (SELECT min(d.host) FROM deliveries d WHERE d.state = 'queued' AND d.host > hosts.host)
-			FROM hosts WHERE hosts.host IS NOT NULL)
-		SELECT host FROM hosts WHERE host IS NOT NULL AND EXISTS (
-			SELECT 1 FROM deliveries d WHERE d.state = 'queued' AND d.host = hosts.host AND d.next_at <= ?)
-		LIMIT ?`
+			SELECT later.host, later.next_at, n + 1 FROM hosts ` + step + ` WHERE n < ?)
+		SELECT host, n, due FROM (SELECT host, n, next_at <= ? AS due FROM hosts) AS seen
+		WHERE n = ? OR due AND NOT ` + s.db.In("host") + ` LIMIT ?`
+}
 
-	claimSQL = `UPDATE deliveries SET lease = ?, reason = '', next_at = ?, attempted_at = ? WHERE id IN ?`
+const advanceSQL = `UPDATE deliveries SET next_at = ?, reason = '' WHERE id = (SELECT id FROM deliveries
+	WHERE endpoint_id = ? AND order_key = ? AND finished_at IS NULL ORDER BY position, id LIMIT 1)
+	AND state = 'queued' AND reason = ?`
 
-	// The caller adds a lock to the inner query of parkSQL, and closes the parenthesis.
-	parkSQL = `UPDATE deliveries SET next_at = ?, reason = ? WHERE id IN (SELECT d.id FROM deliveries d
-		WHERE d.id IN ? AND d.state = 'queued' AND d.lease = '' AND d.next_at <= ? AND ` + earlierOpen
+// claimableSQL, claimSQL and parkSQL have their ids in one parameter.
+func (s *Store) claimableSQL() string {
+	return aliased.Select(`WHERE ` + s.db.In("d.id") + ` AND d.state = 'queued' AND d.next_at <= ?
+		AND (d.expires_at <= ? OR NOT ` + earlierOpen + `) ORDER BY d.next_at, d.id` + s.lock("FOR UPDATE OF d SKIP LOCKED"))
+}
 
-	advanceSQL = `UPDATE deliveries SET next_at = ?, reason = '' WHERE id = (SELECT id FROM deliveries
-		WHERE endpoint_id = ? AND order_key = ? AND finished_at IS NULL ORDER BY position, id LIMIT 1)
-		AND state = 'queued' AND reason = ?`
-)
+func (s *Store) claimSQL() string {
+	return `UPDATE deliveries SET lease = ?, reason = '', next_at = ?, attempted_at = ? WHERE ` + s.db.In("id")
+}
+
+func (s *Store) parkSQL() string {
+	return `UPDATE deliveries SET next_at = ?, reason = ? WHERE id IN (SELECT d.id FROM deliveries d
+		WHERE ` + s.db.In("d.id") + ` AND d.state = 'queued' AND d.lease = '' AND d.next_at <= ? AND ` + earlierOpen +
+		s.lock("FOR UPDATE OF d SKIP LOCKED") + `)`
+}
 
 // Insert implements outbound.QueueStore.
 func (s *Store) Insert(ctx context.Context, d *outbound.Delivery) (bool, error) {
@@ -77,31 +88,50 @@ func (s *Store) Candidates(ctx context.Context, now time.Time, limit int) ([]out
 	return s.query(ctx, candidates, candidatesSQL, now.UTC(), limit)
 }
 
-// OtherCandidates implements outbound.QueueStore.
-func (s *Store) OtherCandidates(
-	ctx context.Context, now time.Time, hosts []string, depth, limit int,
-) ([]outbound.Delivery, bool, error) {
-	list, err := s.query(ctx, otherCandidates, otherCandidatesSQL, now.UTC(), depth, hosts, limit)
-	more := len(list) == 0 || list[0].Attempts == depth // Attempts holds the number of due rows that were read
-	return list, more, err
+// LatestCandidates implements outbound.QueueStore.
+func (s *Store) LatestCandidates(ctx context.Context, now time.Time, limit int) ([]outbound.Delivery, error) {
+	list, err := s.query(ctx, candidates, latestCandidatesSQL, now.UTC(), limit)
+	slices.Reverse(list)
+	return list, err
 }
 
 // DueHosts implements outbound.QueueStore.
-func (s *Store) DueHosts(ctx context.Context, now time.Time, after string, limit int) ([]string, error) {
-	var hosts []string
-	err := s.conn(ctx).Raw(dueHostsSQL, after, now.UTC(), limit).Scan(&hosts).Error
-	return hosts, database.Fault(err, "Due hosts", "")
+func (s *Store) DueHosts(ctx context.Context, now time.Time, walk outbound.HostWalk) (hosts []string, next string, err error) {
+	var seen []struct {
+		Host string
+		N    int // how many were looked at, with this one
+		Due  bool
+	}
+	args := []any{walk.After, walk.Visited, now.UTC(), walk.Visited, s.db.Texts(walk.Skip), walk.Limit}
+	err = s.conn(ctx).Raw(s.dueHostsSQL(), args...).Scan(&seen).Error
+	if err != nil {
+		return nil, "", database.Fault(err, "Due hosts", "")
+	}
+	for _, one := range seen {
+		if one.Due && !slices.Contains(walk.Skip, one.Host) {
+			hosts = append(hosts, one.Host)
+		}
+		if one.N == walk.Visited || len(hosts) == walk.Limit {
+			next = one.Host
+		}
+	}
+	return hosts, next, nil
 }
 
 // CandidatesOf implements outbound.QueueStore.
 func (s *Store) CandidatesOf(ctx context.Context, now time.Time, hosts []string, perHost int) ([]outbound.Delivery, error) {
-	parts := make([]string, len(hosts))
-	var args []any
-	for i, host := range hosts {
-		parts[i] = candidatesOfSQL
-		args = append(args, host, now.UTC(), perHost)
+	if s.postgres() {
+		return s.query(ctx, candidates, candidatesOfAllSQL, s.db.Texts(hosts), now.UTC(), perHost)
 	}
-	return s.query(ctx, candidates, strings.Join(parts, " UNION ALL "), args...)
+	var all []outbound.Delivery
+	for _, host := range hosts {
+		list, err := s.query(ctx, candidates, candidatesOfSQL, host, now.UTC(), perHost)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
 func (s *Store) query(ctx context.Context, t *table.Table[outbound.Delivery], sql string, args ...any) ([]outbound.Delivery, error) {
@@ -112,7 +142,7 @@ func (s *Store) query(ctx context.Context, t *table.Table[outbound.Delivery], sq
 func (s *Store) Claim(ctx context.Context, ids []string, c outbound.Claim) ([]outbound.Delivery, error) {
 	var taken []outbound.Delivery
 	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
-		taken, err = s.query(ctx, deliveries, claimableSQL+s.lock("FOR UPDATE OF d SKIP LOCKED"), ids, c.Now.UTC(), c.Now.UTC())
+		taken, err = s.query(ctx, aliased, s.claimableSQL(), s.db.Texts(ids), c.Now.UTC(), c.Now.UTC())
 		if err != nil || len(taken) == 0 {
 			return err
 		}
@@ -125,7 +155,7 @@ func (s *Store) Claim(ctx context.Context, ids []string, c outbound.Claim) ([]ou
 			}
 			d.Lease, d.NextAt = c.Lease, c.Until
 		}
-		_, err = s.db.Exec(ctx, "Deliveries", "", claimSQL, c.Lease, c.Until.UTC(), c.Now.UTC(), mine)
+		_, err = s.db.Exec(ctx, "Deliveries", "", s.claimSQL(), c.Lease, c.Until.UTC(), c.Now.UTC(), s.db.Texts(mine))
 		return err
 	})
 	return taken, err
@@ -150,15 +180,26 @@ func (s *Store) logAbandoned(ctx context.Context, d *outbound.Delivery) error {
 
 // Park implements outbound.QueueStore.
 func (s *Store) Park(ctx context.Context, ids []string, now, until time.Time) error {
-	_, err := s.db.Exec(ctx, "Deliveries", "", parkSQL+s.lock("FOR UPDATE OF d SKIP LOCKED")+`)`,
-		until.UTC(), outbound.ReasonWaiting, ids, now.UTC())
+	_, err := s.db.Exec(ctx, "Deliveries", "", s.parkSQL(), until.UTC(), outbound.ReasonWaiting, s.db.Texts(ids), now.UTC())
 	return err
 }
 
 // Advance implements outbound.QueueStore.
-func (s *Store) Advance(ctx context.Context, endpointID, orderKey string, now time.Time) error {
-	_, err := s.db.Exec(ctx, "Deliveries of webhook", endpointID, advanceSQL, now.UTC(), endpointID, orderKey, outbound.ReasonWaiting)
-	return err
+func (s *Store) Advance(ctx context.Context, orders []outbound.Order, now time.Time) error {
+	if s.postgres() {
+		args := append([]any{now.UTC(), outbound.ReasonWaiting}, database.AppendArrays(nil, orderColumns, pointers(orders))...)
+		_, err := s.ids(ctx, advanceAllSQL, args)
+		return err
+	}
+	return s.db.Write(ctx, func(ctx context.Context) error {
+		for _, o := range orders {
+			_, err := s.db.Exec(ctx, "Deliveries of webhook", o.EndpointID, advanceSQL, now.UTC(), o.EndpointID, o.Key, outbound.ReasonWaiting)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // NextDue implements outbound.QueueStore.
@@ -170,41 +211,39 @@ func (s *Store) NextDue(ctx context.Context, now time.Time) (time.Time, bool, er
 	return rows[0].NextAt, true, nil
 }
 
-// Renew implements outbound.QueueStore.
-func (s *Store) Renew(ctx context.Context, claims map[string]string, until time.Time) ([]string, error) {
-	pairs := make([][]any, 0, len(claims))
-	for _, id := range slices.Sorted(maps.Keys(claims)) { // all workers lock rows in the same order
-		pairs = append(pairs, []any{id, claims[id]})
+// Backlog implements outbound.QueueStore.
+func (s *Store) Backlog(ctx context.Context) (outbound.Backlog, error) {
+	var b outbound.Backlog
+	var states []struct {
+		State outbound.State
+		N     int64
 	}
-	var held []string
-	err := s.db.Write(ctx, func(ctx context.Context) error {
-		err := s.conn(ctx).Raw(`UPDATE deliveries SET next_at = ? WHERE (id, lease) IN ? RETURNING id`, until.UTC(), pairs).Scan(&held).Error
-		return database.Fault(err, "Deliveries", "")
-	})
-	return held, err
-}
-
-// KeepBody implements outbound.QueueStore.
-func (s *Store) KeepBody(ctx context.Context, d *outbound.Delivery, body []byte) error {
-	return s.fenced(ctx, d, `UPDATE deliveries SET body = ? WHERE id = ? AND lease = ?`, body, d.ID, d.Lease)
-}
-
-// Record implements outbound.QueueStore.
-func (s *Store) Record(ctx context.Context, d *outbound.Delivery, attempt *outbound.Attempt) error {
-	return s.db.Write(ctx, func(ctx context.Context) error {
-		err := s.fenced(ctx, d, `UPDATE deliveries SET lease = '', state = ?, reason = ?, attempts = ?, attempted_at = ?, next_at = ?,
-			finished_at = ? WHERE id = ? AND lease = ?`, string(d.State), d.Reason, d.Attempts, utc(d.AttemptedAt), d.NextAt.UTC(),
-			utc(d.FinishedAt), d.ID, d.Lease)
-		if err != nil || attempt == nil {
-			return err
+	if err := s.conn(ctx).Raw(`SELECT state, count(*) AS n FROM deliveries WHERE finished_at IS NULL GROUP BY state`).Scan(&states).Error; err != nil {
+		return b, database.Fault(err, "Deliveries", "")
+	}
+	for _, one := range states {
+		switch one.State {
+		case outbound.Queued:
+			b.Queued = one.N
+		case outbound.Held:
+			b.Held = one.N
 		}
-		return s.insertAttempt(ctx, attempt)
-	})
+	}
+	oldest, err := s.query(ctx, creation, creationSQL)
+	if err == nil && len(oldest) > 0 {
+		b.Oldest = oldest[0].CreatedAt
+	}
+	return b, err
 }
 
-// fenced runs a statement that changes d only while d.Lease holds. It returns ErrLeaseLost
+// SaveBody implements outbound.QueueStore.
+func (s *Store) SaveBody(ctx context.Context, d *outbound.Delivery, body []byte) error {
+	return s.execLeased(ctx, d, `UPDATE deliveries SET body = ? WHERE id = ? AND lease = ?`, body, d.ID, d.Lease)
+}
+
+// execLeased runs a statement that changes d only while d.Lease holds. It returns ErrLeaseLost
 // if another worker has claimed the delivery since.
-func (s *Store) fenced(ctx context.Context, d *outbound.Delivery, sql string, args ...any) error {
+func (s *Store) execLeased(ctx context.Context, d *outbound.Delivery, sql string, args ...any) error {
 	rows, err := s.db.Exec(ctx, "Delivery", d.ID, sql, args...)
 	if err == nil && rows == 0 {
 		return outbound.ErrLeaseLost
@@ -214,12 +253,4 @@ func (s *Store) fenced(ctx context.Context, d *outbound.Delivery, sql string, ar
 
 func (s *Store) insertAttempt(ctx context.Context, a *outbound.Attempt) error {
 	return s.db.Run(ctx, "Attempt", a.DeliveryID, attempts.Insert(*a))
-}
-
-func utc(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	u := t.UTC()
-	return &u
 }

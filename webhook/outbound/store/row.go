@@ -8,7 +8,7 @@ import (
 	"bellhop/webhook/outbound"
 )
 
-// deliveries lacks the column position, which the database numbers.
+// deliveries lacks the column position, whose values the database assigns.
 var deliveries = table.New("deliveries",
 	table.Text("id", func(d *outbound.Delivery) *string { return &d.ID }).Key(),
 	table.Text("endpoint_id", func(d *outbound.Delivery) *string { return &d.EndpointID }),
@@ -34,11 +34,11 @@ var deliveries = table.New("deliveries",
 var (
 	candidates = table.New("deliveries d", append(deliveries.Pick("id", "host", "expires_at"),
 		table.Bool(earlierOpen, func(d *outbound.Delivery) *bool { return &d.Blocked }))...)
-	// otherCandidates reads the number of all due rows into Attempts.
-	otherCandidates = table.New("due d", append(candidates.Columns,
-		table.Integer("(SELECT count(*) FROM due)", func(d *outbound.Delivery) *int { return &d.Attempts }))...)
-	nextDue = table.New("deliveries", deliveries.Pick("next_at")...)
-	logged  = table.New("deliveries d", append(deliveries.Without("body"),
+	aliased     = table.New("deliveries d", deliveries.Columns...)
+	deliveryIDs = table.New("deliveries", deliveries.Pick("id")...)
+	nextDue     = table.New("deliveries", deliveries.Pick("next_at")...)
+	creation    = table.New("deliveries", deliveries.Pick("created_at")...)
+	summaries   = table.New("deliveries d", append(deliveries.Without("body"),
 		table.Bool(earlierOpen, func(d *outbound.Delivery) *bool { return &d.Blocked }))...)
 )
 
@@ -47,7 +47,7 @@ var attempts = table.New("delivery_attempts",
 	table.Integer("number", func(a *outbound.Attempt) *int { return &a.Number }).Key(),
 	table.Time("at", func(a *outbound.Attempt) *time.Time { return &a.At }),
 	table.Column[outbound.Attempt]{
-		Name:   "duration_ms",
+		Name: "duration_ms", Type: "bigint",
 		Value:  func(a *outbound.Attempt) any { return a.Duration.Milliseconds() },
 		Target: func(a *outbound.Attempt) any { return milliseconds{&a.Duration} },
 	},

@@ -28,9 +28,11 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context) error) e
 
 func (s *Store) conn(ctx context.Context) *gorm.DB { return s.db.Conn(ctx) }
 
+func (s *Store) postgres() bool { return s.db.Dialect() == database.Postgres }
+
 // lock is appended to a SELECT whose rows will be written. SQLite has no such clause.
 func (s *Store) lock(clause string) string {
-	if s.db.Dialect() == database.Postgres {
+	if s.postgres() {
 		return " " + clause
 	}
 	return ""

@@ -1,0 +1,40 @@
+package acp
+
+import (
+	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"bellhop/protocol"
+)
+
+// reported holds the models and modes that the agent reported in its last session.
+type reported struct {
+	mu            sync.Mutex
+	models, modes []protocol.Choice
+}
+
+// Choices implements agenthost.Chooser. Before the first session both are empty.
+func (p *Provider) Choices() (models, modes []protocol.Choice) {
+	p.reported.mu.Lock()
+	defer p.reported.mu.Unlock()
+	return p.reported.models, p.reported.modes
+}
+
+// keep takes what an agent reported at the begin of a session. A nil state reports nothing.
+func (r *reported) keep(models *sdk.SessionModelState, modes *sdk.SessionModeState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if models != nil {
+		r.models = make([]protocol.Choice, 0, len(models.AvailableModels))
+		for _, m := range models.AvailableModels {
+			r.models = append(r.models, protocol.Choice{ID: string(m.ModelId), Name: m.Name})
+		}
+	}
+	if modes != nil {
+		r.modes = make([]protocol.Choice, 0, len(modes.AvailableModes))
+		for _, m := range modes.AvailableModes {
+			r.modes = append(r.modes, protocol.Choice{ID: string(m.Id), Name: m.Name})
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"bellhop/protocol"
+)
+
+const (
+	offerAge     = 30 * time.Second // a younger answer of a host is not asked for again
+	offerTimeout = 4 * time.Second
+)
+
+// Offers lists the agents and projects of the registered hosts, from the answers of the hosts.
+type Offers struct {
+	Store   OfferStore
+	Targets *Targets
+	Link    OfferLink
+	Now     func() time.Time
+	Log     *slog.Logger
+
+	mu    sync.Mutex
+	known map[string]*hostOffer // by host id
+}
+
+// OfferStore lists the registered hosts.
+type OfferStore interface {
+	Hosts(ctx context.Context) ([]Host, error)
+}
+
+// OfferLink asks hosts; broker/hosts implements it. CodeNotFound: the host does not know the
+// question, such as a basic one.
+type OfferLink interface {
+	Offer(ctx context.Context, t Target) (*protocol.HostOffer, error)
+}
+
+// hostOffer is the last answer of a host. asking is held while it is asked, so that
+// requests at the same time ask once.
+type hostOffer struct {
+	asking sync.Mutex
+
+	offer     *protocol.HostOffer // nil: none yet
+	offeredAt time.Time
+	askedAt   time.Time
+	url       string // the host that was asked
+	err       error  // of the last question
+}
+
+// List returns the offers of all hosts. It asks those whose answer is older than half a
+// minute; an offline host delays it by at most four seconds.
+func (s *Offers) List(ctx context.Context) (*protocol.OfferList, error) {
+	hosts, err := s.Store.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := &protocol.OfferList{Hosts: make([]protocol.OfferingHost, len(hosts))}
+	var group errgroup.Group
+	group.SetLimit(probesAtOnce)
+	for i := range hosts {
+		group.Go(func() error {
+			list.Hosts[i] = s.ofHost(ctx, &hosts[i])
+			return nil
+		})
+	}
+	_ = group.Wait() // a failure is a problem of its host
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.forget(hosts)
+	slices.SortFunc(list.Hosts, func(a, b protocol.OfferingHost) int { return cmp.Compare(a.Name, b.Name) })
+	list.Agents = installedAgents(list.Hosts)
+	return list, nil
+}
+
+// fit says how well a host suits a task.
+type fit int
+
+const (
+	fitOffered fit = iota // the host offers what the task names
+	fitUnknown            // the host describes nothing, or has no key of the agent's language model
+	fitLacking            // the host does not have the agent or the project
+)
+
+// fits returns how well hosts suit a task by their ids. It asks them as List does. Of a task that
+// names neither an agent nor a project, and without offers, every host is fitOffered.
+func (s *Offers) fits(ctx context.Context, hosts []Host, agent, project string) map[string]fit {
+	if s == nil || (agent == "" && project == "") || len(hosts) < 2 {
+		return nil
+	}
+	found := make([]fit, len(hosts))
+	var group errgroup.Group
+	group.SetLimit(probesAtOnce)
+	for i := range hosts {
+		group.Go(func() error {
+			found[i] = fitOf(s.ofHost(ctx, &hosts[i]).Offer, agent, project)
+			return nil
+		})
+	}
+	_ = group.Wait() // a failure leaves the host's last offer, or none
+	byID := make(map[string]fit, len(hosts))
+	for i := range hosts {
+		byID[hosts[i].ID] = found[i]
+	}
+	return byID
+}
+
+func fitOf(offer *protocol.HostOffer, agent, project string) fit {
+	if offer == nil {
+		return fitUnknown
+	}
+	if project != "" && !slices.ContainsFunc(offer.Projects, func(p protocol.OfferedProject) bool { return p.Name == project }) {
+		return fitLacking
+	}
+	if agent == "" {
+		return fitOffered
+	}
+	i := slices.IndexFunc(offer.Agents, func(a protocol.OfferedAgent) bool { return a.ID == agent && a.Installed })
+	switch {
+	case i < 0:
+		return fitLacking
+	case offer.Agents[i].HasKey != nil && !*offer.Agents[i].HasKey:
+		return fitUnknown
+	}
+	return fitOffered
+}
+
+func (s *Offers) ofHost(ctx context.Context, h *Host) protocol.OfferingHost {
+	known := s.entry(h.ID)
+	known.asking.Lock()
+	defer known.asking.Unlock()
+	if known.url != h.URL { // registered at another address: the old answer is of another host
+		known.url, known.offer, known.askedAt = h.URL, nil, time.Time{}
+	}
+	if now := s.Now(); known.askedAt.IsZero() || now.Sub(known.askedAt) >= offerAge {
+		offer, err := s.ask(ctx, h)
+		if ctx.Err() == nil { // else the caller has left, and the host may be online
+			known.askedAt, known.err = now, err
+		}
+		if err == nil {
+			known.offer, known.offeredAt = offer, now
+		}
+	}
+	return known.view(h)
+}
+
+func (s *Offers) ask(ctx context.Context, h *Host) (*protocol.HostOffer, error) {
+	opened, err := s.Targets.Store.Host(ctx, h.ID) // with its passwords
+	if err != nil {
+		return nil, err
+	}
+	callCtx, cancel := context.WithTimeout(ctx, offerTimeout)
+	defer cancel()
+	offer, err := s.Link.Offer(callCtx, s.Targets.OfHost(opened))
+	if err != nil && ctx.Err() == nil {
+		s.Log.InfoContext(ctx, "a host makes no offer", "host", h.Name, "error", err)
+	}
+	return offer, err
+}
+
+func (k *hostOffer) view(h *Host) protocol.OfferingHost {
+	shown := protocol.OfferingHost{HostID: h.ID, Name: h.Name, Online: k.err == nil, Offer: k.offer}
+	if at := k.offeredAt; k.offer != nil {
+		shown.OfferedAt = &at
+	}
+	switch {
+	case k.err == nil:
+	case protocol.CodeOf(k.err) == protocol.CodeNotFound:
+		shown.Online, shown.Problem = true, "The host does not describe its agents: it is a basic agent server, or older than this broker"
+	default:
+		shown.Problem = "The host did not answer"
+	}
+	return shown
+}
+
+func (s *Offers) entry(hostID string) *hostOffer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[string]*hostOffer{}
+	}
+	if s.known[hostID] == nil {
+		s.known[hostID] = &hostOffer{}
+	}
+	return s.known[hostID]
+}
+
+// forget removes the answers of hosts that are not registered any more.
+func (s *Offers) forget(hosts []Host) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.known {
+		if !slices.ContainsFunc(hosts, func(h Host) bool { return h.ID == id }) {
+			delete(s.known, id)
+		}
+	}
+}
+
+// installedAgents joins the agents of all offers by id.
+func installedAgents(hosts []protocol.OfferingHost) []protocol.OfferedChoice {
+	out := []protocol.OfferedChoice{}
+	for _, h := range hosts {
+		if h.Offer == nil {
+			continue
+		}
+		for _, agent := range h.Offer.Agents {
+			i := slices.IndexFunc(out, func(c protocol.OfferedChoice) bool { return c.ID == agent.ID })
+			switch {
+			case !agent.Installed:
+			case i < 0:
+				out = append(out, protocol.OfferedChoice{ID: agent.ID, Title: agent.Title, HostIDs: []string{h.HostID}})
+			default:
+				out[i].HostIDs = append(out[i].HostIDs, h.HostID)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b protocol.OfferedChoice) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}

@@ -1,0 +1,154 @@
+package broker_test
+
+import (
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+func TestQueuesOfArchivedAndDeletedTasksAreNotSent(t *testing.T) {
+	q := newQueueKit(t)
+	q.add("a")
+	yes, no := true, false
+	_, err := q.tasks.Update(q.ctx, q.user, q.task, broker.TaskPatch{Archived: &yes})
+	q.must(err)
+	q.queue.Round(q.ctx)
+	_, err = q.queue.Add(q.ctx, q.user.UserID, q.task, &protocol.QueueMessageRequest{Message: "b"})
+	same(t, fault(err), `{'code':'conflict','error':'The task is archived','hint':'Take it out of the archive first'}`)
+	q.wantStarted("")
+	_, err = q.tasks.Update(q.ctx, q.user, q.task, broker.TaskPatch{Archived: &no})
+	q.must(err)
+	q.queue.Round(q.ctx)
+	q.wantStarted("a")
+	q.add("b")
+	q.must(q.tasks.Delete(q.ctx, q.user.UserID, q.task))
+	q.clock.Advance(time.Minute)
+	q.queue.Round(q.ctx)
+	q.wantStarted("a")
+	if left, err := q.store.Queued(q.ctx, q.task); err != nil || len(left) != 0 {
+		t.Errorf("a deleted task has %d queued messages, %v", len(left), err)
+	}
+}
+
+// A backup has the message in the queue, although its turn ran since.
+func TestARestoredQueueDoesNotRunAMessageAgain(t *testing.T) {
+	for name, comesLate := range map[string]bool{"the broker has the turn": false, "only the host has the turn": true} {
+		t.Run(name, func(t *testing.T) {
+			q := newQueueKit(t)
+			q.add("a")
+			backup, err := q.store.Queued(q.ctx, q.task)
+			q.must(err)
+			q.queue.Round(q.ctx)
+			q.wantStarted("a")
+			if !comesLate {
+				q.events("a", text("x"), finishStop)
+			}
+			q.must(q.store.AddQueued(q.ctx, &backup[0], nil))
+			q.queue.Round(q.ctx)
+			q.wantStarted("a")
+			if comesLate {
+				q.clock.Advance(time.Minute)
+				q.queue.Round(q.ctx)
+				q.wantStarted("a")
+				q.events("a", text("x"), finishStop)
+			}
+			q.clock.Advance(time.Minute)
+			q.queue.Round(q.ctx)
+			q.wantStarted("a")
+			if left, err := q.store.Queued(q.ctx, q.task); err != nil || len(left) != 0 {
+				t.Errorf("%d messages are left, %v", len(left), err)
+			}
+		})
+	}
+}
+
+func TestTheQueueOfADisabledUserWaits(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, q *queueKit) {
+		disable := func(disabled bool) {
+			t.Helper()
+			at := q.clock.Now()
+			_, err := q.store.UpdateUser(q.ctx, q.user.UserID, func(u *broker.User) error {
+				if u.DisabledAt = nil; disabled {
+					u.DisabledAt = &at
+				}
+				return nil
+			})
+			q.must(err)
+		}
+		q.newUser("root@example.org", true)
+		q.add("a", "b", "c")
+		q.queue.Round(q.ctx)
+		q.events("a", text("x"))
+		disable(true)
+		q.queue.Round(q.ctx)
+		q.wantQueue("b c") // the agent works on a: nothing is due
+		q.events("a", finishStop)
+		for range 3 {
+			q.queue.Round(q.ctx)
+			q.clock.Advance(time.Hour)
+		}
+		q.wantStarted("a")
+		q.wantQueue("b c | user-disabled")
+		disable(false)
+		q.queue.Round(q.ctx)
+		q.wantStarted("a,b")
+		q.wantQueue("c")
+
+		// The user is disabled while the broker opens the session.
+		q.events("b", text("x"), finishStop)
+		open := q.host.onOpen
+		q.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+			disable(true)
+			return open(req)
+		}
+		for range 2 {
+			q.queue.Round(q.ctx)
+			q.clock.Advance(time.Hour)
+		}
+		q.wantStarted("a,b")
+		q.wantQueue("c | user-disabled")
+		q.host.onOpen = open
+
+		// A pause of a user's own stays when the user is enabled.
+		_, err := q.sessions.Interrupt(q.ctx, q.user.UserID, q.task)
+		q.must(err)
+		disable(false)
+		q.queue.Round(q.ctx)
+		q.wantQueue("c | stopped")
+		q.wantStarted("a,b")
+	})
+}
+
+func TestAMessageThatTheHostMayHaveIsNotRepeatedForADisabledUser(t *testing.T) {
+	q := newQueueKit(t)
+	q.newUser("root@example.org", true)
+	q.at.afterStart = dies() // the broker dies before it knows the outcome
+	q.add("a", "b")
+	q.queue.Round(q.ctx)
+	q.wantQueue("a:sending b")
+	at := q.clock.Now()
+	_, err := q.store.UpdateUser(q.ctx, q.user.UserID, func(u *broker.User) error {
+		u.DisabledAt = &at
+		return nil
+	})
+	q.must(err)
+	opened := len(q.host.opened)
+	for range 3 {
+		q.clock.Advance(time.Hour)
+		q.queue.Round(q.ctx)
+	}
+	if len(q.host.opened) != opened {
+		t.Errorf("the host was asked %d times", len(q.host.opened)-opened)
+	}
+	q.wantQueue("a:sending b")
+	q.events("a", text("x"), finishStop)
+	q.clock.Advance(time.Hour)
+	q.queue.Round(q.ctx)
+	q.clock.Advance(time.Hour)
+	q.queue.Round(q.ctx)
+	q.wantHistory("a:SENT")
+	q.wantQueue("b | user-disabled")
+	q.wantStarted("a")
+}

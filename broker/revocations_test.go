@@ -1,0 +1,86 @@
+package broker_test
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/store"
+	"bellhop/broker/store/storetest"
+	"bellhop/protocol"
+)
+
+// revokes makes a round after a time, as a broker does that was started again, and compares the
+// sessions whose streams the host was asked to end.
+func (k *kit) revokes(after time.Duration, want ...string) {
+	k.t.Helper()
+	k.clock.Advance(after)
+	again := &broker.Revocations{
+		Store: k.store, Targets: k.targets, Link: k.host, BrokerID: "broker-1",
+		Now: k.clock.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	again.Round(k.ctx)
+	got := k.host.revoked
+	k.host.revoked = nil
+	slices.Sort(got)
+	slices.Sort(want)
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		k.t.Errorf("asked to revoke %v, want %v", got, want)
+	}
+}
+
+// disabled disables the kit's user as broker/auth does.
+func (k *kit) disabled() {
+	k.t.Helper()
+	k.must(k.store.RevokeUser(k.ctx, k.user.UserID, k.clock.Now()))
+}
+
+func TestTheStreamsOfADisabledUserEnd(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		root := k.user
+		host := k.register("build")
+		k.session(host) // another user's
+		k.user = k.newUser("eve@example.org", true)
+		first, second, own := k.session(host), k.session(host), k.session("")
+		deleted := k.session(host)
+		k.must(k.tasks.Delete(k.ctx, k.user.UserID, deleted))
+		k.task() // never opened
+		k.revokes(0)
+
+		k.disabled()
+		k.revokes(0, first, second, own)
+		k.revokes(time.Hour)
+
+		// A host that is away is asked again, a broker started again included.
+		k.host.onRevoke = func(string) error { return errDown }
+		k.disabled()
+		k.revokes(0, min(first, second), own)
+		k.revokes(time.Second)
+		k.host.onRevoke = nil
+		k.revokes(time.Minute, first, second, own)
+		k.revokes(time.Hour)
+
+		// No session, or a host that cannot revoke: nothing to end.
+		k.host.onRevoke = func(id string) error {
+			if id == own {
+				return protocol.Errorf(protocol.CodeMethodNotAllowed, "a basic host")
+			}
+			return protocol.Errorf(protocol.CodeNotFound, "no session")
+		}
+		k.disabled()
+		k.revokes(0, first, second, own)
+		k.revokes(time.Hour)
+
+		// A host that stays away is given up after a day.
+		k.host.onRevoke = func(string) error { return errDown }
+		k.disabled()
+		k.clock.Advance(broker.RevocationLife)
+		k.revokes(0, first, second, own)
+		k.revokes(time.Hour)
+		k.user = root
+	})
+}

@@ -1,0 +1,188 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
+
+	"bellhop/agenthost"
+	"bellhop/internal/app/agents"
+	"bellhop/protocol"
+)
+
+const (
+	offerAge     = 20 * time.Second // a younger offer is answered from memory
+	offerLimit   = 2 * time.Minute  // for one description: programs of an unknown version are started
+	offersAtOnce = 4                // programs that are started side by side
+)
+
+// offers describes the agents and projects of a host.
+type offers struct {
+	set      *providerSet
+	projects func(context.Context) []protocol.OfferedProject
+	now      func() time.Time
+	flight   singleflight.Group
+
+	mu   sync.Mutex
+	last *protocol.HostOffer
+	at   time.Time
+}
+
+// projectLister is a *workspace.Manager.
+type projectLister interface {
+	Projects(ctx context.Context) []protocol.OfferedProject
+}
+
+func newOffers(set *providerSet, projects projectLister) *offers {
+	return &offers{set: set, projects: projects.Projects, now: time.Now}
+}
+
+// Current returns the host's offer, which is at most offerAge old. When ctx ends first, the
+// description goes on and the next call gets it.
+func (o *offers) Current(ctx context.Context) (*protocol.HostOffer, error) {
+	o.mu.Lock()
+	last, at := o.last, o.at
+	o.mu.Unlock()
+	if last != nil && o.now().Sub(at) < offerAge {
+		return last, nil
+	}
+	described := o.flight.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), offerLimit)
+		defer cancel()
+		offer := o.describe(ctx)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.last, o.at = offer, o.now()
+		return offer, nil
+	})
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case result := <-described:
+		offer, _ := result.Val.(*protocol.HostOffer)
+		return offer, result.Err
+	}
+}
+
+func (o *offers) describe(ctx context.Context) *protocol.HostOffer {
+	names := slices.Sorted(maps.Keys(o.set.providers))
+	offer := &protocol.HostOffer{
+		DefaultAgent: o.set.config.defaultAgent(), Agents: make([]protocol.OfferedAgent, len(names)),
+		PermissionModes: protocol.PermissionModes(),
+	}
+	var group errgroup.Group
+	group.SetLimit(offersAtOnce)
+	for i, name := range names {
+		group.Go(func() error {
+			offer.Agents[i] = o.set.describe(ctx, name)
+			return nil
+		})
+	}
+	offer.Projects = o.projects(ctx)
+	_ = group.Wait() // a failure is a problem of its agent
+	return offer
+}
+
+// describe returns the description of an agent. It starts no session.
+func (a *providerSet) describe(ctx context.Context, name string) protocol.OfferedAgent {
+	entry, hasEntry := a.entries[name]
+	kind, _ := agents.Find(entry.KindOf(name)) // the file was checked
+	shown := protocol.OfferedAgent{
+		ID: name, Title: name, Kind: kind.Kind, DefaultModel: a.defaultModel(name, entry),
+		Models: []protocol.Choice{}, Modes: []protocol.Choice{},
+	}
+	if chooser, ok := a.providers[name].(agenthost.Chooser); ok {
+		models, modes := chooser.Choices()
+		shown.Models, shown.Modes = append(shown.Models, models...), append(shown.Modes, modes...)
+	}
+	switch {
+	case name == agents.Demo:
+		shown.Title, shown.Installed, shown.Version = demoTitle, true, a.config.Version
+	case !hasEntry || a.config.Providers[name] != nil: // part of this process
+		shown.Installed = true
+	default:
+		if kind.Kind == name {
+			shown.Title = kind.Title
+		}
+		shown.HasKey = hasKey(kind, entry, a.config.agentEnv(kind, entry))
+		shown.Version, shown.Problem, shown.Hint = a.findVersion(ctx, kind.Kind, name, entry)
+		shown.Installed = shown.Problem == ""
+	}
+	return shown
+}
+
+const demoTitle = "Demo agent"
+
+func (a *providerSet) defaultModel(name string, entry agents.Entry) string {
+	if a.config.Model != "" && name == a.config.defaultAgent() {
+		return a.config.Model
+	}
+	return entry.Model
+}
+
+// findVersion returns the version of an agent's program, "" for an unknown one, or a problem.
+// The problem names no path, because every user of a broker sees it.
+func (a *providerSet) findVersion(ctx context.Context, kind, name string, entry agents.Entry) (version, problem, hint string) {
+	var err error
+	switch kind {
+	case agents.KindJSONL:
+		_, err = exec.LookPath(entry.Command[0])
+	case agents.KindACP:
+		_, err = a.findACP(name, entry.Command)(ctx)
+		if agent, unknown := a.cache.Agent(entry.Command[0]); unknown == nil && err == nil {
+			version = agent.Version
+		}
+	default:
+		version, err = a.testedVersion(ctx, kind, entry)
+	}
+	switch {
+	case err == nil:
+		return version, "", ""
+	case protocol.CodeOf(err) == protocol.CodeUnavailable:
+		return "", "Its program is not installed on the host", "The operator installs it: bellhop agents install " + kindProgram(kind, entry)
+	default:
+		return "", "Its program cannot be used", "The operator of the host sees why: bellhop agents list"
+	}
+}
+
+func (a *providerSet) testedVersion(ctx context.Context, kind string, entry agents.Entry) (string, error) {
+	program, err := a.cache.Find(ctx, kind, wanted(entry))
+	return program.Version, err
+}
+
+// kindProgram returns the name by which 'bellhop agents install' knows the program.
+func kindProgram(kind string, entry agents.Entry) string {
+	if kind == agents.KindACP {
+		return entry.Command[0]
+	}
+	return kind
+}
+
+// hasKey reports whether an agent's environment has a key of a language model. It is nil where
+// the agent may have a key that the host does not know, or needs none.
+func hasKey(kind agents.Agent, entry agents.Entry, env []string) *bool {
+	apis := kind.ModelAPIs()
+	if len(apis) == 0 {
+		return nil
+	}
+	found := entry.Login != ""
+	for _, api := range apis {
+		for _, key := range api.Keys {
+			found = found || slices.ContainsFunc(env, func(pair string) bool {
+				value, isKey := strings.CutPrefix(pair, key.Variable+"=")
+				return isKey && value != ""
+			})
+		}
+	}
+	if !found && (kind.Kind == agents.KindACP || entry.Config != "") {
+		return nil
+	}
+	return &found
+}

@@ -1,0 +1,168 @@
+package database_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/store"
+	"bellhop/broker/store/storetest"
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/internal/testenv/schema"
+	"bellhop/protocol"
+)
+
+const (
+	ingestClients = 32
+	ingestTasks   = 8  // of each client
+	ingestEvents  = 64 // of each client in a block
+)
+
+// ingester stores events of its own tasks, with its own connections.
+type ingester struct {
+	domain    *broker.Ingest
+	tasks     []string
+	seq       int64 // of every task
+	isBounded bool
+}
+
+// cost is what a block took for an event.
+type cost struct{ cpu, elapsed time.Duration }
+
+// BenchmarkIngestIsBounded compares ingest on PostgreSQL with and without the time limits of waits:
+// deadline, budget, breaker and limit of reads. One operation is three short blocks in turns: without
+// them, with them, and without them once more. ratio is that of the second to the mean of the others,
+// chance that of the third to the first. Both are medians over the operations. Those of the CPU time
+// of this process hold on a busy machine too.
+func BenchmarkIngestIsBounded(b *testing.B) {
+	url := schema.Postgres(b)
+	sealer := storetest.Sealer(b)
+	all := [3]*ingester{
+		newIngester(b, database.OpenUnbounded(b, url), sealer, false),
+		newIngester(b, schema.Open(b, url, database.PoolerNone), sealer, true),
+		newIngester(b, database.OpenUnbounded(b, url), sealer, false),
+	}
+	for _, in := range all {
+		in.block(b) // opens the connections
+	}
+	var rounds [][3]cost
+	for n := 0; b.Loop(); n++ {
+		var round [3]cost
+		for i := range all { // each of them comes first, second and third in turns
+			i = (i + n) % len(all)
+			round[i] = all[i].block(b)
+		}
+		rounds = append(rounds, round)
+	}
+	report := func(name string, of func(cost) time.Duration) {
+		value := func(r [3]cost, i int) float64 { return float64(of(r[i])) }
+		bare := func(r [3]cost) float64 { return (value(r, 0) + value(r, 2)) / 2 }
+		b.ReportMetric(median(rounds, func(r [3]cost) float64 { return value(r, 1) / bare(r) }), name+"-ratio")
+		b.ReportMetric(median(rounds, func(r [3]cost) float64 { return value(r, 2) / value(r, 0) }), name+"-chance")
+		b.ReportMetric(median(rounds, bare)/1000, name+"-bare-µs/event")
+		b.ReportMetric(median(rounds, func(r [3]cost) float64 { return value(r, 1) - bare(r) })/1000, name+"-more-µs/event")
+	}
+	report("cpu", func(c cost) time.Duration { return c.cpu })
+	report("time", func(c cost) time.Duration { return c.elapsed })
+}
+
+func newIngester(b *testing.B, db *database.DB, sealer *seal.Sealer, isBounded bool) *ingester {
+	b.Helper()
+	st, log := store.New(db, sealer), slog.New(slog.DiscardHandler)
+	user := &broker.User{ID: protocol.NewID(), Email: protocol.NewID() + "@example.org", CreatedAt: time.Now()}
+	if err := st.CreateUser(b.Context(), user); err != nil {
+		b.Fatal(err)
+	}
+	updater := &broker.Updater{Store: st, Now: time.Now}
+	tasks := &broker.Tasks{Store: st, Updater: updater, Now: time.Now, Log: log}
+	in := &ingester{domain: &broker.Ingest{Store: st, Updater: updater, Now: time.Now, Log: log}, isBounded: isBounded}
+	for range ingestClients * ingestTasks {
+		task, err := tasks.Create(b.Context(), broker.Caller{UserID: user.ID, Admin: true}, &protocol.CreateTaskRequest{
+			Title: "x", AgentURL: "https://agent.example", AgentPassword: "agent-password",
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		in.tasks = append(in.tasks, task.ID)
+	}
+	return in
+}
+
+// block stores the same number of events for each client, one in a request.
+func (in *ingester) block(b *testing.B) cost {
+	b.Helper()
+	requests := make([][]*broker.Inbound, ingestClients)
+	for client := range requests {
+		for i := range ingestEvents {
+			requests[client] = append(requests[client], textEvent(b, in.seq+int64(i/ingestTasks)+1))
+		}
+	}
+	in.seq += ingestEvents / ingestTasks
+	var clients sync.WaitGroup
+	start, before := time.Now(), usedCPU(b)
+	for client, mine := range requests {
+		clients.Go(func() {
+			for i, event := range mine {
+				if err := in.request(b.Context(), in.tasks[client*ingestTasks+i%ingestTasks], event); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	clients.Wait()
+	const events = ingestClients * ingestEvents
+	return cost{cpu: (usedCPU(b) - before) / events, elapsed: time.Since(start) / events}
+}
+
+func (in *ingester) request(ctx context.Context, taskID string, event *broker.Inbound) error {
+	ctx, cancel := context.WithCancel(ctx) // as the context of an HTTP request
+	defer cancel()
+	if in.isBounded {
+		ctx = database.WithBudget(ctx, 5*time.Second)
+	}
+	answer, err := in.domain.Ingest(ctx, taskID, "t1", []broker.Inbound{*event})
+	if err == nil && answer.Accepted != 1 {
+		err = fmt.Errorf("accepted %d events", answer.Accepted)
+	}
+	return err
+}
+
+func textEvent(b *testing.B, seq int64) *broker.Inbound {
+	b.Helper()
+	n := strconv.FormatInt(seq, 10)
+	raw := json.RawMessage(`{"type":"text","eventId":"e` + n + `","epoch":1,"seq":` + n + `,"turnId":"t1","id":"t",
+		"text":"Some words of an answer that is neither short nor long.","timestamp":1767225600000}`)
+	event, err := protocol.ParseEvent(raw)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &broker.Inbound{Raw: raw, Event: event}
+}
+
+func usedCPU(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func median(rounds [][3]cost, of func([3]cost) float64) float64 {
+	values := make([]float64, len(rounds))
+	for i, r := range rounds {
+		values[i] = of(r)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}

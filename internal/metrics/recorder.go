@@ -1,0 +1,183 @@
+package metrics
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"bellhop/internal/observe"
+	"bellhop/protocol"
+)
+
+// Limits of the values of labels.
+const (
+	maxRoutes = 256
+	maxNames  = 64 // agents, kinds of endpoints, kinds of calls
+)
+
+// maxLag is the longest lag that is measured. The clock of a host may be wrong by any amount, and one
+// absurd value would spoil the sum for as long as the process runs.
+const maxLag = 7 * 24 * time.Hour
+
+// Buckets of histograms, in seconds.
+var (
+	requestBuckets = []float64{.002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	turnBuckets    = []float64{1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14400}
+	lagBuckets     = []float64{.05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300, 1800, 7200, 86400}
+)
+
+// Recorder counts and times operations. It implements observe.Observer.
+type Recorder struct {
+	streamKinds map[string]string
+
+	counters   map[string]*prometheus.CounterVec
+	histograms map[string]*prometheus.HistogramVec
+	streams    *prometheus.GaugeVec
+
+	routes, names *vocabulary
+}
+
+var _ observe.Observer = (*Recorder)(nil)
+
+func newRecorder(o Options) *Recorder {
+	return &Recorder{
+		streamKinds: o.Streams, routes: newVocabulary(maxRoutes), names: newVocabulary(maxNames),
+		counters: map[string]*prometheus.CounterVec{}, histograms: map[string]*prometheus.HistogramVec{},
+	}
+}
+
+// counted are the families that a Recorder counts; timed has the buckets of its histograms.
+var (
+	counted = []string{
+		"bellhop_http_requests_total", "bellhop_rejections_total", "bellhop_checkins_total", "bellhop_ingest_total",
+		"bellhop_ingest_events_total", "bellhop_host_calls_total", "bellhop_webhook_attempts_total", "bellhop_turns_total",
+		"bellhop_outbox_posts_total", "bellhop_outbox_posted_events_total",
+	}
+	timed = map[string][]float64{
+		"bellhop_http_request_duration_seconds":    requestBuckets,
+		"bellhop_checkin_duration_seconds":         requestBuckets,
+		"bellhop_ingest_duration_seconds":          requestBuckets,
+		"bellhop_event_lag_seconds":                lagBuckets,
+		"bellhop_host_call_duration_seconds":       requestBuckets,
+		"bellhop_webhook_attempt_duration_seconds": requestBuckets,
+		"bellhop_webhook_lag_seconds":              lagBuckets,
+		"bellhop_turn_duration_seconds":            turnBuckets,
+		"bellhop_outbox_post_duration_seconds":     requestBuckets,
+	}
+)
+
+// vectors makes what the Recorder fills.
+func (r *Recorder) vectors(families []Family) []prometheus.Collector {
+	r.streams = newGauge(families, "bellhop_streams")
+	for _, kind := range r.streamKinds {
+		r.streams.WithLabelValues(kind)
+	}
+	all := []prometheus.Collector{r.streams}
+	for _, f := range families {
+		buckets, isTimed := timed[f.Name]
+		switch {
+		case isTimed:
+			r.histograms[f.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Name, Help: f.Help, Buckets: buckets}, f.Labels)
+			all = append(all, r.histograms[f.Name])
+		case slices.Contains(counted, f.Name):
+			r.counters[f.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.Name, Help: f.Help}, f.Labels)
+			all = append(all, r.counters[f.Name])
+		}
+	}
+	return all
+}
+
+// Begin implements observe.Observer.
+func (r *Recorder) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
+	began := time.Now()
+	if start.Operation != observe.Request {
+		return ctx, func(out observe.Outcome) { r.record(start, &out, time.Since(began)) }
+	}
+	kind, isStream := r.streamKinds[start.Name]
+	if isStream {
+		r.streams.WithLabelValues(kind).Inc()
+	}
+	return ctx, func(out observe.Outcome) {
+		if isStream {
+			r.streams.WithLabelValues(kind).Dec()
+		} else {
+			r.observe("bellhop_http_request_duration_seconds", time.Since(began), r.routes.bound(start.Name))
+		}
+		r.count("bellhop_http_requests_total", 1, methodLabel(start.Method), r.routes.bound(start.Name), strconv.Itoa(out.Status))
+		if out.Err != nil {
+			r.count("bellhop_rejections_total", 1, out.ResultOf())
+		}
+	}
+}
+
+// record counts an operation other than a request.
+func (r *Recorder) record(start observe.Start, out *observe.Outcome, took time.Duration) {
+	name, result := r.names.bound(start.Name), out.ResultOf()
+	switch start.Operation {
+	case observe.CheckIn:
+		r.count("bellhop_checkins_total", 1, result)
+		r.observe("bellhop_checkin_duration_seconds", took)
+	case observe.Ingest:
+		r.count("bellhop_ingest_total", 1, result)
+		r.count("bellhop_ingest_events_total", out.Accepted, "accepted")
+		r.count("bellhop_ingest_events_total", out.Duplicates, "duplicate")
+		r.observe("bellhop_ingest_duration_seconds", took)
+		r.lag("bellhop_event_lag_seconds", out.Lag)
+	case observe.Call:
+		r.count("bellhop_host_calls_total", 1, name, result)
+		r.observe("bellhop_host_call_duration_seconds", took, name)
+	case observe.Turn:
+		r.count("bellhop_turns_total", 1, name, finishLabel(result))
+		r.observe("bellhop_turn_duration_seconds", took, name)
+	case observe.Post:
+		r.count("bellhop_outbox_posts_total", 1, result)
+		r.count("bellhop_outbox_posted_events_total", out.Accepted)
+		r.observe("bellhop_outbox_post_duration_seconds", took)
+	case observe.Attempt:
+		r.count("bellhop_webhook_attempts_total", 1, name, result)
+		r.observe("bellhop_webhook_attempt_duration_seconds", took, name)
+		r.lag("bellhop_webhook_lag_seconds", out.Lag, name)
+	}
+}
+
+// count adds to a counter. An operation of the other role has none.
+func (r *Recorder) count(family string, n int, labels ...string) {
+	if c := r.counters[family]; c != nil && n > 0 {
+		c.WithLabelValues(labels...).Add(float64(n))
+	}
+}
+
+func (r *Recorder) observe(family string, d time.Duration, labels ...string) {
+	if h := r.histograms[family]; h != nil {
+		h.WithLabelValues(labels...).Observe(d.Seconds())
+	}
+}
+
+// lag observes a lag that is known and plausible.
+func (r *Recorder) lag(family string, d time.Duration, labels ...string) {
+	if d > 0 && d <= maxLag {
+		r.observe(family, d, labels...)
+	}
+}
+
+// methodLabel returns the method, or other: a client can send any word as a method.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return other
+	}
+}
+
+// finishLabel returns the finish reason of a turn, or other: an agent can report any text.
+func finishLabel(reason string) string {
+	if slices.Contains(protocol.FinishReasons, protocol.FinishReason(reason)) {
+		return reason
+	}
+	return other
+}

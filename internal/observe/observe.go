@@ -1,0 +1,95 @@
+// Package observe is the one way from broker and host to their metrics. Each operation of a
+// domain reports its begin and its end to an Observer, once, where the operation happens. The
+// domains know neither names of metrics nor where they go.
+//
+// Gauges, such as the depth of an outbox, are not observed: internal/app reads them when the metrics
+// are requested.
+package observe
+
+import (
+	"context"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// Operation is a kind of work that is counted and timed.
+type Operation int
+
+// The operations.
+const (
+	Request    Operation = iota // a request to this server; Name is the pattern of its route
+	CheckIn                     // a user's message and the session that it opens
+	Ingest                      // events of a host
+	Call                        // a request of the broker to a host; Name is the kind of resource
+	Turn                        // a turn of an agent; Name is the agent's id
+	Post                        // events that a host sends to its broker
+	Attempt                     // a delivery to a user's webhook; Name is the kind of its endpoint
+	Operations                  // how many there are
+)
+
+// Start describes an operation that begins. Its texts come from the code or from an operator's
+// configuration, never from a request.
+type Start struct {
+	Operation Operation
+	Name      string // "" = the operation has none
+	Method    string // of a Request
+}
+
+// Outcome describes an operation that ended.
+type Outcome struct {
+	Err    error  // nil = it succeeded
+	Result string // one of the Result constants, or a protocol.FinishReason of a Turn; "" = that of Err
+	Status int    // of a Request
+
+	Accepted, Duplicates int // events of Ingest and Post
+
+	// Lag is how long ago the oldest of the events was made, or the delivery was queued;
+	// 0 = not known.
+	Lag time.Duration
+}
+
+// Results of operations.
+const (
+	ResultOK = "ok"
+
+	// Post
+	ResultRefused     = "refused"
+	ResultUnreachable = "unreachable"
+
+	// Attempt
+	ResultDelivered = "delivered"
+	ResultRetry     = "retry"
+	ResultFailed    = "failed"
+)
+
+// ResultOf returns Result, or else the code of Err, or else ResultOK.
+func (o *Outcome) ResultOf() string {
+	switch {
+	case o.Result != "":
+		return o.Result
+	case o.Err != nil:
+		return string(protocol.CodeOf(o.Err))
+	default:
+		return ResultOK
+	}
+}
+
+// End ends an operation. It is called once.
+type End func(Outcome)
+
+// Observer is notified of operations. Its methods are safe for concurrent use and return soon.
+type Observer interface {
+	// Begin returns the context of the operation and the function that ends it.
+	Begin(ctx context.Context, start Start) (context.Context, End)
+}
+
+// Begin calls o.Begin. A nil Observer observes nothing.
+func Begin(ctx context.Context, o Observer, start Start) (context.Context, End) {
+	if o == nil {
+		return ctx, ignore
+	}
+	return o.Begin(ctx, start)
+}
+
+func ignore(Outcome) {}
