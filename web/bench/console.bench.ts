@@ -1,4 +1,5 @@
-import { expect, test } from '../e2e/kit/test.ts';
+import { newFiles, paneOf, showChanges } from '../e2e/kit/changes.ts';
+import { expect, test } from '../e2e/kit/far.ts';
 import { describe, heap, probe, probed, quantile, type Probed } from './probe.ts';
 
 const note = (type: string, description: string) => void test.info().annotations.push({ type, description });
@@ -132,4 +133,53 @@ test('a history of 5 000 messages', async ({ bell, far, world }) => {
   await bell.message.pressSequentially('typing while five thousand messages are shown', { delay: 30 });
   note('typing', '');
   noteAll(await probed(bell.page));
+});
+
+test('the changes of 400 files and 50 000 lines', async ({ bell, world }) => {
+  const task = await world.api.newTask('400 files');
+  await showChanges(bell.page, newFiles(400, 125));
+  await bell.open(task);
+  // Wait inside the page: polling it from outside would dominate the measurement.
+  const shown = await bell.page.evaluate(
+    () =>
+      new Promise<[number, number]>((resolve) => {
+        const button = document.querySelector<HTMLElement>('button[aria-label="Changes"]');
+        const from = performance.now();
+        const observer = new MutationObserver(() => {
+          if (!document.querySelector('aside table td')) return;
+          observer.disconnect();
+          requestAnimationFrame(() => {
+            const answers = performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/api/agent/diff'));
+            const answered = (answers.at(-1) as PerformanceResourceTiming | undefined)?.responseEnd ?? from;
+            resolve([performance.now() - from, performance.now() - answered]);
+          });
+        });
+        observer.observe(document.body, { subtree: true, childList: true });
+        button?.click();
+      }),
+  );
+  note('press to first lines on screen', `${shown[0].toFixed(0)} ms`);
+  note('… of it since the broker has answered', `${shown[1].toFixed(0)} ms`);
+  await expect(paneOf(bell.page).getByRole('region')).toHaveCount(400);
+  await probe(bell.page);
+  await paneOf(bell.page)
+    .getByRole('region')
+    .first()
+    .evaluate(async (region) => {
+      let box: Element | null = region;
+      while (box && getComputedStyle(box).overflowY !== 'auto') box = box.parentElement;
+      const list = box;
+      if (!list) throw new Error('nothing scrolls');
+      await new Promise<void>((resolve) => {
+        let left = 600;
+        requestAnimationFrame(function scroll() {
+          list.scrollTop += (list.scrollHeight - list.clientHeight - list.scrollTop) / left--;
+          if (left > 0) requestAnimationFrame(scroll);
+          else resolve();
+        });
+      });
+    });
+  note('scrolling through all', '');
+  noteAll(await probed(bell.page));
+  note('heap with all', `${(await heap(bell.page)).toFixed(1)} MB`);
 });

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const sdk = (major: 5 | 6 | 7, from: { ai: string; react: string }) => ({
@@ -23,6 +24,13 @@ export default defineConfig({
       sdk(6, { ai: 'ai6', react: 'ai-react6' }),
       sdk(7, { ai: 'ai', react: '@ai-sdk/react' }),
       {
+        // The examples import the package by its name.
+        resolve: {
+          alias: [
+            { find: '@bellhop/client/ai-sdk', replacement: fileURLToPath(new URL('src/ai-sdk.ts', import.meta.url)) },
+            { find: '@bellhop/client', replacement: fileURLToPath(new URL('src/index.ts', import.meta.url)) },
+          ],
+        },
         test: {
           name: 'live',
           include: ['test/live/**/*.test.{ts,tsx}'],

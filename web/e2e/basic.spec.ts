@@ -60,6 +60,7 @@ for (const name of Object.keys(basicServers) as (keyof typeof basicServers)[]) {
       await drive(bell, world, server, 'direct');
       await drive(bell, world, server, 'relay');
     } finally {
+      await bell.leave();
       await server.stop();
     }
   });
@@ -86,6 +87,7 @@ for (const reach of ['direct', 'relay'] as const) {
         .poll(async () => (await world.api.task(id)).lastTurn)
         .toMatchObject({ finishReason: 'stop', reason: '' });
     } finally {
+      await bell.leave();
       await server.stop();
     }
   });

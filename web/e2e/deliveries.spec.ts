@@ -13,6 +13,11 @@ test('a delivery that was refused shows why, and is retried by hand', async ({ b
     await page.getByLabel('URL').fill(receiver.url);
     await page.getByRole('dialog').getByRole('button', { name: 'Add webhook' }).click();
     await expect(page.getByText(/^whsec_/)).toBeVisible();
+    const first = await page.getByText(/^whsec_/).textContent();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: /^Replace secret/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace secret' }).click();
+    await expect(page.getByText(/^whsec_/)).not.toHaveText(first ?? '');
     await page.getByRole('button', { name: 'Done' }).click();
 
     const task = await world.api.newTask('a delivery');

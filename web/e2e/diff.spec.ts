@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { accessible } from './kit/axe.ts';
 import { expect, test } from './kit/test.ts';
 import { shoot } from './kit/tour.ts';
+import { workspaceOf } from './kit/world.ts';
 
 test('the changes of a turn are shown by file, with counts, unified and split', async ({ bell }) => {
   await bell.newTask('write lobby.md: # Lobby\n\nOpen day and night.\nKeys are at the desk.');
@@ -22,15 +23,6 @@ test('the changes of a turn are shown by file, with counts, unified and split', 
   await bell.page.reload();
   await expect(panel.getByRole('button', { name: 'Split' })).toHaveAttribute('aria-pressed', 'true');
 });
-
-/** The directory in which the task's agent works. */
-function workspaceOf(data: string, taskId: string): string {
-  const found = readdirSync(data, { recursive: true, encoding: 'utf8' }).find(
-    (path) => path.includes('workspaces') && path.endsWith(taskId),
-  );
-  if (!found) throw new Error(`no workspace of ${taskId} below ${data}`);
-  return join(data, found);
-}
 
 const linesOfAFile = 125;
 
@@ -57,7 +49,7 @@ for (const device of [
         test.slow();
         const task = await world.api.newTask('say hello');
         await world.api.prompt(task.id, 'say hello');
-        writeFiles(workspaceOf(world.data, task.id), count);
+        writeFiles(workspaceOf(world, task.id), count);
         await bell.page.goto(`/tasks/${task.id}`);
         await bell.page.getByRole('button', { name: 'Changes', exact: true }).click();
         const panel = bell.page.getByRole('complementary', { name: 'Changes' });

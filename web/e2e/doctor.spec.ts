@@ -51,16 +51,22 @@ test('checks that cannot run are an error with a retry', async ({ bell, guard })
   await expect(page.getByText(/checks passed$/)).toBeVisible();
 });
 
-test('only administrators see the doctor', async ({ bell }) => {
+test('only administrators see the doctor and the agent hosts', async ({ bell }) => {
   const { page } = bell;
   await page.route('**/api/auth/me', async (route) => {
     const response = await route.fetch();
     const { user } = (await response.json()) as { user: object };
     await route.fulfill({ response, json: { user: { ...user, admin: false } } });
   });
-  await page.goto('/doctor');
-  await expect(page.getByRole('heading', { name: 'Only administrators run the doctor' })).toBeVisible();
-  await expect(page.getByRole('link', { name: 'Doctor' })).toBeHidden();
+  for (const [path, refusal, link, action] of [
+    ['/doctor', 'Only administrators run the doctor', 'Doctor', 'Check again'],
+    ['/hosts', 'Only administrators manage hosts', 'Agent hosts', 'Add host'],
+  ] as const) {
+    await page.goto(path);
+    await expect(page.getByRole('heading', { name: refusal })).toBeVisible();
+    await expect(page.getByRole('link', { name: link })).toBeHidden();
+    await expect(page.getByRole('button', { name: action })).toBeHidden();
+  }
 });
 
 test('a report without problems says that there is nothing to do', async ({ bell }) => {

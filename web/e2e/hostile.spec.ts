@@ -1,4 +1,4 @@
-import { expect, test } from './kit/test.ts';
+import { expect, test } from './kit/far.ts';
 import type { Console } from './kit/console.ts';
 import type { World, FarHost } from './kit/world.ts';
 

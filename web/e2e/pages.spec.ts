@@ -29,9 +29,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
 
 test('a new user finds pages that explain what to do first', async ({ page }) => {
   const world = await openWorld();
+  const bell = new Console(page, world.api);
   try {
     await page.goto(world.link);
-    const bell = new Console(page, world.api);
     for (const [path, heading] of [
       ['/', 'Start your first task'],
       ['/inbox', 'Nothing waits for you'],
@@ -51,6 +51,7 @@ test('a new user finds pages that explain what to do first', async ({ page }) =>
     await bell.done();
     await shoot(page, 'first-task');
   } finally {
+    await bell.leave();
     await world.stop();
   }
 });

@@ -1,14 +1,12 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from './kit/test.ts';
-import type { World } from './kit/world.ts';
+import { workspaceOf, type World } from './kit/world.ts';
 
-/** Whether a file of that name exists in one of the host's workspaces. */
-function written(world: World, name: string): string | undefined {
-  const top = join(world.data, 'host');
-  if (!existsSync(top)) return undefined;
-  const found = readdirSync(top, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith(`/${name}`));
-  return found && readFileSync(join(top, found), 'utf8');
+/** Returns the content of a file in the task's workspace, undefined if it does not exist. */
+function written(world: World, taskId: string, name: string): string | undefined {
+  const path = join(workspaceOf(world, taskId), name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
 test('typing never answers a permission; Ctrl+Enter allows it while typing', async ({ bell, world }) => {
@@ -40,28 +38,31 @@ test('typing never answers a permission; Ctrl+Enter allows it while typing', asy
   await bell.page.keyboard.press('Space');
   await expect(bell.allow).toBeVisible();
   expect(await world.api.interactions(id)).toHaveLength(1);
-  expect(written(world, 'typed.txt')).toBeUndefined();
+  expect(written(world, id, 'typed.txt')).toBeUndefined();
 
   // The message that Enter sent meanwhile waits in the queue; this test ignores it.
   const queue = bell.page.getByRole('list', { name: 'Queued messages' });
-  for (let n = await queue.getByRole('listitem').count(); n > 0; n--)
+  for (let n = await queue.getByRole('listitem').count(); n > 0; n--) {
     await queue.getByRole('button', { name: 'Remove queued message' }).first().click();
+    await expect(queue.getByRole('listitem')).toHaveCount(n - 1);
+  }
   await bell.message.fill('still typing');
   await bell.page.keyboard.press('Control+Enter');
   await expect(bell.dock).toBeHidden();
   await bell.done();
   await expect(bell.message).toHaveValue('still typing');
-  expect(written(world, 'typed.txt')).toContain('by keyboard');
+  await expect(bell.thread).toContainText('Wrote 11 bytes to typed.txt');
+  expect(written(world, id, 'typed.txt')).toContain('by keyboard');
 });
 
 test('Ctrl+Shift+Backspace denies, and nothing is written', async ({ bell, world }) => {
-  await bell.newTask('write denied.txt: no');
+  const id = await bell.newTask('write denied.txt: no');
   await expect(bell.allow).toBeEnabled();
   await bell.page.keyboard.press('Control+Shift+Backspace');
   await expect(bell.dock).toBeHidden();
   await bell.done();
   await expect(bell.thread).toContainText(/denied/i);
-  expect(written(world, 'denied.txt')).toBeUndefined();
+  expect(written(world, id, 'denied.txt')).toBeUndefined();
 });
 
 test('a reason reaches the agent', async ({ bell }) => {
@@ -97,7 +98,7 @@ test('an open permission survives a reload, shows in the title, and is answered 
   const mine = bell.page.getByRole('listitem').filter({ has: bell.page.getByRole('link', { name: /inbox\.txt/ }) });
   await mine.getByRole('button', { name: 'Allow once' }).click();
   await expect.poll(async () => (await world.api.task(id)).openTurn).toBeNull();
-  expect(written(world, 'inbox.txt')).toContain('from the inbox');
+  expect(written(world, id, 'inbox.txt')).toContain('from the inbox');
 });
 
 test('stopping removes the question', async ({ bell, world }) => {
@@ -107,5 +108,5 @@ test('stopping removes the question', async ({ bell, world }) => {
   await expect(bell.dock).toBeHidden();
   await bell.done();
   expect(await world.api.interactions(id)).toEqual([]);
-  expect(written(world, 'stopped.txt')).toBeUndefined();
+  expect(written(world, id, 'stopped.txt')).toBeUndefined();
 });

@@ -19,6 +19,7 @@ test('the printed link signs in once, and leaves the address', async ({ signedOu
     await page.goto(world.link);
     await expect(page.getByRole('alert')).toBeVisible();
   } finally {
+    await page.goto('about:blank');
     await world.stop();
   }
 });

@@ -52,6 +52,7 @@ test('a message written while the agent works waits, can be changed, and is sent
   const queue = bell.page.getByRole('list', { name: 'Queued messages' });
   await expect(queue.getByRole('listitem')).toHaveCount(2);
   await queue.getByRole('button', { name: 'Remove queued message' }).nth(1).click();
+  await expect(queue.getByRole('listitem')).toHaveCount(1);
   await queue.getByRole('button', { name: 'Edit queued message' }).click();
   await bell.page.getByRole('textbox', { name: 'Queued message' }).fill('slow 5');
   await bell.page.keyboard.press('Enter');
@@ -75,19 +76,112 @@ test('a question is answered with text', async ({ bell }) => {
   await expect(bell.dock).toBeHidden();
 });
 
-test('the form of a new task offers the agents that the broker lists', async ({ bell, world }) => {
-  const { agents } = await world.api.call<{ agents: { id: string; title: string }[] }>('GET', '/api/agents');
+test('a new task chooses among what the hosts offer, and the next one begins with the same', async ({
+  bell,
+  world,
+}) => {
+  const { agents } = await world.api.call<{ agents: { id: string }[] }>('GET', '/api/agents');
   expect(agents.map((a) => a.id)).toContain('demo');
   await bell.page.goto('/');
   const agent = bell.page.getByLabel('Agent');
-  const options = bell.page.locator(`datalist[id="${await agent.getAttribute('list')}"] option`);
-  await expect(options).toHaveCount(agents.length);
-  expect(await options.evaluateAll((all) => all.map((o) => [o.getAttribute('value'), o.textContent]))).toEqual(
-    agents.map((a) => [a.id, a.title]),
+  const offered = agent.locator('option:not([disabled]):not([value=""])');
+  await expect(offered).toHaveCount(agents.length);
+  expect(await offered.evaluateAll((all) => all.map((o) => o.getAttribute('value'))).then((ids) => ids.sort())).toEqual(
+    agents.map((a) => a.id).sort(),
   );
-  await agent.fill('demo');
+  await agent.selectOption('demo');
   await bell.page.getByRole('textbox', { name: 'First message' }).fill('slow 3');
   await bell.page.keyboard.press('Enter');
   await bell.page.waitForURL('**/tasks/*');
   expect((await world.api.task(bell.taskId())).agent).toBe('demo');
+  await bell.page.goto('/');
+  await expect(agent).toHaveValue('demo');
+});
+
+test('the list is grouped, ended tasks are archived together, and Ctrl K finds the rest', async ({ bell, world }) => {
+  const { page } = bell;
+  const titles = ['palette one', 'palette two', 'palette asks'];
+  for (const title of titles) {
+    const task = await world.api.newTask(title);
+    await world.api.prompt(task.id, title.endsWith('asks') ? 'write palette.txt: x' : 'help');
+  }
+  await page.goto('/');
+  const tasks = page.getByRole('region', { name: 'Tasks' });
+  await expect(
+    tasks.getByRole('region', { name: /^Needs you/ }).getByRole('link', { name: 'palette asks' }),
+  ).toBeVisible();
+  const today = tasks.getByRole('region', { name: /^Today/ });
+  for (const title of ['palette one', 'palette two'])
+    await expect(today.getByRole('link', { name: title })).toContainText('Done');
+
+  await today.getByRole('button', { name: 'Actions for Today' }).click();
+  await page.getByRole('menuitem', { name: /^Archive \d+ ended tasks/ }).click();
+  await expect(tasks.getByRole('link', { name: 'palette two' })).toBeHidden();
+  await expect(tasks.getByRole('link', { name: 'palette asks' })).toBeVisible();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect(today.getByRole('link', { name: 'palette two' })).toBeVisible();
+
+  await page.keyboard.press('Control+k');
+  const field = page.getByRole('combobox', { name: 'Find a task, a page or an act' });
+  await field.fill('palette tw');
+  const found = page.getByRole('listbox', { name: 'Results' }).getByRole('option');
+  await expect(found).toHaveText(['palette two']);
+  await field.press('Enter');
+  await expect(page.getByRole('heading', { name: 'palette two', level: 1 })).toBeVisible();
+  await page.keyboard.press('Control+k');
+  await field.fill('audit');
+  await expect(found).toHaveText(['Audit log']);
+  await field.press('Enter');
+  await expect(page.getByRole('heading', { name: 'Audit log', level: 1 })).toBeVisible();
+});
+
+test('the header shows branch and changes of the workspace, and a new task can work in an existing one', async ({
+  bell,
+  world,
+  guard,
+}) => {
+  guard.allow(/409/);
+  const { page } = bell;
+  await bell.newTask('write hold.txt: on');
+  await bell.allow.click();
+  await bell.done();
+  await expect(page.getByText('main (uncommitted changes)')).toBeVisible();
+  await page.getByRole('button', { name: 'Actions for this task' }).click();
+  await page.getByRole('menuitem', { name: 'Workspace' }).click();
+  await expect(page.getByRole('dialog', { name: 'Workspace' })).toContainText('Uncommitted changes');
+  await page.keyboard.press('Escape');
+
+  await page.goto('/workspaces');
+  await expect(page.getByRole('heading', { name: 'No workspace yet' })).toBeVisible();
+
+  const [host] = (await world.api.call<{ hosts: { id: string; name: string }[] }>('GET', '/api/hosts')).hosts;
+  const made = { project: '', branch: 'bellhop/fix', dirty: true, unpushed: 2, createdAt: new Date(), createdBy: 't1' };
+  const workspaces = [
+    { ...made, name: 'fix', metadata: { port: '3000' } },
+    { ...made, name: 'taken', metadata: {}, usedBy: bell.taskId() },
+  ];
+  await page.route('**/api/workspaces', (route) =>
+    route.fulfill({ json: { hosts: [{ hostId: host?.id, name: host?.name, workspaces }] } }),
+  );
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.reload();
+  const row = page.getByRole('row').filter({ hasText: 'port' });
+  for (const text of ['bellhop/fix', '2 commits only here', '3000', 'nobody']) await expect(row).toContainText(text);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.goto('/');
+  const picker = page.getByRole('combobox', { name: 'Workspace' });
+  await expect(picker.locator('option[disabled]')).toHaveText('taken (in use)');
+  await picker.selectOption('fix (bellhop/fix)');
+  await page.getByRole('textbox', { name: 'First message' }).fill('slow 3');
+  const sent = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/api/tasks'));
+  await page.route('**/api/tasks', (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ status: 409, json: { error: 'Another task works in the workspace', code: 'conflict' } })
+      : route.fallback(),
+  );
+  await page.keyboard.press('Enter');
+  expect((await sent).postDataJSON()).toMatchObject({ workspace: 'fix', hostId: host?.id });
+  await expect(page.getByText('Another task works in the workspace')).toBeVisible();
 });

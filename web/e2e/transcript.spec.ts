@@ -121,7 +121,7 @@ test('Esc stops and pauses the queue, which goes on when the user says so', asyn
   await bell.done();
   await expect(queue.getByRole('listitem')).toHaveCount(1);
   await accessible(bell.page, 'a paused queue');
-  await bell.page.getByRole('button', { name: 'Send them' }).click();
+  await bell.page.getByRole('button', { name: 'Resume' }).click();
   await expect(queue).toBeHidden();
   await expect(bell.thread).toContainText('1 2 3 4');
   await bell.done();

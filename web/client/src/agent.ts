@@ -3,7 +3,7 @@ import { BellhopError, isFinal, networkError, refusal, urlOf } from './error.js'
 import type { ClientOptions, RequestOptions } from './options.js';
 import { Backoff, Watchdog } from './retry.js';
 import { Turn, type PromptOptions, type TurnEnd } from './turn.js';
-import type { Interaction, InterruptResponse, Task } from './wire.js';
+import type { Interaction, InterruptResponse, RestartResponse, Task } from './wire.js';
 
 /** Limit of the retries of a request that a user waits for. */
 const maxRetries = 4;
@@ -99,6 +99,11 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     return this.#post('agent/interrupt', { taskId });
   }
 
+  /** Ends the task's agent program and its open turn. The next turn continues the conversation in a new program. */
+  restart(taskId: string): Promise<RestartResponse> {
+    return this.#post('agent/restart', { taskId });
+  }
+
   /** Reports how a turn of a basic host ended, which only the reader of its stream knows. */
   async finish(taskId: string, turnId: string, end: TurnEnd): Promise<void> {
     await this.#persist(() => this.#post('agent/finish', { taskId, turnId, ...end }));
@@ -109,10 +114,10 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
    * the message is checked in once.
    */
   async prompt(taskId: string, message: string, options: PromptOptions = {}): Promise<Turn> {
-    const { signal, attachments, whenBusy, messageId = newId(), ...rest } = options;
+    const { signal, attachments, whenBusy, force, messageId = newId(), ...rest } = options;
     const body: CheckIn = { ...rest, taskId, message, messageId };
     const grant = await this.#persist(() => this.checkIn(body, signal), signal);
-    return new Turn(this, taskId, grant, { body, prompt: { prompt: message, attachments, whenBusy } });
+    return new Turn(this, taskId, grant, { body, prompt: { prompt: message, attachments, whenBusy, force } });
   }
 
   /**

@@ -1,7 +1,20 @@
 import { AgentClient } from './agent.js';
 import { taskFeed, userFeed, type FeedOptions, type TaskFeedEvent, type UserFeedEvent } from './feed.js';
 import type { NewTask, TaskChange } from './contract.js';
-import type { DiffResponse, Interaction, MessageList, Task, TaskList } from './wire.js';
+import type {
+  DiffResponse,
+  HostWorkspaceList,
+  Interaction,
+  MessageList,
+  OfferList,
+  Queue,
+  QueuedMessage,
+  QueuedMessageChange,
+  QueueMessageRequest,
+  SessionWorkspace,
+  Task,
+  TaskList,
+} from './wire.js';
 
 /** A client of one broker and its agent hosts. Call routes that have no method here through `request`. */
 export class BellhopClient extends AgentClient {
@@ -22,8 +35,9 @@ export class BellhopClient extends AgentClient {
   }
 
   /**
-   * Returns a page of a task's messages, ascending; `since` is a rev, `after` and `before` are seqs. With `turn` (that
-   * has ended) or `atLeast` (the seq of an event in the stream) it waits until the rows are there, `wait` long ("5s").
+   * Returns a page of a task's messages, ascending; `since` is a rev, `after` and `before` are seqs. With `turn`, the
+   * broker answers once that turn has ended and its rows are stored; with `atLeast`, the seq of an event in the stream,
+   * once the rows up to it are stored. It answers after `wait` ("5s") at the latest.
    */
   messages(
     taskId: string,
@@ -43,9 +57,60 @@ export class BellhopClient extends AgentClient {
     return this.request('GET', `/api/tasks/${taskId}/messages${search(query)}`, { signal });
   }
 
+  /** Returns the messages that the broker sends when the task's agent is idle, the next one first. */
+  queue(taskId: string, signal?: AbortSignal): Promise<Queue> {
+    return this.request('GET', `/api/tasks/${taskId}/queue`, { signal });
+  }
+
+  /** Queues a message. With a `messageId` the call can be repeated; `sent` in the result means that the message
+   * has left the queue since. */
+  queueMessage(taskId: string, message: QueueMessageRequest): Promise<QueuedMessage> {
+    return this.request('POST', `/api/tasks/${taskId}/queue`, { body: message });
+  }
+
+  /** Changes the text or the position of a queued message. Rejected with 409 once it is being sent. */
+  changeQueued(taskId: string, messageId: string, change: QueuedMessageChange): Promise<QueuedMessage> {
+    return this.request('PATCH', queued(taskId, messageId), { body: change });
+  }
+
+  removeQueued(taskId: string, messageId: string): Promise<void> {
+    return this.request('DELETE', queued(taskId, messageId));
+  }
+
+  /** Sends a queued message next. An agent that works on another turn is stopped. */
+  sendQueued(taskId: string, messageId: string): Promise<QueuedMessage> {
+    return this.request('POST', `${queued(taskId, messageId)}/send`);
+  }
+
+  /** Pauses the queue, or resumes it after a stop or a failed turn. */
+  pauseQueue(taskId: string, paused: boolean): Promise<Queue> {
+    return this.request('PATCH', `/api/tasks/${taskId}/queue`, { body: { paused } });
+  }
+
   async interactions(state?: Interaction['state']): Promise<Interaction[]> {
     return (await this.request<{ interactions: Interaction[] }>('GET', `/api/interactions${search({ state })}`))
       .interactions;
+  }
+
+  /**
+   * Returns the agents, projects and branches that the registered hosts offer, for pickers. A host that is offline is
+   * named with its last offer. It may take a few seconds while a host does not answer.
+   */
+  agents(signal?: AbortSignal): Promise<OfferList> {
+    return this.request('GET', '/api/agents', { signal });
+  }
+
+  /** Returns the user's workspaces that agents created by name, on every registered host. A new task can name one. */
+  workspaces(signal?: AbortSignal): Promise<HostWorkspaceList> {
+    return this.request('GET', '/api/workspaces', { signal });
+  }
+
+  /**
+   * Returns the branch and the metadata of a task's workspace, and whether it has uncommitted changes. `workspace` is
+   * null before the first turn, and on hosts that do not describe workspaces.
+   */
+  taskWorkspace(taskId: string, signal?: AbortSignal): Promise<SessionWorkspace> {
+    return this.request('GET', `/api/tasks/${taskId}/workspace`, { signal });
   }
 
   diff(taskId: string): Promise<DiffResponse> {
@@ -68,6 +133,8 @@ export class BellhopClient extends AgentClient {
     return userFeed(this, options);
   }
 }
+
+const queued = (taskId: string, messageId: string) => `/api/tasks/${taskId}/queue/${encodeURIComponent(messageId)}`;
 
 function search(query: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));

@@ -16,10 +16,12 @@ export type TaskFeedEvent =
 export type UserFeedEvent =
   | { type: 'hello'; data: { tasks: TaskHint[]; agentSessions?: AgentHint[] } }
   | { type: 'task'; data: TaskHint }
-  | { type: 'agent'; data: AgentHint };
+  | { type: 'agent'; data: AgentHint }
+  /** The announcements have changed: GET /api/announcements has them. */
+  | { type: 'announcements'; data: object };
 
 const taskFrames = new Set(['hello', 'reset', 'message', 'task', 'interaction']);
-const userFrames = new Set(['hello', 'task', 'agent']);
+const userFrames = new Set(['hello', 'task', 'agent', 'announcements']);
 
 export function taskFeed(client: AgentClient, taskId: string, options: FeedOptions & { since?: number | undefined }) {
   const since = options.since === undefined ? undefined : String(options.since);

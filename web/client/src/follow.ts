@@ -54,6 +54,7 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
       signal?.throwIfAborted();
       let failure: unknown = new Error('cut off');
       const idleMs = source.idleMs?.();
+      // A source with a silence of its own gets all of it also after the page woke up.
       const dog = new Watchdog(idleMs ?? options.idleMs, signal, idleMs);
       try {
         const response = await source.connect(dog.signal);
@@ -84,6 +85,7 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
         if (isFinal(error)) throw error;
         failure = error;
       }
+      // The error of the last attempt: it is thrown when no attempt is left.
       const lost = networkError(source.origin(), failure);
       const error = failure instanceof BellhopError ? failure : lost;
       await retry.wait(

@@ -16,6 +16,8 @@ import {
 export interface PromptOptions extends Pick<CheckIn, 'artifacts' | 'messageId' | 'bindPrompt'> {
   attachments?: Attachment[] | undefined;
   whenBusy?: WhenBusy | undefined;
+  /** Takes the session over from a terminal client, which is closed first (error code `attached`). */
+  force?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -41,6 +43,7 @@ interface Prompt {
   prompt: string;
   attachments?: Attachment[] | undefined;
   whenBusy?: WhenBusy | undefined;
+  force?: boolean | undefined;
 }
 
 /** The calls and settings of a client that a turn needs; `AgentClient` implements it. */

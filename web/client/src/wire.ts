@@ -3,6 +3,18 @@
 //
 // Times are RFC 3339 strings in UTC. Numbers whose name ends in Ms are milliseconds, sizes are bytes.
 
+/** characters of an announcement's text */
+export const maxAnnouncementText = 500;
+
+/** announcements that may be active at the same time */
+export const maxAnnouncements = 20;
+
+export const minAnnouncementLife = 10;
+
+export const defaultAnnouncementLife = 86_400;
+
+export const maxAnnouncementLife = 2_592_000;
+
 /**
  * maxPosition is the greatest epoch, seq and offset. Every JSON number up to it is exact in all languages (RFC 8259
  * section 6), and adding one does not overflow.
@@ -65,6 +77,15 @@ export const maxArtifact = 262_144;
 /** maxArtifacts is how many artifacts a user's message may have. */
 export const maxArtifacts = 20;
 
+/** maxWorkspaceName limits the name of a workspace. */
+export const maxWorkspaceName = 64;
+
+/** maxQueued is how many messages of a task may be queued. */
+export const maxQueued = 50;
+
+/** maxQueue limits the content of a task's queued messages in all, attachments as base64. */
+export const maxQueue = 25_165_824;
+
 /** maxPatch limits the patch of a Diff. */
 export const maxPatch = 524_288;
 
@@ -91,6 +112,146 @@ export const maxEventId = 128;
 
 /** maxMessageId limits the messageId of a check-in, in characters. */
 export const maxMessageId = 128;
+
+/** maxOfferedBranches limits the branches of an OfferedProject. */
+export const maxOfferedBranches = 200;
+
+/** bytes of one credential's id */
+export const maxCredential = 64;
+
+/** credentials in one RevokeRequest */
+export const maxCredentials = 100;
+
+/**
+ * Announcement is a notice of an administrator to every user: consoles show it, and hosts show it to the clients of
+ * their headless interface.
+ */
+export interface Announcement {
+  announcementId: string;
+  text: string;
+  level: AnnouncementLevel;
+  createdAt: string;
+  /** the announcement is not shown after it */
+  expiresAt: string;
+}
+
+/** AnnouncementLevel is how urgent an announcement is. */
+export type AnnouncementLevel = 'info' | 'success' | 'warning' | 'error';
+
+/**
+ * AnnounceRequest is the body of POST /api/announcements. With an announcementId the request can be repeated. expiresIn
+ * is in seconds.
+ */
+export interface AnnounceRequest {
+  text: string;
+  /** "" = info */
+  level?: AnnouncementLevel;
+  /** 0 = a day */
+  expiresIn?: number;
+  announcementId?: string;
+}
+
+/** AnnouncementList is the response to GET /api/announcements: the active ones, the oldest first. */
+export interface AnnouncementList {
+  announcements: Announcement[];
+}
+
+/**
+ * HostAnnouncements is the body of PUT /announcements of an agent host: all announcements of a broker. They replace
+ * those that the broker sent before.
+ */
+export interface HostAnnouncements {
+  brokerId: string;
+  announcements: Announcement[];
+}
+
+/** HostAnnouncementsResponse is the host's response to PUT /announcements. */
+export interface HostAnnouncementsResponse {
+  success: boolean;
+  brokerId: string;
+}
+
+/** AuditAction names an act in the audit log. The part before the point is its group. */
+export type AuditAction =
+  | 'sign-in'
+  | 'sign-in.failed'
+  | 'sign-in.link' // a one-time link was made
+  | 'sign-in.ended' // by another sign-in of the user, or by an administrator
+  | 'sign-in.password' // the password was right, the code was missing
+  | 'sign-out'
+  | 'token.created'
+  | 'token.revoked'
+  | 'user.created'
+  | 'user.password'
+  | 'user.disabled'
+  | 'user.enabled'
+  | 'user.deleted'
+  | 'second-factor.enabled'
+  | 'second-factor.disabled' // by the user, with a code
+  | 'second-factor.reset' // by an administrator or the operator
+  | 'second-factor.codes' // new recovery codes replaced the former ones
+  | 'host.created'
+  | 'host.changed'
+  | 'host.removed'
+  | 'host.reconciled'
+  | 'task.adopted'
+  | 'task.answered' // a person allowed or denied a tool call, or answered a question
+  | 'task.mode' // how much a person wants to be asked about
+  | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
+  | 'keys.rotated' // secrets are sealed with the present key of the keyset
+  | 'audit.exported'
+  | 'data.exported' // tasks and notebooks were written to an archive
+  | 'data.imported';
+
+/** AuditActorKind says what kind of caller acted. */
+export type AuditActorKind =
+  | 'user' // a person, or a program with one of their tokens
+  | 'operator' // a command that has the database and the keyset
+  | 'host' // a person at an agent host, past the broker
+  | 'visitor' // a caller who is not signed in
+  | 'broker'; // the broker itself
+
+/** AuditSubjectKind says what an act concerns. */
+export type AuditSubjectKind = 'user' | 'token' | 'host' | 'task' | 'webhook' | 'keyset' | 'audit' | 'data';
+
+/** AuditActor is who acted. */
+export interface AuditActor {
+  kind: AuditActorKind;
+  /** of the user */
+  id?: string;
+  /** of the user now; "" for a deleted user */
+  email?: string;
+  /** of the API token that was used */
+  tokenId?: string;
+  /** of the client */
+  address?: string;
+  /** how a person at a host was known: stream-token, local, unknown */
+  via?: string;
+}
+
+/** AuditSubject is what an act concerns. */
+export interface AuditSubject {
+  kind: AuditSubjectKind;
+  id?: string;
+  /** a user's e-mail address now; otherwise the name at the time */
+  name?: string;
+}
+
+/** AuditEntry is one act in the audit log. no grows with every entry. */
+export interface AuditEntry {
+  no: number;
+  at: string;
+  action: AuditAction;
+  actor: AuditActor;
+  subject: AuditSubject;
+  detail?: Record<string, string>;
+}
+
+/** AuditList is a page of the audit log, the newest entry first. */
+export interface AuditList {
+  entries: AuditEntry[];
+  nextCursor?: string;
+}
 
 /**
  * CheckInRequest is the body of POST /api/agent, which stores a message and starts its turn. A basic frontend sends
@@ -156,7 +317,17 @@ export interface InterruptResponse {
   closeStream?: boolean;
 }
 
-/** TaskIDRequest is the body of POST /api/agent/interrupt and /api/agent/diff. */
+/**
+ * RestartResponse is the response to POST /api/agent/restart, and to POST /session/:id/restart on the agent host.
+ * endedTurn is the turn that was open, "" for none.
+ */
+export interface RestartResponse {
+  success: boolean;
+  sessionId: string;
+  endedTurn: string;
+}
+
+/** TaskIDRequest is the body of POST /api/agent/interrupt, /api/agent/restart and /api/agent/diff. */
 export interface TaskIDRequest {
   taskId: string;
 }
@@ -197,6 +368,12 @@ export interface CreateTaskRequest {
   agentUrl?: string;
   agentPassword?: string;
   mode?: TaskMode;
+  /** of the agent; "" leaves it to the host */
+  model?: string;
+  /** of check-ins that name none; "" leaves it to the host */
+  permissionMode?: PermissionMode;
+  /** workspace is the name of one of the user's workspaces, in which the task works. It decides host and project. */
+  workspace?: string;
 }
 
 /** Task is a task, as the broker's API returns it. */
@@ -221,6 +398,14 @@ export interface Task {
   archived: boolean;
   createdAt: string;
   lastActivityAt: string;
+  /** absent while no message is queued */
+  queue?: TaskQueue;
+  /** of its next turns; "" leaves it to the host */
+  model?: string;
+  /** of its next turns; "" leaves it to the host */
+  permissionMode?: PermissionMode;
+  /** created by name, in which the task works */
+  workspace?: string;
 }
 
 /** LastTurn describes how a task's newest closed turn ended. */
@@ -266,6 +451,8 @@ export interface Message {
   metadata?: unknown;
   /** milliseconds since 1970 */
   timestamp?: unknown;
+  /** 'terminal': of a turn made in the agent's terminal client */
+  origin?: string;
 }
 
 /** Artifact is a piece of content of a message. */
@@ -422,7 +609,13 @@ export type Code =
   | 'invalid' // 400: the request is wrong; repeating it is useless
   | 'unauthorized' // 401: no caller, or not one that may do this
   | 'token_expired' // 401: the signature is right, the token has expired; renew it
+  | 'signature_missing' // 401: the session's host signs its posts, and this one is not signed
+  | 'signature_invalid' // 401: the body was changed, or signed with another agent password
+  | 'signature_time' // 401: signed too long ago or in the future; carries the broker's time
+  | 'second_factor' // 401: the password is right; the code of the second factor is missing or wrong
   | 'forbidden' // 403: known caller, not allowed (cross-site, not an admin)
+  | 'quota_exceeded' // 403: the user has as much as they may have
+  | 'session_key' // 403: the session needs the key of the broker that opened it
   | 'not_found' // 404: absent, or the caller may not know it exists
   | 'method_not_allowed' // 405, with Allow
   | 'conflict' // 409: same id, other content; or the state moved on
@@ -431,6 +624,8 @@ export type Code =
   | 'fenced' // 409: the event's epoch is over
   | 'unverified' // 409: the task's host does not confirm the event's epoch
   | 'busy' // 409: a turn is open
+  | 'attached' // 409: a terminal client works in the session; force takes over
+  | 'no_workspace' // 409: the workspace that the session works in does not exist, or is another user's
   | 'no_turn' // 409: this token cannot start a turn
   | 'prompt_mismatch' // 409: the prompt differs from the checked-in message
   | 'foreign_broker' // 409: the session belongs to another broker
@@ -478,6 +673,8 @@ export interface Event {
   turnId?: string;
   /** a JSON number, kept as sent */
   timestamp?: unknown;
+  /** 'terminal', or "" for a turn that a prompt to the host began */
+  origin?: string;
   /** text */
   id?: string;
   text?: string;
@@ -527,7 +724,9 @@ export type TurnReason =
   | 'host-restarted' // the host crashed or stopped during the turn
   | 'not-started' // announced, never prompted: replaced, or its tokens have expired
   | 'host-lost' // closed by the broker, because the host does not have the turn
-  | 'agent-exited'; // the agent program exited during the turn
+  | 'agent-exited' // the agent program exited during the turn
+  | 'agent-restarted' // a person restarted the agent program
+  | 'agent-stopped'; // the operator stopped the agents of the project
 
 /** Status is the activity of an agent. */
 export type Status =
@@ -610,6 +809,8 @@ export interface Line {
   /** input, answer */
   text?: string;
   attachments?: Attachment[];
+  /** input: as in PromptRequest */
+  force?: boolean;
   /** confirmation */
   value?: boolean;
   remember?: string;
@@ -627,7 +828,7 @@ export interface SecurityWarning {
  * hold in every mode, and CRITICAL calls are always asked.
  */
 export type PermissionMode =
-  | 'plan' // nothing may change: what does is denied
+  | 'plan' // calls that change something are denied
   | 'ask' // the rules as they are; also ""
   | 'accept-edits' // files of the workspace are written without asking
   | 'auto'; // only CRITICAL calls are asked
@@ -873,6 +1074,93 @@ export interface AgentHint {
 }
 
 /**
+ * HostOffer is what tasks on an agent host can choose from: the response to GET /offer of a host. It has no secret and
+ * no path of the machine.
+ */
+export interface HostOffer {
+  /** of tasks that name none */
+  defaultAgent: string;
+  /** by id */
+  agents: OfferedAgent[];
+  /** by name */
+  projects: OfferedProject[];
+  /** from the strictest to the mildest */
+  permissionModes: PermissionMode[];
+}
+
+/** OfferedAgent is an agent of a host, also one whose program is missing there. */
+export interface OfferedAgent {
+  id: string;
+  title: string;
+  kind: string;
+  /** its program was found */
+  installed: boolean;
+  /** of the program, if that is known */
+  version?: string;
+  /** the host has a key of its language model; absent when the host cannot know */
+  hasKey?: boolean;
+  /** of tasks that name none; absent when the agent chooses */
+  defaultModel?: string;
+  /** that the agent reported in its last session; empty when it reports none */
+  models: Choice[];
+  /** as models: the agent's own modes of work */
+  modes: Choice[];
+  /** why it cannot run */
+  problem?: string;
+  /** what the operator can do about it */
+  hint?: string;
+}
+
+/** Choice is a model or a mode of an agent. */
+export interface Choice {
+  id: string;
+  name: string;
+}
+
+/** OfferedProject is a project of a host. */
+export interface OfferedProject {
+  name: string;
+  /** of git; sessions work in clones of their own, unless it is shared */
+  isRepository: boolean;
+  /** where new clones start */
+  defaultBranch?: string;
+  /** the latest commit first, at most maxOfferedBranches */
+  branches: string[];
+  /** why it cannot be read */
+  problem?: string;
+}
+
+/** OfferList is the response to GET /api/agents: what the registered hosts offer. */
+export interface OfferList {
+  /** installed on at least one host, by id */
+  agents: OfferedChoice[];
+  /** by name */
+  hosts: OfferingHost[];
+}
+
+/** OfferedChoice is an agent that a task can name. */
+export interface OfferedChoice {
+  id: string;
+  title: string;
+  /** hosts where it is installed */
+  hostIds: string[];
+}
+
+/** OfferingHost is a registered host with its last offer. */
+export interface OfferingHost {
+  hostId: string;
+  name: string;
+  /** it answered when the broker asked last */
+  online: boolean;
+  /** when it made the offer; absent without one */
+  offeredAt?: string;
+  /** of an offline host the last one; absent when none is known */
+  offer?: HostOffer;
+  /** why the broker has no current offer */
+  problem?: string;
+}
+
+/**
  * Part is one element of the native stream: the AI SDK's TextStreamPart as JSON (see docs/architecture.md). One struct
  * has the members of all types; absent ones are left out of the JSON. event is set on the part that completes a
  * persisted event, so that a client can merge stream and history.
@@ -987,6 +1275,82 @@ export interface Ask {
   options?: string[];
 }
 
+/** QueuePause says why the broker starts none of a task's queued messages. "" means that it starts them. */
+export type QueuePause =
+  | 'stopped' // a user stopped the agent
+  | 'failed' // a turn failed, or the host refused a message
+  | 'unknown' // whether the host received the last message is not known
+  | 'user-disabled'; // the user is disabled; the queue goes on when they are enabled
+
+/** TaskQueue describes a task's queued messages, in the task. rev changes with each change of the queue. */
+export interface TaskQueue {
+  messages: number;
+  rev: number;
+  paused?: QueuePause;
+  /** of the turn or the refusal that paused it */
+  reason?: string;
+}
+
+/** QueuedState is the state of a queued message. */
+export type QueuedState = 'waiting' | 'sending' | 'sent';
+
+/**
+ * QueuedMessage is a message that the broker sends when the agent is idle. id is the message's id, in the queue and in
+ * the task's history.
+ */
+export interface QueuedMessage {
+  id: string;
+  message: string;
+  artifacts?: ArtifactInput[];
+  attachments?: QueuedAttachment[];
+  state: QueuedState;
+  /** why the last attempt to send it failed */
+  failure?: string;
+  /** of the next attempt, after a failure */
+  retryAt?: string;
+  createdAt: string;
+}
+
+/** QueuedAttachment describes an attachment of a queued message. bytes is the size of its content. */
+export interface QueuedAttachment {
+  type: AttachmentType;
+  mediaType: string;
+  bytes: number;
+}
+
+/** Queue is the answer to GET /api/tasks/:id/queue, the next message first. */
+export interface Queue {
+  messages: QueuedMessage[];
+  rev: number;
+  paused?: QueuePause;
+  reason?: string;
+}
+
+/**
+ * QueueMessageRequest is the body of POST /api/tasks/:id/queue. messageId makes the request idempotent, as in a
+ * check-in.
+ */
+export interface QueueMessageRequest {
+  message: string;
+  messageId?: string;
+  artifacts?: ArtifactInput[];
+  attachments?: Attachment[];
+}
+
+/** QueueChange is the body of PATCH /api/tasks/:id/queue: false resumes the queue. */
+export interface QueueChange {
+  paused: boolean | null;
+}
+
+/**
+ * QueuedMessageChange is the body of PATCH /api/tasks/:id/queue/:messageId. position counts the waiting messages from
+ * 0; one beyond the last is the last.
+ */
+export interface QueuedMessageChange {
+  message?: string;
+  position?: number;
+}
+
 /**
  * TurnPrompt is what a turn was asked, from its host's journal. A host adds it to events that it sends again, so that a
  * broker whose database went back in time gets the user's message back. messageId is "" when the broker did not send
@@ -1002,9 +1366,9 @@ export interface TurnPrompt {
 }
 
 /**
- * ReconcileRequest is the body of POST /reconcile on the agent host. The host compares those sessions of the broker
- * with the broker's cursors that it has not compared since the incarnation began; with force all of them, or those that
- * sessions names.
+ * ReconcileRequest is the body of POST /reconcile on the agent host. The host compares those of the broker's sessions
+ * that it has not compared since the incarnation began. With force it compares others again: those that sessions names,
+ * or all of them if it names none.
  */
 export interface ReconcileRequest {
   brokerId: string;
@@ -1049,6 +1413,8 @@ export interface BoundSession {
   cursor: Cursor;
   /** the broker has everything up to here */
   acknowledged: Cursor;
+  /** a list leaves out title and owner: they need the session's key */
+  keyed?: boolean;
   createdAt: string;
   lastActivityAt: string;
 }
@@ -1099,6 +1465,8 @@ export interface OpenSessionRequest {
   turn?: AnnouncedTurn;
   /** the token may read, answer and interrupt, but not prompt */
   attach?: boolean;
+  /** bindKey binds the key in 'Bellhop-Session-Key' to the session, unless it has one. */
+  bindKey?: boolean;
   /** "" keeps the session's */
   permissionMode?: PermissionMode;
   /** one unbroken life of the broker's database */
@@ -1107,6 +1475,16 @@ export interface OpenSessionRequest {
   title?: string;
   /** the id of the task's user, for its adoption */
   owner?: string;
+  /**
+   * credential is the id of the sign-in or API token that the stream token is for. Hosts that do not list 'credentials'
+   * ignore it.
+   */
+  credential?: string;
+  /**
+   * workspace is the name of a workspace of the session's user, in which the session works instead of one of its own.
+   * Hosts that do not list 'workspaces' ignore it.
+   */
+  workspace?: string;
 }
 
 /**
@@ -1134,9 +1512,26 @@ export interface OpenSessionResponse {
   openTurn?: string;
   /** prompted turns behind the open one */
   queuedTurns?: string[];
+  /** a terminal client is: prompts without force get 'attached' */
+  attached?: boolean;
   capabilities?: string[];
   /** the session's; "" is 'ask' */
   permissionMode?: PermissionMode;
+}
+
+/**
+ * RevokeRequest asks an agent host to end the stream tokens and the streams that it issued to credentials, in all
+ * sessions of the broker.
+ */
+export interface RevokeRequest {
+  brokerId: string;
+  credentials: string[];
+}
+
+/** RevokeResponse repeats the broker's id, which proves that a host wrote it. */
+export interface RevokeResponse {
+  success: boolean;
+  brokerId: string;
 }
 
 /** PromptRequest is the body of POST /stream/:sessionId on the agent host. */
@@ -1144,6 +1539,8 @@ export interface PromptRequest {
   prompt: string;
   attachments?: Attachment[];
   whenBusy?: WhenBusy;
+  /** also while a terminal client is attached, which is closed first */
+  force?: boolean;
 }
 
 /**
@@ -1246,3 +1643,62 @@ export interface SuccessResponse {
 
 /** WebhookEvent is the type of a message to a user's own webhook, section 3. */
 export type WebhookEvent = 'turn.finished' | 'interaction.opened' | 'followup.answered' | 'followup.failed';
+
+/** WorkspaceState is what a workspace holds. */
+export interface WorkspaceState {
+  /** that is checked out; "" without git */
+  branch: string;
+  /** has uncommitted changes */
+  dirty: boolean;
+  metadata: Record<string, string>;
+}
+
+/** Workspace is a workspace that an agent created by name. It belongs to the user of the session. */
+export interface Workspace {
+  name: string;
+  /** "" = an own repository, without a project */
+  project: string;
+  branch: string;
+  dirty: boolean;
+  /** commits that no other branch and no remote has */
+  unpushed: number;
+  metadata: Record<string, string>;
+  createdAt: string;
+  /** session, which may be deleted */
+  createdBy: string;
+  /** session that works in it; absent for none */
+  usedBy?: string;
+}
+
+/**
+ * WorkspaceList is the response to GET /workspaces of an agent host: the workspaces of the user whose key
+ * 'Bellhop-Owner-Key' has.
+ */
+export interface WorkspaceList {
+  /** the oldest first */
+  workspaces: Workspace[];
+}
+
+/**
+ * SessionWorkspace is the response to GET /session/:id/workspace of an agent host, and to GET /api/tasks/:id/workspace
+ * of a broker.
+ */
+export interface SessionWorkspace {
+  /** workspace is nil if the session has none yet, or if the host does not describe it. */
+  workspace: WorkspaceState | null;
+}
+
+/** HostWorkspaceList is the response to GET /api/workspaces: the caller's workspaces on every registered host. */
+export interface HostWorkspaceList {
+  /** by name */
+  hosts: WorkspaceHost[];
+}
+
+/** WorkspaceHost is a registered host with the caller's workspaces there. */
+export interface WorkspaceHost {
+  hostId: string;
+  name: string;
+  workspaces: Workspace[];
+  /** why they are not known */
+  problem?: string;
+}

@@ -3,6 +3,9 @@ export class Api {
   constructor(
     readonly broker: string,
     private readonly token: string,
+    /** Creates an agent's token with the command line: a token cannot create another one. */
+    readonly agentToken: (agent: string) => Promise<string> = () =>
+      Promise.reject(new Error("not the world's own token")),
   ) {}
 
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -81,11 +84,13 @@ export class Api {
 }
 
 export interface Task {
+  permissionMode?: string;
   id: string;
   agent: string;
   openTurn: string | null;
   agentStatus: string;
   lastTurn: { id: string; finishReason: string; reason: string } | null;
+  queue?: { messages: number; paused?: string };
 }
 
 export interface Message {

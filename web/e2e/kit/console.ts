@@ -36,6 +36,11 @@ export class Console {
     await expect(this.message).toBeVisible();
   }
 
+  /** Leaves the console, so that it requests nothing while the test removes what it showed. */
+  async leave(): Promise<void> {
+    await this.page.goto('about:blank');
+  }
+
   async send(message: string): Promise<void> {
     await this.message.fill(message);
     await this.message.press('Enter');

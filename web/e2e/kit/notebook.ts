@@ -16,12 +16,7 @@ export const code =
 
 /** Acts as a coding agent: connects with its own token and saves code. */
 export async function saveNotebook(api: Api, agent: string, webhookUrl?: string): Promise<Notebook> {
-  const { token } = await api.call<{ token: string }>('POST', '/api/tokens', {
-    name: agent,
-    kind: 'agent',
-    agentIdentifier: agent,
-  });
-  const own = api.as(token);
+  const own = api.as(await api.agentToken(agent));
   const { notebook } = await own.call<Pick<Notebook, 'notebook'>>('POST', '/api/coding-agent/notebooks', {
     agentName: 'Claude Code',
     agentIdentifier: agent,

@@ -1,13 +1,12 @@
 import { test as base, expect, type BrowserContext, type Page } from '@playwright/test';
 import { Console } from './console.ts';
 import { Guard } from './guard.ts';
-import { openFarHost, openWorld, type FarHost, type World } from './world.ts';
+import { openWorld, type World } from './world.ts';
 
 export { expect };
 
 interface WorkerFixtures {
   world: World;
-  far: FarHost;
   /** Cookies of a signed-in user. */
   session: Awaited<ReturnType<BrowserContext['storageState']>>;
 }
@@ -30,14 +29,6 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       const world = await openWorld();
       await use(world);
       await world.stop();
-    },
-    { scope: 'worker' },
-  ],
-  far: [
-    async ({ world }, use) => {
-      const far = await openFarHost(world);
-      await use(far);
-      await far.stop();
     },
     { scope: 'worker' },
   ],

@@ -127,6 +127,30 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof createSampl
       },
     },
     {
+      name: 'users',
+      go: async () => {
+        await page.goto('/users');
+        await heading('Users');
+        await expect(page.getByRole('table')).toContainText('administrator');
+      },
+    },
+    {
+      name: 'audit',
+      go: async () => {
+        await page.goto('/audit');
+        await heading('Audit log');
+        await expect(page.getByRole('table')).toBeVisible();
+      },
+    },
+    {
+      name: 'workspaces',
+      go: async () => {
+        await page.goto('/workspaces');
+        await heading('Workspaces');
+        await expect(page.getByRole('heading', { name: 'No workspace yet' })).toBeVisible();
+      },
+    },
+    {
       name: 'tokens',
       go: async () => {
         await page.goto('/tokens');
@@ -159,6 +183,15 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof createSampl
         await heading('Inbox');
         await page.keyboard.press('?');
         await expect(page.getByRole('dialog')).toBeVisible();
+      },
+    },
+    {
+      name: 'dialog-palette',
+      go: async () => {
+        await page.goto('/settings');
+        await heading('Settings');
+        await page.keyboard.press('Control+k');
+        await expect(page.getByRole('option').first()).toBeVisible();
       },
     },
     {

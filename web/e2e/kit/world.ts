@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Api } from './api.ts';
 import { directory, freePort, start } from './program.ts';
-import { FaultProxy } from './proxy.ts';
+import { FaultProxy } from '../../client/test/kit/proxy.ts';
 
 const agent = fileURLToPath(new URL('../agents/mischief.mjs', import.meta.url));
 
@@ -37,13 +37,37 @@ export async function openWorld(): Promise<World> {
     email: file.email,
     password: file.password,
     link,
-    api: new Api(file.brokerUrl, file.apiToken),
+    api: new Api(file.brokerUrl, file.apiToken, async (agent) => {
+      const create = ['tokens', 'create', '--email', file.email, '--name', agent, '--kind', 'agent', '--agent', agent];
+      const made = await start(create, (output) => output.endsWith('\n'), database(path));
+      await made.stop();
+      return made.output().trim();
+    }),
     data: path,
     stop: async () => {
       await dev.stop();
       remove();
     },
   };
+}
+
+/** The directory in which the task's agent works on the world's own host. */
+export function workspaceOf(world: World, taskId: string): string {
+  return join(world.data, 'host', 'workspaces', taskId);
+}
+
+/** The environment of commands on the world's database. */
+function database(data: string): Record<string, string> {
+  return { BELLHOP_DATABASE_URL: `sqlite:${join(data, 'broker.db')}`, BELLHOP_KEYSET_FILE: join(data, 'keyset') };
+}
+
+/** Creates a user who is no administrator. */
+export async function addUser(world: World, user: { email: string; password: string }): Promise<void> {
+  const add = await start(['users', 'add', '--email', user.email], (output) => output.trim() !== '', {
+    ...database(world.data),
+    BELLHOP_USER_PASSWORD: user.password,
+  });
+  await add.stop();
 }
 
 /** A second host behind a proxy that fails on demand, with an agent that misbehaves on demand. */
@@ -56,9 +80,9 @@ export interface FarHost {
 
 export async function openFarHost(world: World, name = 'far'): Promise<FarHost> {
   const { path, remove } = directory();
-  const proxy = await new FaultProxy().start();
-  proxy.target = await freePort();
-  const url = `http://127.0.0.1:${proxy.target}`;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const proxy = await new FaultProxy(new URL(url)).start();
   const password = 'a-password-of-tests-only';
   const config = join(path, 'host.yaml');
   writeFileSync(config, `agents:\n  mischief:\n    command: ${JSON.stringify([process.execPath, agent])}\n`);
@@ -70,7 +94,7 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
         () => false,
       ),
     {
-      BELLHOP_HOST_LISTEN: `127.0.0.1:${proxy.target}`,
+      BELLHOP_HOST_LISTEN: `127.0.0.1:${port}`,
       BELLHOP_HOST_PUBLIC_URL: proxy.url,
       BELLHOP_HOST_PASSWORD: password,
       BELLHOP_HOST_DATA: join(path, 'data'),

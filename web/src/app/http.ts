@@ -12,6 +12,9 @@ export function api<T>(method: string, path: string, body?: unknown, signal?: Ab
 export const isUnauthorized = (error: unknown) =>
   error instanceof BellhopError && error.status === 401 && error.origin === client.origin;
 
+/** Whether the password was right, and the code of the second factor is missing or wrong. */
+export const needsCode = (error: unknown) => error instanceof BellhopError && error.code === 'second_factor';
+
 /** Whether the server rejected the request, so that repeating it is useless. */
 export const isRefused = (error: unknown) =>
   error instanceof BellhopError && error.status >= 400 && error.status < 500 && !error.passing;

@@ -53,6 +53,21 @@ const doctor = createRoute({
   path: '/doctor',
   component: lazyRouteComponent(() => import('../doctor/page.tsx'), 'DoctorPage'),
 });
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('../audit/page.tsx'), 'AuditPage'),
+});
+const users = createRoute({
+  getParentRoute: () => root,
+  path: '/users',
+  component: lazyRouteComponent(() => import('../users/page.tsx'), 'UsersPage'),
+});
+const workspaces = createRoute({
+  getParentRoute: () => root,
+  path: '/workspaces',
+  component: lazyRouteComponent(() => import('../workspaces/page.tsx'), 'WorkspacesPage'),
+});
 const tokens = createRoute({
   getParentRoute: () => root,
   path: '/tokens',
@@ -75,6 +90,9 @@ export const router = createRouter({
     deliveries,
     hosts,
     doctor,
+    audit,
+    users,
+    workspaces,
     tokens,
     settings,
   ]),

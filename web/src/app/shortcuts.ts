@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 
-/** Shortcuts work only when no text field has the focus and no dialog is open. */
+/** Whether the target is a text field, or is in a dialog. Shortcuts do not work there. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return (
@@ -11,12 +11,17 @@ export function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }) {
+export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void; onPalette: () => void }) {
   const navigate = useNavigate();
   const latest = useRef(handlers);
   latest.current = handlers;
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      if (isPaletteKey(event) && !document.querySelector('dialog[open]')) {
+        event.preventDefault();
+        latest.current.onPalette();
+        return;
+      }
       if (
         event.defaultPrevented ||
         event.ctrlKey ||
@@ -43,6 +48,10 @@ export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }
     return () => removeEventListener('keydown', onKey);
   }, [navigate]);
 }
+
+/** Ctrl K, or ⌘ K; also while the user types, because no text field has a use for it. */
+const isPaletteKey = (event: KeyboardEvent) =>
+  event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
 
 let steppedAt = -Infinity;
 

@@ -5,23 +5,9 @@ import { useUnread } from '../notebooks/unread.ts';
 import { TaskList } from '../tasks/list.tsx';
 import { useMe, useSignOut } from '../auth/session.ts';
 import { Button, IconButton } from '../ui/button.tsx';
-import { Bell, Icon, type IconName } from '../ui/icon.tsx';
+import { Bell, Icon } from '../ui/icon.tsx';
+import { places } from './places.ts';
 import styles from './sidebar.module.css';
-
-interface Place {
-  to: '/inbox' | '/notebooks' | '/deliveries' | '/hosts' | '/doctor' | '/tokens' | '/settings';
-  label: string;
-  icon: IconName;
-  admin?: boolean;
-}
-
-const places: readonly Place[] = [
-  { to: '/inbox', label: 'Inbox', icon: 'inbox' },
-  { to: '/notebooks', label: 'Notebooks', icon: 'book' },
-  { to: '/deliveries', label: 'Deliveries', icon: 'truck' },
-  { to: '/hosts', label: 'Agent hosts', icon: 'host', admin: true },
-  { to: '/doctor', label: 'Doctor', icon: 'pulse', admin: true },
-];
 
 export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () => void; onHelp: () => void }) {
   const Tag = asMain ? 'main' : 'div';
@@ -43,13 +29,13 @@ export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () 
       </header>
       <nav aria-label="Pages" className={styles.nav}>
         {places
-          .filter((p) => !p.admin || me?.admin)
+          .filter((p) => !p.foot && (!p.admin || me?.admin))
           .map((p) => (
             <Link key={p.to} to={p.to} className={styles.place} activeProps={{ 'aria-current': 'page' }}>
               <Icon name={p.icon} />
               <span>{p.label}</span>
-              {p.to === '/inbox' && <Count n={waiting} of="waiting for you" />}
-              {p.to === '/notebooks' && <Count n={unread} of="new in notebooks" />}
+              {p.to === '/inbox' && <Count n={waiting} what="waiting for you" />}
+              {p.to === '/notebooks' && <Count n={unread} what="new in notebooks" />}
             </Link>
           ))}
       </nav>
@@ -62,12 +48,12 @@ export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () 
   );
 }
 
-function Count({ n, of }: { n: number; of: string }) {
+function Count({ n, what }: { n: number; what: string }) {
   if (n === 0) return null;
   return (
-    <span className={styles.count} title={`${n} ${of}`}>
+    <span className={styles.count} title={`${n} ${what}`}>
       {n}
-      <span className="visually-hidden"> {of}</span>
+      <span className="visually-hidden"> {what}</span>
     </span>
   );
 }
@@ -95,24 +81,20 @@ function Account({ email, onHelp }: { email: string; onHelp: () => void }) {
       <span className={styles.email} title={email}>
         {email}
       </span>
-      <Link
-        to="/tokens"
-        className={styles.tool}
-        aria-label="API tokens"
-        title="API tokens"
-        activeProps={{ 'aria-current': 'page' }}
-      >
-        <Icon name="key" />
-      </Link>
-      <Link
-        to="/settings"
-        className={styles.tool}
-        aria-label="Settings"
-        title="Settings"
-        activeProps={{ 'aria-current': 'page' }}
-      >
-        <Icon name="gear" />
-      </Link>
+      {places
+        .filter((p) => p.foot)
+        .map((p) => (
+          <Link
+            key={p.to}
+            to={p.to}
+            className={styles.tool}
+            aria-label={p.label}
+            title={p.label}
+            activeProps={{ 'aria-current': 'page' }}
+          >
+            <Icon name={p.icon} />
+          </Link>
+        ))}
       <IconButton label="Keyboard shortcuts" icon={<Icon name="help" />} onClick={onHelp} className={styles.keys} />
       <IconButton label="Sign out" icon={<Icon name="out" />} onClick={() => signOut.mutate()} />
     </>

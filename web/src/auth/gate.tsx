@@ -33,5 +33,12 @@ export function Gate({ link, children }: { link: string | null; children: ReactN
         <Failure what="The console could not start" error={me.error} retry={() => void me.refetch()} />
       </main>
     );
-  return <SignIn failure={signIn.error} pending={signIn.isPending} onSignIn={(credentials) => mutate(credentials)} />;
+  return (
+    <SignIn
+      failure={signIn.error}
+      pending={signIn.isPending}
+      onSignIn={(credentials) => mutate(credentials)}
+      onBack={signIn.reset}
+    />
+  );
 }

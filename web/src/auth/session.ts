@@ -3,7 +3,7 @@ import { config } from '../app/config.ts';
 import { api, isUnauthorized } from '../app/http.ts';
 import type { User } from '../app/types.ts';
 
-export type Credentials = { email: string; password: string } | { link: string };
+export type Credentials = { email: string; password: string; code?: string } | { link: string };
 
 /** The signed-in user; null when there is none. */
 export function useMe() {
@@ -21,6 +21,9 @@ export function useMe() {
     staleTime: 5 * 60_000,
   });
 }
+
+/** False until the user is known. */
+export const useIsAdmin = () => useMe().data?.admin ?? false;
 
 export function useSignIn() {
   const client = useQueryClient();

@@ -92,6 +92,13 @@ export function useAddWebhook() {
   });
 }
 
+/** Replaces the secret of a webhook; the new one is in the answer, and never again. */
+export function useRotateWebhook() {
+  return useMutation({
+    mutationFn: async (id: string) => (await api<{ webhook: Webhook }>('POST', `/api/webhooks/${id}/rotate`)).webhook,
+  });
+}
+
 export function useChangeWebhook() {
   const client = useQueryClient();
   return useMutation({

@@ -1,24 +1,33 @@
 import { useState } from 'react';
 import type { DeliverySubject } from '@bellhop/client';
 import { useTitle } from '../inbox/attention.ts';
-import { Badge } from '../ui/badge.tsx';
+import { StateBadge, type State } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Empty, Loading, Page } from '../ui/page.tsx';
+import { Empty, Page } from '../ui/page.tsx';
+import { QueryStatus } from '../ui/query.tsx';
 import { Ago } from '../ui/time.tsx';
 import { Attempts } from './attempts.tsx';
 import { useDeliveries, useRetryDelivery, type Delivery, type DeliveryState } from './api.ts';
 import { Webhooks } from './webhooks.tsx';
 import styles from './deliveries.module.css';
 
-const states: readonly { value: '' | DeliveryState; label: string }[] = [
+const filters: readonly { value: '' | DeliveryState; label: string }[] = [
   { value: '', label: 'All' },
   { value: 'queued', label: 'Waiting' },
   { value: 'delivered', label: 'Delivered' },
   { value: 'failed', label: 'Failed' },
   { value: 'expired', label: 'Expired' },
 ];
+
+const badges: Record<DeliveryState, State> = {
+  delivered: { tone: 'good', icon: 'check', label: 'Delivered' },
+  queued: { tone: 'busy', label: 'Waiting' },
+  held: { tone: 'wait', icon: 'warn', label: 'Held back' },
+  failed: { tone: 'bad', icon: 'warn', label: 'Failed' },
+  expired: { tone: 'soft', icon: 'close', label: 'Expired' },
+};
 
 /** The webhooks of the user and the deliveries to them. */
 export function DeliveriesPage() {
@@ -35,17 +44,14 @@ export function DeliveriesPage() {
       <h2 className={styles.h2}>
         Log
         <span className={styles.filters} role="group" aria-label="Filter by state">
-          {states.map((s) => (
+          {filters.map((s) => (
             <button key={s.label} type="button" aria-pressed={state === s.value} onClick={() => setState(s.value)}>
               {s.label}
             </button>
           ))}
         </span>
       </h2>
-      {query.isPending && <Loading what="deliveries" />}
-      {query.error && (
-        <Failure what="The deliveries could not be loaded" error={query.error} retry={() => void query.refetch()} />
-      )}
+      <QueryStatus query={query} loading="deliveries" failed="The deliveries could not be loaded" />
       {query.data && list.length === 0 && (
         <Empty icon="truck" title="Nothing was delivered yet">
           <p>Every attempt to deliver an event to a webhook is listed here.</p>
@@ -67,37 +73,6 @@ export function DeliveriesPage() {
   );
 }
 
-function StateBadge({ state }: { state: DeliveryState }) {
-  switch (state) {
-    case 'delivered':
-      return (
-        <Badge tone="good" icon="check">
-          Delivered
-        </Badge>
-      );
-    case 'queued':
-      return <Badge tone="busy">Waiting</Badge>;
-    case 'held':
-      return (
-        <Badge tone="wait" icon="warn">
-          Held back
-        </Badge>
-      );
-    case 'failed':
-      return (
-        <Badge tone="bad" icon="warn">
-          Failed
-        </Badge>
-      );
-    case 'expired':
-      return (
-        <Badge tone="soft" icon="close">
-          Expired
-        </Badge>
-      );
-  }
-}
-
 /** What a delivery to an agent is about. */
 function Subject({ subject }: { subject: DeliverySubject }) {
   return (
@@ -116,7 +91,7 @@ function DeliveryRow({ delivery: d }: { delivery: Delivery }) {
     <li>
       <div className={styles.row}>
         <button type="button" className={styles.line} aria-expanded={open} onClick={() => setOpen(!open)}>
-          <StateBadge state={d.state} />
+          <StateBadge state={badges[d.state]} />
           <span className={styles.event}>{d.subject ? <Subject subject={d.subject} /> : d.event}</span>
           <span className={styles.soft}>
             {d.attempts.length === 1 ? '1 attempt' : `${d.attempts.length} attempts`}

@@ -8,7 +8,7 @@ import { Field } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Secret } from '../ui/secret.tsx';
 import type { WebhookEvent } from '../app/types.ts';
-import { useAddWebhook, useChangeWebhook, useWebhooks, webhookEvents, type Webhook } from './api.ts';
+import { useAddWebhook, useChangeWebhook, useRotateWebhook, useWebhooks, webhookEvents, type Webhook } from './api.ts';
 import table from '../ui/table.module.css';
 import styles from './deliveries.module.css';
 
@@ -16,8 +16,9 @@ import styles from './deliveries.module.css';
 export function Webhooks() {
   const query = useWebhooks();
   const change = useChangeWebhook();
+  const rotate = useRotateWebhook();
   const [adding, setAdding] = useState(false);
-  const [made, setMade] = useState<Webhook | null>(null);
+  const [made, setMade] = useState<{ webhook: Webhook; what: string } | null>(null);
   return (
     <section aria-label="Webhooks" className={styles.webhooks}>
       <h2 className={styles.h2}>
@@ -27,17 +28,12 @@ export function Webhooks() {
           Add webhook
         </Button>
       </h2>
-      {made?.secret && (
-        <Secret
-          what="The webhook is ready. This secret signs what it gets."
-          value={made.secret}
-          onDone={() => setMade(null)}
-        />
-      )}
+      {made?.webhook.secret && <Secret what={made.what} value={made.webhook.secret} onDone={() => setMade(null)} />}
       {query.error && (
         <Failure what="The webhooks could not be loaded" error={query.error} retry={() => void query.refetch()} />
       )}
       {change.error && <Failure what="The webhook was not changed" error={change.error} />}
+      {rotate.error && <Failure what="The secret was not replaced" error={rotate.error} />}
       {query.data?.length === 0 && (
         <p className={styles.soft}>None yet. Add one to get finished turns and open questions in another program.</p>
       )}
@@ -60,6 +56,23 @@ export function Webhooks() {
                 </>
               )}
               <ConfirmButton
+                label="Replace secret"
+                title={`Replace the secret of the webhook to ${w.url}?`}
+                action="Replace secret"
+                onConfirm={() =>
+                  rotate.mutate(w.id, {
+                    onSuccess: (webhook) =>
+                      setMade({
+                        webhook,
+                        what: `This is the new secret for ${w.url}. The former one signs too for 24 hours.`,
+                      }),
+                  })
+                }
+                text={
+                  <p>For 24 hours both secrets sign what is sent there. Give the new one to the receiver until then.</p>
+                }
+              />
+              <ConfirmButton
                 label="Remove"
                 title={`Remove the webhook to ${w.url}?`}
                 action="Remove webhook"
@@ -75,7 +88,7 @@ export function Webhooks() {
           <AddWebhook
             onDone={(webhook) => {
               setAdding(false);
-              if (webhook) setMade(webhook);
+              if (webhook) setMade({ webhook, what: 'The webhook is ready. This secret signs what it gets.' });
             }}
           />
         </Dialog>

@@ -1,48 +1,65 @@
-import { useMemo, useState } from 'react';
+import { useMemo, useState, type CSSProperties, type ReactNode } from 'react';
 import type { Diff } from '../app/types.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { useMedia } from '../ui/media.ts';
 import { Empty, Loading } from '../ui/page.tsx';
-import { parsePatch } from './parse.ts';
+import { FileTree } from './filetree.tsx';
+import { fileId, Files } from './files.tsx';
+import type { Layout } from './lines.tsx';
 import { useDiff } from './query.ts';
-import { Counts, FileDiff, type Layout } from './view.tsx';
+import { Edge, useWidth } from './resize.tsx';
+import { useReview } from './review.ts';
+import { ReviewBar, type SendReview } from './send.tsx';
+import { useReviewedFiles, type ReviewedFiles } from './state.ts';
+import { Counts } from './view.tsx';
 import styles from './diff.module.css';
+import treeStyles from './filetree.module.css';
 
-/** The changes of a task beside its conversation. React.lazy requires the default export. */
-export default function DiffPanel({
-  taskId,
-  lastTurn,
-  chosen,
-  onClose,
-}: {
+interface Props {
   taskId: string;
+  /** The task's title. */
+  title: string;
   lastTurn: string;
   chosen: Diff | null;
+  onSend: SendReview;
   onClose: () => void;
-}) {
+}
+
+const none: Diff = { base: '', files: [], patch: '', truncated: false };
+
+/** The changes of a task beside its conversation. React.lazy requires the default export. */
+export default function DiffPanel({ taskId, title, lastTurn, chosen, onSend, onClose }: Props) {
   const query = useDiff(taskId, lastTurn, chosen === null);
-  const [layout, setLayout] = useState<Layout>(() => (readSetting('diff-layout') === 'split' ? 'split' : 'unified'));
+  const [layout, setLayout] = useSetting<Layout>('diff-layout', ['unified', 'split']);
+  const [files, setFiles] = useSetting('diff-files', ['closed', 'open']);
+  const [percent, setPercent] = useWidth();
   const diff = chosen ?? query.data;
-  const choose = (next: Layout) => {
-    setLayout(next);
-    writeSetting('diff-layout', next);
-  };
+  // Without room for both, the conversation and its heading are hidden.
+  const alone = useMedia('(max-width: 1100px)');
+  const review = useReview(taskId);
+  const reviewed = useReviewedFiles(diff ?? none, review);
   return (
-    <aside className={styles.panel} aria-label="Changes">
+    <aside className={styles.panel} style={{ '--share': `${percent}%` } as CSSProperties} aria-label="Changes">
+      <Edge percent={percent} onChange={setPercent} />
       <header className={styles.head}>
+        {alone && <h1 className="visually-hidden">{title}</h1>}
         <h2>Changes</h2>
+        {diff && <Totals diff={diff} reviewed={reviewed} />}
+        <span className={styles.space} />
         {diff && (
-          <Counts
-            additions={diff.files.reduce((n, f) => n + f.additions, 0)}
-            deletions={diff.files.reduce((n, f) => n + f.deletions, 0)}
+          <IconButton
+            label="File tree"
+            aria-pressed={files === 'open'}
+            icon={<Icon name="list" />}
+            onClick={() => setFiles(files === 'open' ? 'closed' : 'open')}
           />
         )}
-        <span className={styles.space} />
         <div className={styles.layout} role="group" aria-label="Layout">
           {(['unified', 'split'] as const).map((l) => (
-            <button key={l} type="button" aria-pressed={layout === l} onClick={() => choose(l)}>
+            <button key={l} type="button" aria-pressed={layout === l} onClick={() => setLayout(l)}>
               {l === 'unified' ? 'Unified' : 'Split'}
             </button>
           ))}
@@ -57,7 +74,7 @@ export default function DiffPanel({
         )}
         <IconButton label="Close changes" icon={<Icon name="close" />} onClick={onClose} />
       </header>
-      <div className={styles.body}>
+      <Body diff={diff} reviewed={reviewed} showTree={files === 'open'}>
         {!diff && query.isFetching && <Loading what="the changes" />}
         {!diff && query.error && (
           <Failure what="The changes could not be read" error={query.error} retry={() => void query.refetch()} />
@@ -68,24 +85,68 @@ export default function DiffPanel({
             <Button onClick={() => void query.refetch()}>Look again</Button>
           </Empty>
         )}
-        {diff && <Files diff={diff} layout={layout} />}
-      </div>
+        {/* Until the changes are read, no comment's line can be gone. */}
+        {(diff || !query.isFetching) && (
+          <Files taskId={taskId} diff={diff ?? none} layout={layout} reviewed={reviewed} />
+        )}
+      </Body>
+      <ReviewBar
+        taskId={taskId}
+        comments={review.comments}
+        order={(diff ?? none).files.map((f) => f.path)}
+        onSend={onSend}
+      />
     </aside>
   );
 }
 
-function Files({ diff, layout }: { diff: Diff; layout: Layout }) {
-  const patches = useMemo(() => new Map(parsePatch(diff.patch).map((p) => [p.path, p])), [diff.patch]);
+function Totals({ diff, reviewed }: { diff: Diff; reviewed: ReviewedFiles }) {
+  const viewed = reviewed.viewed.filter(Boolean).length;
   return (
     <>
-      {diff.truncated && (
-        <p className={styles.cut} role="status">
-          <Icon name="warn" size={14} /> There are too many changes to show all of them; the rest was left out.
-        </p>
+      <Counts
+        additions={diff.files.reduce((n, f) => n + f.additions, 0)}
+        deletions={diff.files.reduce((n, f) => n + f.deletions, 0)}
+      />
+      {viewed > 0 && (
+        <span className={styles.progress} role="status">
+          {viewed} of {diff.files.length} viewed
+        </span>
       )}
-      {diff.files.map((f) => (
-        <FileDiff key={f.path} file={f} patch={patches.get(f.path)} layout={layout} />
-      ))}
     </>
   );
+}
+
+function Body(props: {
+  diff: Diff | null | undefined;
+  reviewed: ReviewedFiles;
+  showTree: boolean;
+  children: ReactNode;
+}) {
+  const { diff, reviewed, showTree, children } = props;
+  const comments = useMemo(
+    () => reviewed.anchors.map(({ byLine }) => [...byLine.values()].reduce((n, all) => n + all.length, 0)),
+    [reviewed.anchors],
+  );
+  const go = (file: number) => {
+    const to = document.getElementById(fileId(file));
+    to?.scrollIntoView({ block: 'start' });
+    to?.querySelector<HTMLElement>('button')?.focus({ preventScroll: true });
+  };
+  return (
+    <div className={treeStyles.columns}>
+      {showTree && diff && <FileTree files={diff.files} viewed={reviewed.viewed} comments={comments} onGo={go} />}
+      <div className={styles.body}>{children}</div>
+    </div>
+  );
+}
+
+/** A setting that the browser remembers; the first value is the usual one. */
+function useSetting<T extends string>(name: string, values: readonly [T, T]): [T, (value: T) => void] {
+  const [value, setValue] = useState<T>(() => (readSetting(name) === values[1] ? values[1] : values[0]));
+  const change = (next: T) => {
+    setValue(next);
+    writeSetting(name, next);
+  };
+  return [value, change];
 }

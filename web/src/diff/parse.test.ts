@@ -37,13 +37,27 @@ describe('parsePatch', () => {
       { kind: 'removed', text: 'old', before: 2, after: undefined },
       { kind: 'removed', text: '-- not a header', before: 3, after: undefined },
       { kind: 'added', text: 'new', before: undefined, after: 2 },
-      { kind: 'same', text: 'end', before: 4, after: 3 },
+      { kind: 'same', text: 'end', before: 4, after: 3, unended: true },
     ]);
   });
   it('reads a plain unified diff', () => {
     const [file] = parsePatch('--- version 1\n+++ version 2\n@@ -1 +1 @@\n-{}\n+[\n');
     expect(file?.hunks[0]?.lines.map((l) => l.kind)).toEqual(['removed', 'added']);
   });
+  it.each([
+    ['a name with a space', 'diff --git a/a b/c b/a b/c\nBinary files a/a b/c and b/a b/c differ\n', 'a b/c'],
+    ['a rename without changes', 'diff --git a/x b/y\nrename from x\nrename to y\n', 'y'],
+    ['a deleted file', 'diff --git a/b/x b/b/x\n--- a/b/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n', 'b/x'],
+    ['a name with letters that git quotes', 'diff --git "a/\\303\\244" "b/\\303\\244"\nnew file mode 100644\n', 'ä'],
+    ['a name with a tab and a quote', 'diff --git "a/\\t\\"" "b/\\t\\""\n--- /dev/null\n+++ "b/\\t\\""\n', '\t"'],
+    ['a name with a space at its end', '--- a/x \t\n+++ b/x \t\n@@ -1 +1 @@\n-a\n+b\n', 'x '],
+  ])('names %s', (_, text, path) => expect(parsePatch(text).map((f) => f.path)).toEqual([path]));
+  it('keeps the lines that name the contents of a binary file', () =>
+    expect(parsePatch('diff --git a/i b/i\nindex 1..2 100644\nBinary files a/i and b/i differ\n')[0]?.head).toEqual([
+      'diff --git a/i b/i',
+      'index 1..2 100644',
+      'Binary files a/i and b/i differ',
+    ]));
   it.each(['', 'nonsense', '@@ broken', 'diff --git'])('survives %j', (text) =>
     expect(() => parsePatch(text)).not.toThrow(),
   );

@@ -5,6 +5,8 @@ export interface DiffLine {
   /** Line numbers, from 1; undefined on the side that has no such line. */
   before: number | undefined;
   after: number | undefined;
+  /** The file ends with this line, and the line does not end with a line break. */
+  unended?: true;
 }
 
 export interface Hunk {
@@ -16,6 +18,8 @@ export interface PatchFile {
   path: string;
   binary: boolean;
   hunks: Hunk[];
+  /** The lines before the first hunk: modes, names, and the hashes of both contents. */
+  head: string[];
 }
 
 const hunkHead = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
@@ -27,29 +31,32 @@ export function parsePatch(patch: string): PatchFile[] {
   let hunk: Hunk | undefined;
   let before = 0;
   let after = 0;
-  const begin = (path: string) => {
-    file = { path, binary: false, hunks: [] };
+  const begin = (path: string): PatchFile => {
+    const begun: PatchFile = { path, binary: false, hunks: [], head: [] };
+    file = begun;
     hunk = undefined;
-    files.push(file);
+    files.push(begun);
+    return begun;
   };
   const lines = patch.split('\n');
   if (lines.at(-1) === '') lines.pop();
   for (const line of lines) {
     if (line.startsWith('diff --git ')) {
-      begin(/ "?b\/(.*?)"?$/.exec(line)?.[1] ?? '');
+      begin(nameOfBoth(line.slice('diff --git '.length))).head.push(line);
       continue;
     }
     const head = hunkHead.exec(line);
     if (head) {
-      if (!file) begin('');
       before = Number(head[1]);
       after = Number(head[2]);
+      const owner = file ?? begin('');
       hunk = { header: line, lines: [] };
-      file?.hunks.push(hunk);
+      owner.hunks.push(hunk);
       continue;
     }
-    if (!hunk || (line.startsWith('--- ') && !file)) {
-      header(line);
+    if (!hunk) {
+      if (!file && /^(---|\+\+\+) /.test(line)) begin('');
+      if (file) readHead(file, line);
       continue;
     }
     const text = line.slice(1);
@@ -57,20 +64,56 @@ export function parsePatch(patch: string): PatchFile[] {
     else if (line.startsWith('-')) hunk.lines.push({ kind: 'removed', text, before: before++, after: undefined });
     else if (line.startsWith(' ') || line === '')
       hunk.lines.push({ kind: 'same', text, before: before++, after: after++ });
+    else if (line.startsWith('\\')) markUnended(hunk);
   }
   return files;
+}
 
-  function header(line: string) {
-    if (line.startsWith('+++ ')) {
-      const path = line.slice(4).split('\t')[0] ?? '';
-      if (!file || file.hunks.length > 0) begin('');
-      if (file && path !== '/dev/null') file.path = path.replace(/^"?b\//, '').replace(/"$/, '');
-    } else if (line.startsWith('--- ') && !file) {
-      begin((line.slice(4).split('\t')[0] ?? '').replace(/^"?a\//, ''));
-    } else if (/^(Binary files|GIT binary patch)/.test(line) && file) {
-      file.binary = true;
-    }
+function markUnended(hunk: Hunk) {
+  const last = hunk.lines.at(-1);
+  if (last) last.unended = true;
+}
+
+/** Reads a line between "diff --git" and the first hunk. The name after the change wins over the one before it. */
+function readHead(file: PatchFile, line: string) {
+  file.head.push(line);
+  if (line.startsWith('--- ')) file.path = nameOf(line.slice(4), 'a/') || file.path;
+  else if (line.startsWith('+++ ')) file.path = nameOf(line.slice(4), 'b/') || file.path;
+  else if (line.startsWith('rename to ')) file.path = unquote(line.slice('rename to '.length));
+  else if (/^(Binary files|GIT binary patch)/.test(line)) file.binary = true;
+}
+
+/** The name in a "---" or "+++" line; "" for the side on which the file does not exist. */
+function nameOf(text: string, prefix: string): string {
+  // git ends a name that has a space with a tab. A tab in a name would be quoted.
+  const name = unquote(text.split('\t')[0] ?? '');
+  if (name === '/dev/null') return '';
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
+}
+
+/** The name in "a/name b/name". Names that differ are in other lines too. */
+function nameOfBoth(text: string): string {
+  const quoted = /^"a\/.*" ("b\/.*")$/.exec(text)?.[1];
+  if (quoted) return unquote(quoted).slice(2);
+  const half = (text.length - 1) / 2;
+  const name = text.slice(2, half);
+  if (text === `a/${name} b/${name}`) return name;
+  return / "?b\/(.*?)"?$/.exec(text)?.[1] ?? '';
+}
+
+const escapes: Record<string, number> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 };
+
+/** Reads a name that git has quoted as in C: "\303\244.txt" is ä.txt. Other names are returned as they are. */
+function unquote(name: string): string {
+  if (!name.startsWith('"') || !name.endsWith('"') || name.length < 2) return name;
+  const bytes: number[] = [];
+  const encoder = new TextEncoder();
+  for (const [part, octal, letter] of name.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|[^\\]+/gsu)) {
+    if (octal) bytes.push(Number.parseInt(octal, 8) & 0xff);
+    else if (letter && letter in escapes) bytes.push(escapes[letter] ?? 0);
+    else bytes.push(...encoder.encode(letter ?? part));
   }
+  return new TextDecoder().decode(new Uint8Array(bytes));
 }
 
 export interface Pair {

@@ -1,72 +1,140 @@
-import { memo, useState } from 'react';
+import { memo, useEffect, useId, useMemo, useState } from 'react';
 import type { DiffFile } from '../app/types.ts';
-import { escapeBidi } from '../ui/bidi.ts';
+import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
-import { cx } from '../ui/class.ts';
+import { Icon } from '../ui/icon.tsx';
 import { useNear } from '../ui/near.ts';
-import { pairs, type DiffLine, type Hunk, type PatchFile } from './parse.ts';
+import type { Anchors } from './anchor.ts';
+import { useColours } from './idle.ts';
+import { Hunks, type Layout } from './lines.tsx';
+import type { DiffLine, Hunk, PatchFile } from './parse.ts';
+import { markViewed } from './review.ts';
 import styles from './diff.module.css';
-
-export type Layout = 'unified' | 'split';
 
 /** A file with more changed lines is shown on demand only. */
 const firstLines = 600;
-/** Height of a line, as in diff.module.css, so that files that are not rendered yet take up their place. */
+/** Height of a line and of a hunk's header, as in diff.module.css, so that files that are not rendered yet take up
+ * their place. */
 const lineRem = 1.26;
-const widest = 2_000;
+const hunkRem = 1.56;
 
 const statuses: Record<string, string> = {
   added: 'added',
   modified: 'changed',
   deleted: 'deleted',
   renamed: 'renamed',
+  'type-changed': 'type changed',
   A: 'added',
   M: 'changed',
   D: 'deleted',
   R: 'renamed',
 };
 
-export const FileDiff = memo(function FileDiff({
-  file,
-  patch,
-  layout,
-}: {
+interface Props {
+  id: string;
+  taskId: string;
   file: DiffFile;
   patch: PatchFile | undefined;
   layout: Layout;
-}) {
+  viewed: boolean;
+  anchors: Anchors;
+}
+
+export const FileDiff = memo(function FileDiff({ id, taskId, file, patch, layout, viewed, anchors }: Props) {
   const lines = patch?.hunks.reduce((n, h) => n + h.lines.length, 0) ?? 0;
-  const [all, setAll] = useState(false);
-  const long = lines > firstLines && !all;
-  const [ref, near] = useNear<HTMLDetailsElement>();
+  const [open, setOpen] = useState(!viewed && lines <= firstLines * 2);
+  const [wasViewed, setWasViewed] = useState(viewed);
+  if (wasViewed !== viewed) {
+    setWasViewed(viewed);
+    setOpen(!viewed);
+  }
+  const [ref, near] = useNear<HTMLDivElement>();
+  // Collapsing a file whose header is at the top would otherwise leave the reader somewhere below it.
+  useEffect(() => {
+    if (!open) ref.current?.scrollIntoView?.({ block: 'nearest' });
+  }, [open, ref]);
+  const body = useId();
+  const name = spellName(file.path);
+  const comments = [...anchors.byLine.values()].reduce((n, all) => n + all.length, 0);
   return (
-    <details ref={ref} className={styles.file} open={lines <= firstLines * 2}>
-      <summary>
-        <bdi className={styles.path}>{file.path}</bdi>
-        <span className={styles.status}>{statuses[file.status] ?? file.status}</span>
+    <div ref={ref} className={styles.file} id={id} data-viewed={viewed || undefined}>
+      <div className={styles.fileHead}>
+        <h3>
+          <button type="button" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
+            <Icon name={open ? 'down' : 'right'} size={14} />
+            <bdi className={styles.path}>
+              {file.oldPath !== undefined && file.oldPath !== file.path && `${spellName(file.oldPath)} → `}
+              {name}
+            </bdi>
+          </button>
+        </h3>
+        <span className={styles.status}>
+          {statuses[file.status] ?? spellName(file.status)}
+          {comments > 0 && ` · ${comments === 1 ? '1 comment' : `${comments} comments`}`}
+        </span>
         <Counts additions={file.additions} deletions={file.deletions} />
-      </summary>
-      {!patch || (patch.hunks.length === 0 && !patch.binary) ? <p className={styles.none}>No lines to show.</p> : null}
-      {patch?.binary && <p className={styles.none}>A binary file.</p>}
-      {patch && patch.hunks.length > 0 && (
-        <div
-          className={styles.scroll}
-          style={near ? undefined : { height: `${Math.min(lines, firstLines) * lineRem}rem` }}
-          tabIndex={0}
-          role="region"
-          aria-label={`Changes in ${file.path}`}
-        >
-          {near && <Hunks hunks={long ? firstOf(patch.hunks) : patch.hunks} layout={layout} />}
-        </div>
-      )}
+        {patch && (
+          <label className={styles.viewed}>
+            <input
+              type="checkbox"
+              checked={viewed}
+              aria-label={`Viewed: ${name}`}
+              onChange={(event) => markViewed(taskId, patch, event.target.checked)}
+            />
+            Viewed
+          </label>
+        )}
+      </div>
+      <div id={body} hidden={!open}>
+        {open && <FileBody {...{ taskId, file, patch, layout, anchors, near, lines }} />}
+      </div>
+    </div>
+  );
+});
+
+interface BodyProps extends Pick<Props, 'taskId' | 'file' | 'patch' | 'layout' | 'anchors'> {
+  near: boolean;
+  lines: number;
+}
+
+function FileBody({ taskId, file, patch, layout, anchors, near, lines }: BodyProps) {
+  const [wantsAll, setWantsAll] = useState(false);
+  const long = lines > firstLines && !wantsAll && !isBelow(patch, anchors.byLine);
+  const hunks = useMemo(() => (long ? firstOf(patch?.hunks ?? []) : (patch?.hunks ?? [])), [patch, long]);
+  const colours = useColours(patch, near);
+  const review = useMemo(
+    () => ({ taskId, path: file.path, comments: anchors.byLine }),
+    [taskId, file.path, anchors.byLine],
+  );
+  if (patch?.binary) return <p className={styles.none}>A binary file.</p>;
+  if (!patch || hunks.length === 0) return <p className={styles.none}>No lines to show.</p>;
+  const height = Math.min(lines, firstLines) * lineRem + hunks.length * hunkRem;
+  return (
+    <>
+      <div
+        className={styles.scroll}
+        style={near ? undefined : { height: `${height}rem` }}
+        tabIndex={0}
+        role="region"
+        aria-label={`Changes in ${spellName(file.path)}`}
+      >
+        {near && <Hunks hunks={hunks} layout={layout} colours={colours} review={review} />}
+      </div>
       {long && (
-        <Button small kind="quiet" className={styles.more} onClick={() => setAll(true)}>
+        <Button small kind="quiet" className={styles.more} onClick={() => setWantsAll(true)}>
           Show all {lines} lines
         </Button>
       )}
-    </details>
+    </>
   );
-});
+}
+
+/** Whether a comment is at a line that is shown on demand only. */
+function isBelow(patch: PatchFile | undefined, byLine: Anchors['byLine']): boolean {
+  if (!patch || byLine.size === 0) return false;
+  const first = new Set<DiffLine>(firstOf(patch.hunks).flatMap((h) => h.lines));
+  return [...byLine.keys()].some((line) => !first.has(line));
+}
 
 function firstOf(hunks: readonly Hunk[]): Hunk[] {
   const out: Hunk[] = [];
@@ -91,72 +159,5 @@ export function Counts({ additions, deletions }: { additions: number; deletions:
         <span className="visually-hidden"> lines removed</span>
       </span>
     </span>
-  );
-}
-
-export function Hunks({ hunks, layout }: { hunks: readonly Hunk[]; layout: Layout }) {
-  return (
-    <table className={cx(styles.table, layout === 'split' && styles.split)}>
-      {/* The first row spans all columns and would make them equally wide. */}
-      {layout === 'split' && (
-        <colgroup>
-          <col className={styles.numbers} />
-          <col />
-          <col className={styles.numbers} />
-          <col />
-        </colgroup>
-      )}
-      <tbody>
-        {hunks.map((h, i) => [
-          <tr key={`h${i}`} className={styles.hunk}>
-            <td colSpan={layout === 'split' ? 4 : 3}>{h.header}</td>
-          </tr>,
-          ...(layout === 'split'
-            ? pairs(h.lines).map((p, j) => <SplitRow key={`${i}-${j}`} left={p.left} right={p.right} />)
-            : h.lines.map((l, j) => <UnifiedRow key={`${i}-${j}`} line={l} />)),
-        ])}
-      </tbody>
-    </table>
-  );
-}
-
-const sign = { same: ' ', added: '+', removed: '−' } as const;
-const shown = (text: string) => escapeBidi(text.length > widest ? `${text.slice(0, widest)}…` : text);
-
-function UnifiedRow({ line }: { line: DiffLine }) {
-  return (
-    <tr className={styles[line.kind]}>
-      <td className={styles.number}>{line.before}</td>
-      <td className={styles.number}>{line.after}</td>
-      <td className={styles.text}>
-        <span className={styles.sign}>{sign[line.kind]}</span>
-        <bdi>{shown(line.text)}</bdi>
-      </td>
-    </tr>
-  );
-}
-
-function SplitRow({ left, right }: { left: DiffLine | undefined; right: DiffLine | undefined }) {
-  return (
-    <tr>
-      <td className={cx(styles.number, left && styles[left.kind])}>{left?.before}</td>
-      <td className={cx(styles.text, left ? styles[left.kind] : styles.nothing)}>
-        {left && (
-          <>
-            <span className={styles.sign}>{sign[left.kind]}</span>
-            <bdi>{shown(left.text)}</bdi>
-          </>
-        )}
-      </td>
-      <td className={cx(styles.number, right && styles[right.kind])}>{right?.after}</td>
-      <td className={cx(styles.text, right ? styles[right.kind] : styles.nothing)}>
-        {right && (
-          <>
-            <span className={styles.sign}>{sign[right.kind]}</span>
-            <bdi>{shown(right.text)}</bdi>
-          </>
-        )}
-      </td>
-    </tr>
   );
 }

@@ -1,31 +1,33 @@
-import { useMe } from '../auth/session.ts';
+import { AdminPage } from '../auth/admin.tsx';
+import { useIsAdmin } from '../auth/session.ts';
 import { useTitle } from '../inbox/attention.ts';
-import { Badge } from '../ui/badge.tsx';
+import { StateBadge, type State } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Empty, Page } from '../ui/page.tsx';
+import { Empty } from '../ui/page.tsx';
 import { Ago } from '../ui/time.tsx';
-import { problemsOf, useDoctor, type Finding } from './api.ts';
+import { problemsOf, useDoctor, type Finding, type Level } from './api.ts';
 import styles from './doctor.module.css';
+
+const levels: Record<Level, State> = {
+  error: { tone: 'bad', icon: 'warn', label: 'Error' },
+  warning: { tone: 'wait', icon: 'warn', label: 'Warning' },
+  ok: { tone: 'good', icon: 'check', label: 'Works' },
+};
 
 /** What `bellhop doctor` finds about the broker and its hosts. */
 export function DoctorPage() {
   useTitle('Doctor');
-  const me = useMe().data;
-  const query = useDoctor(me?.admin === true);
-  if (me && !me.admin) {
-    return (
-      <Page title="Doctor">
-        <Empty icon="pulse" title="Only administrators run the doctor">
-          <p>Ask your administrator when tasks do not start or streams do not arrive.</p>
-        </Empty>
-      </Page>
-    );
-  }
+  const query = useDoctor(useIsAdmin());
   return (
-    <Page
+    <AdminPage
       title="Doctor"
+      refusal={{
+        icon: 'pulse',
+        title: 'Only administrators run the doctor',
+        text: 'Ask your administrator when tasks do not start or streams do not arrive.',
+      }}
       lead="Checks the database, the broker's addresses and every agent host, and says what to do about what it finds."
       actions={
         <Button disabled={query.isFetching} onClick={() => void query.refetch()}>
@@ -43,7 +45,7 @@ export function DoctorPage() {
         <Failure what="The checks could not run" error={query.error} retry={() => void query.refetch()} />
       )}
       {query.data && <Findings findings={query.data.findings} at={query.dataUpdatedAt} />}
-    </Page>
+    </AdminPage>
   );
 }
 
@@ -78,7 +80,7 @@ function List({ label, findings }: { label: string; findings: readonly Finding[]
       {findings.map((f, i) => (
         <li key={i}>
           <header>
-            <LevelBadge level={f.level} />
+            <StateBadge state={levels[f.level]} />
             <strong>{f.check}</strong>
             {f.where && <bdi className={styles.where}>{f.where}</bdi>}
           </header>
@@ -92,27 +94,4 @@ function List({ label, findings }: { label: string; findings: readonly Finding[]
       ))}
     </ul>
   );
-}
-
-function LevelBadge({ level }: Pick<Finding, 'level'>) {
-  switch (level) {
-    case 'error':
-      return (
-        <Badge tone="bad" icon="warn">
-          Error
-        </Badge>
-      );
-    case 'warning':
-      return (
-        <Badge tone="wait" icon="warn">
-          Warning
-        </Badge>
-      );
-    case 'ok':
-      return (
-        <Badge tone="good" icon="check">
-          Works
-        </Badge>
-      );
-  }
 }

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { api } from '../app/http.ts';
 import type { Host } from '../app/types.ts';
-import { useMe } from '../auth/session.ts';
+import { useIsAdmin } from '../auth/session.ts';
 
 interface HostList {
   hosts: Host[];
@@ -10,7 +10,7 @@ interface HostList {
 }
 
 function useHostList<T>(select: (list: HostList) => T) {
-  const admin = useMe().data?.admin ?? false;
+  const admin = useIsAdmin();
   return useQuery({
     queryKey: ['hosts'],
     enabled: admin,

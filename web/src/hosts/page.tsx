@@ -1,37 +1,42 @@
 import { useState } from 'react';
-import type { Host } from '../app/types.ts';
-import { useMe } from '../auth/session.ts';
+import type { Host, HostHealth } from '@bellhop/client';
+import { AdminPage } from '../auth/admin.tsx';
 import { useTitle } from '../inbox/attention.ts';
-import { Badge } from '../ui/badge.tsx';
+import { StateBadge, type State } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Empty, Loading, Page } from '../ui/page.tsx';
+import { Empty } from '../ui/page.tsx';
+import { QueryStatus } from '../ui/query.tsx';
 import { AddHost } from './add.tsx';
 import { useHosts, useRemoveHost, useUpdateHost } from './api.ts';
+import { Table } from '../ui/table.tsx';
 import styles from '../ui/table.module.css';
+
+const healths: Record<HostHealth, State> = {
+  ok: { tone: 'good', icon: 'check', label: 'Healthy' },
+  'low-space': { tone: 'wait', icon: 'warn', label: 'Little room on its disk' },
+  full: { tone: 'bad', icon: 'warn', label: 'Disk full' },
+  unreachable: { tone: 'bad', icon: 'warn', label: 'Unreachable' },
+  unknown: { tone: 'soft', label: 'Not checked yet' },
+};
 
 /** The machines on which agents run. */
 export function HostsPage() {
   useTitle('Agent hosts');
-  const admin = useMe().data?.admin;
   const query = useHosts();
   const [adding, setAdding] = useState(false);
   const remove = useRemoveHost();
-  if (!admin) {
-    return (
-      <Page title="Agent hosts">
-        <Empty icon="host" title="Only administrators manage hosts">
-          <p>Your tasks are placed on the reachable host with the least to do.</p>
-        </Empty>
-      </Page>
-    );
-  }
   return (
-    <Page
+    <AdminPage
       title="Agent hosts"
+      refusal={{
+        icon: 'host',
+        title: 'Only administrators manage hosts',
+        text: 'Your tasks are placed on the reachable host with the least to do.',
+      }}
       lead="The machines your agents run on. New tasks go to the reachable host with the fewest open turns."
       actions={
         <Button kind="primary" onClick={() => setAdding(true)}>
@@ -40,10 +45,7 @@ export function HostsPage() {
         </Button>
       }
     >
-      {query.isPending && <Loading what="hosts" />}
-      {query.error && (
-        <Failure what="The hosts could not be loaded" error={query.error} retry={() => void query.refetch()} />
-      )}
+      <QueryStatus query={query} loading="hosts" failed="The hosts could not be loaded" />
       {remove.error && <Failure what="The host was not removed" error={remove.error} />}
       {query.data?.length === 0 && (
         <Empty icon="host" title="No agent host yet">
@@ -57,33 +59,18 @@ export function HostsPage() {
         </Empty>
       )}
       {query.data && query.data.length > 0 && (
-        <div className={styles.wrap}>
-          <table className={styles.table}>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Health</th>
-                <th scope="col">Open turns</th>
-                <th scope="col">Browsers reach it</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {query.data.map((h) => (
-                <HostRow key={h.id} host={h} onRemove={() => remove.mutate(h.id)} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={['Name', 'Health', 'Open turns', 'Browsers reach it']} actions>
+          {query.data.map((h) => (
+            <HostRow key={h.id} host={h} onRemove={() => remove.mutate(h.id)} />
+          ))}
+        </Table>
       )}
       {adding && (
         <Dialog title="Add an agent host" onClose={() => setAdding(false)}>
           <AddHost onDone={() => setAdding(false)} />
         </Dialog>
       )}
-    </Page>
+    </AdminPage>
   );
 }
 
@@ -96,7 +83,7 @@ function HostRow({ host, onRemove }: { host: Host; onRemove: () => void }) {
         <div className={`${styles.soft} ${styles.mono}`}>{host.url}</div>
       </td>
       <td data-label="Health">
-        <Health health={host.health} />
+        <StateBadge state={healths[host.health]} />
       </td>
       <td data-label="Open turns">{host.openTurns}</td>
       <td data-label="Browsers reach it">
@@ -130,32 +117,4 @@ function HostRow({ host, onRemove }: { host: Host; onRemove: () => void }) {
       </td>
     </tr>
   );
-}
-
-function Health({ health }: { health: Host['health'] }) {
-  if (health === 'ok')
-    return (
-      <Badge tone="good" icon="check">
-        Healthy
-      </Badge>
-    );
-  if (health === 'low-space')
-    return (
-      <Badge tone="wait" icon="warn">
-        Little room on its disk
-      </Badge>
-    );
-  if (health === 'full')
-    return (
-      <Badge tone="bad" icon="warn">
-        Disk full
-      </Badge>
-    );
-  if (health === 'unreachable')
-    return (
-      <Badge tone="bad" icon="warn">
-        Unreachable
-      </Badge>
-    );
-  return <Badge tone="soft">Not checked yet</Badge>;
 }

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { Dock } from '../task/dock/dock.tsx';
-import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Empty, Loading, Page } from '../ui/page.tsx';
+import { Empty, Page } from '../ui/page.tsx';
+import { QueryStatus } from '../ui/query.tsx';
 import { Ago } from '../ui/time.tsx';
 import { useOpenInteractions } from './api.ts';
 import { useTitle } from './attention.ts';
@@ -18,10 +18,7 @@ export function InboxPage() {
       title="Inbox"
       lead="Questions of your agents, the oldest first. They wait here until you answer or their time is over."
     >
-      {query.isPending && <Loading what="what waits for you" />}
-      {query.error && (
-        <Failure what="The inbox could not be loaded" error={query.error} retry={() => void query.refetch()} />
-      )}
+      <QueryStatus query={query} loading="what waits for you" failed="The inbox could not be loaded" />
       {query.data && list.length === 0 && (
         <Empty icon="check" title="Nothing waits for you">
           <p>When an agent needs a permission or has a question, it appears here and in the browser's tab.</p>

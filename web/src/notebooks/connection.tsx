@@ -2,7 +2,7 @@ import { Button } from '../ui/button.tsx';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { useConnection } from './api.ts';
-import { SessionBadge } from './evidence.tsx';
+import { ConnectionBadge } from './evidence.tsx';
 import type { AgentSessionStatus } from '@bellhop/client';
 import styles from './notebooks.module.css';
 
@@ -20,7 +20,7 @@ export function Connection({
   return (
     <div className={styles.connection}>
       <span>{agentName}</span>
-      <SessionBadge status={status} />
+      <ConnectionBadge status={status} />
       {status === 'active' ? (
         <ConfirmButton
           label="Disconnect"

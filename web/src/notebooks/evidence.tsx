@@ -1,4 +1,4 @@
-import { Badge } from '../ui/badge.tsx';
+import { Badge, StateBadge, type State } from '../ui/badge.tsx';
 import type { AgentSessionStatus, Verification } from '@bellhop/client';
 import styles from './notebooks.module.css';
 
@@ -32,27 +32,15 @@ export function UnreadBadge({ count }: { count: number | undefined }) {
   return count ? <Badge tone="busy">{count} new</Badge> : null;
 }
 
-export function SessionBadge({ status }: { status: AgentSessionStatus }) {
-  switch (status) {
-    case 'active':
-      return (
-        <Badge tone="good" icon="check">
-          Connected
-        </Badge>
-      );
-    case 'expired':
-      return (
-        <Badge tone="wait" icon="warn">
-          Expired
-        </Badge>
-      );
-    case 'disconnected':
-      return (
-        <Badge tone="soft" icon="close">
-          Disconnected
-        </Badge>
-      );
-  }
+const connections: Record<AgentSessionStatus, State> = {
+  active: { tone: 'good', icon: 'check', label: 'Connected' },
+  expired: { tone: 'wait', icon: 'warn', label: 'Expired' },
+  disconnected: { tone: 'soft', icon: 'close', label: 'Disconnected' },
+};
+
+/** Whether the agent of a notebook is connected. */
+export function ConnectionBadge({ status }: { status: AgentSessionStatus }) {
+  return <StateBadge state={connections[status]} />;
 }
 
 export function Evidence({ verification }: { verification: Verification | null }) {

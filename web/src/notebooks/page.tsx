@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import { useTitle } from '../inbox/attention.ts';
-import { Failure } from '../ui/failure.tsx';
-import { Empty, Loading, Page } from '../ui/page.tsx';
+import { Empty, Page } from '../ui/page.tsx';
+import { QueryStatus } from '../ui/query.tsx';
 import { Ago } from '../ui/time.tsx';
 import { useNotebooks } from './api.ts';
-import { SessionBadge, UnreadBadge } from './evidence.tsx';
+import { ConnectionBadge, UnreadBadge } from './evidence.tsx';
 import { AgentIcon } from './icon.tsx';
 import styles from './notebooks.module.css';
 
@@ -14,10 +14,7 @@ export function NotebooksPage() {
   const query = useNotebooks();
   return (
     <Page title="Notebooks" lead="Code that the agents in your editors saved for you, checked and open to questions.">
-      {query.isPending && <Loading what="notebooks" />}
-      {query.error && (
-        <Failure what="The notebooks could not be loaded" error={query.error} retry={() => void query.refetch()} />
-      )}
+      <QueryStatus query={query} loading="notebooks" failed="The notebooks could not be loaded" />
       {query.data?.length === 0 && (
         <Empty icon="book" title="No notebook yet">
           <p>
@@ -37,7 +34,7 @@ export function NotebooksPage() {
               </span>
               <span className={styles.agent}>{n.agentName}</span>
               <UnreadBadge count={n.unread} />
-              <SessionBadge status={n.agentStatus} />
+              <ConnectionBadge status={n.agentStatus} />
               <Ago at={n.createdAt} />
             </Link>
           </li>

@@ -2,7 +2,7 @@ import { useState, type KeyboardEvent } from 'react';
 import { readDraft, saveDraft } from '../task/composer/draft.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
-import { Loading } from '../ui/page.tsx';
+import { QueryStatus } from '../ui/query.tsx';
 import { useAskSource, useConversation } from './api.ts';
 import type { FollowupAttachment, Source } from '@bellhop/client';
 import { attach, AttachButton, Attached, maxAttachments } from './attachments.tsx';
@@ -47,6 +47,7 @@ export function SourceThread({ source }: { source: Source }) {
     }
   };
   const onKey = (event: KeyboardEvent) => {
+    // keyCode 229: Safari ends a composition before it reports the Enter key that ended it.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     send();
@@ -55,10 +56,7 @@ export function SourceThread({ source }: { source: Source }) {
   return (
     <section aria-label="Conversation" className={styles.thread}>
       <h2>Ask {agentName}</h2>
-      {query.isPending && <Loading what="the conversation" />}
-      {query.error && (
-        <Failure what="The conversation could not be loaded" error={query.error} retry={() => void query.refetch()} />
-      )}
+      <QueryStatus query={query} loading="the conversation" failed="The conversation could not be loaded" />
       {query.data?.messages.length === 0 && (
         <p className={styles.soft}>Nothing was asked yet. Your question goes to the agent that wrote this code.</p>
       )}

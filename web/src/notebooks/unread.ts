@@ -8,13 +8,13 @@ import { useNotebooks } from './api.ts';
 /** How many answers and failures in all notebooks the user has not seen. */
 export const useUnread = (): number => (useNotebooks().data ?? []).reduce((sum, n) => sum + (n.unread ?? 0), 0);
 
-/** Changes when a message came or a delivery failed. */
+/** A text that changes when a message arrives or a delivery fails. */
 const stateOf = (messages: readonly FollowupMessage[]) =>
   messages.map((m) => `${m.id}${m.metadata.failure ?? ''}`).join();
 
 /**
- * Reports to the broker what of a conversation the user has seen, while the page is visible. Returns the ids of the
- * answers that were unread when this page first showed them.
+ * Marks the messages of a conversation as read at the broker, while the page is visible. Returns the ids of the answers
+ * that were unread when this page first showed them.
  */
 export function useMarkRead(sourceId: string, messages: readonly FollowupMessage[] | undefined): ReadonlySet<string> {
   const client = useQueryClient();
@@ -57,12 +57,13 @@ export function noticeOf(hint: AgentHint, agentName: string): string | null {
   }
 }
 
-const shown = new Map<string, number>(); // by agent session: the newest rev that was handled
+/** By agent session: the newest rev whose hint was handled. */
+const handledRevs = new Map<string, number>();
 
 /** Shows a toast for an answer or a failure, unless the user looks at its conversation. */
 export function announce(queries: QueryClient, hint: AgentHint, path: string, open: (sourceId: string) => void) {
-  if (hint.rev <= (shown.get(hint.agentSessionId) ?? 0)) return;
-  shown.set(hint.agentSessionId, hint.rev);
+  if (hint.rev <= (handledRevs.get(hint.agentSessionId) ?? 0)) return;
+  handledRevs.set(hint.agentSessionId, hint.rev);
   const known = queries.getQueryData<Notebook[]>(['notebooks']);
   const agentName = known?.find((n) => n.agentSessionId === hint.agentSessionId)?.agentName ?? 'An agent';
   const text = noticeOf(hint, agentName);

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { parsePatch } from '../diff/parse.ts';
-import { Hunks } from '../diff/view.tsx';
+import { Hunks } from '../diff/lines.tsx';
 import { CodeBlock } from '../task/markdown/code.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Loading } from '../ui/page.tsx';

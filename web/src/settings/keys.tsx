@@ -8,6 +8,7 @@ const groups: readonly { title: string; keys: readonly (readonly [string, string
   {
     title: 'Anywhere',
     keys: [
+      [`${command} K`, 'Go to a task or page'],
       ['C', 'New task'],
       ['/', 'Search tasks'],
       ['J  K', 'Next and previous task'],

@@ -6,7 +6,10 @@ import { notificationsOn, setNotifications } from '../inbox/notify.ts';
 import { Button } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';
 import { toast } from '../ui/toast.tsx';
+import { SecondFactor } from './factor.tsx';
+import { Password } from './password.tsx';
 import { KeysTable } from './keys.tsx';
+import { SignIns } from './signins.tsx';
 import { currentTheme, setTheme, themes, type Theme } from './theme.ts';
 import styles from './settings.module.css';
 
@@ -66,6 +69,12 @@ export function SettingsPage() {
           {me?.admin && ', an administrator'}.
         </p>
         <Button onClick={() => signOut.mutate()}>Sign out</Button>
+        <h3>Password</h3>
+        <Password email={me?.email ?? ''} />
+        <h3>Second factor</h3>
+        <SecondFactor email={me?.email ?? ''} />
+        <h3>Where you are signed in</h3>
+        <SignIns path="/api/auth/sign-ins" />
         <p className={styles.version}>Bellhop {config.version}</p>
       </section>
     </Page>

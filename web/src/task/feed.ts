@@ -29,9 +29,9 @@ export function useHistory(taskId: string) {
   }, [history, ready]);
   useEffect(() => {
     if (!ready || !visible) return;
-    const gone = new AbortController();
-    void followTask(taskId, history, queries, gone.signal, setConnected);
-    return () => gone.abort();
+    const stop = new AbortController();
+    void followTask(taskId, history, queries, stop.signal, setConnected);
+    return () => stop.abort();
   }, [taskId, history, queries, ready, visible]);
   return { history, state, connected };
 }
@@ -44,6 +44,7 @@ async function followTask(
   onState: (connected: boolean) => void,
 ) {
   const since = history.state.rev;
+  // Whether the feed missed changes: an earlier one was closed when the page was hidden or left.
   let lost = history.followed;
   history.followed = true;
   try {
@@ -63,11 +64,11 @@ async function followTask(
           history.apply(frame.data, frame.rev);
           break;
         case 'task':
-          history.ended(frame.data.lastTurn, frame.rev);
+          history.addEnding(frame.data.lastTurn, frame.rev);
           patchTask(queries, taskId, frame.data);
           break;
         case 'interaction':
-          history.ask(frame.data, frame.rev);
+          history.addQuestion(frame.data, frame.rev);
           applyInteraction(queries, frame.data);
           break;
         case 'reset':
@@ -82,8 +83,8 @@ async function followTask(
 }
 
 /**
- * Applies the interaction frames of a task's feed to the list of open interactions. A read of the list that began
- * before the frame would undo it, so that it begins again.
+ * Applies an interaction frame of a task's feed to the list of open interactions. A request for the list that is on its
+ * way may have an older state and would undo the change, so it is sent again.
  */
 export function applyInteraction(queries: QueryClient, row: Interaction) {
   queries.setQueryData<Interaction[]>(['interactions'], (list) => {

@@ -1,10 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import type { Task } from '../app/types.ts';
+import { TaskMode } from '../tasks/mode.tsx';
+import { TaskModel, useHostName } from '../tasks/model.tsx';
 import { statusOf } from '../tasks/status.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { useTaskWorkspace } from '../workspaces/api.ts';
 import styles from './page.module.css';
+import { TaskMenu } from './restart.tsx';
 
 export function TaskHeader({
   task,
@@ -18,7 +22,10 @@ export function TaskHeader({
   onDiff: () => void;
 }) {
   const status = statusOf(task, offline);
-  const where = [task.agent, task.project].filter(Boolean).join(' · ');
+  const host = useHostName(task);
+  const workspace = useTaskWorkspace(task);
+  const branch = workspace?.branch ? `${workspace.branch}${workspace.dirty ? ' (uncommitted changes)' : ''}` : '';
+  const where = [task.agent, task.project, host, branch].filter(Boolean).join(' · ');
   return (
     <header className={styles.header}>
       <Link to="/" className={styles.back} aria-label="Back to tasks">
@@ -33,10 +40,13 @@ export function TaskHeader({
       <Badge tone={status.tone} {...(status.icon && { icon: status.icon })}>
         {status.label}
       </Badge>
+      <TaskModel task={task} />
+      <TaskMode task={task} />
       <Button small kind="quiet" aria-pressed={diffOpen} onClick={onDiff} aria-label="Changes">
         <Icon name="diff" />
         <span className={styles.word}>Changes</span>
       </Button>
+      <TaskMenu task={task} workspace={workspace} />
     </header>
   );
 }

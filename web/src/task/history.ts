@@ -76,7 +76,7 @@ export class History {
   #waiting: Message[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Whether a feed has kept this history current before. */
+  /** Whether a feed has updated this history before. */
   followed = false;
 
   constructor(private readonly taskId: string) {}
@@ -95,13 +95,13 @@ export class History {
     if (this.#state.loading) return;
     this.#set({ loading: true, error: undefined });
     try {
-      const { messages, rev, ...more } = await client.messages(this.taskId, {
+      const { messages, rev, ...turns } = await client.messages(this.taskId, {
         before: end,
         limit: page,
         with: 'turns',
       });
       const rows = reset ? messages : upsert(this.#state.rows, messages);
-      this.#set({ rows, rev, loading: false, more: (rows[0]?.seq ?? 1) > 1, ...this.#turnsOf(more) });
+      this.#set({ rows, rev, loading: false, more: (rows[0]?.seq ?? 1) > 1, ...this.#turnsOf(turns) });
     } catch (error) {
       this.#set({ loading: false, error });
     }
@@ -121,7 +121,7 @@ export class History {
     if (!first || !this.#state.more || this.#state.loading) return;
     this.#set({ loading: true, error: undefined });
     try {
-      const { messages, ...more } = await client.messages(this.taskId, {
+      const { messages, ...turns } = await client.messages(this.taskId, {
         before: first.seq,
         limit: page,
         with: 'turns',
@@ -131,7 +131,7 @@ export class History {
         rows,
         loading: false,
         more: messages.length > 0 && (rows[0]?.seq ?? 1) > 1,
-        ...this.#turnsOf(more),
+        ...this.#turnsOf(turns),
       });
     } catch (error) {
       this.#set({ loading: false, error });
@@ -153,18 +153,19 @@ export class History {
     this.#set({ rows: upsert(this.#state.rows, changed) });
   }
 
-  seen(rev: number) {
+  /** Sets the rev from which the feed continues, for a change that is no row. */
+  setRev(rev: number) {
     this.#state = { ...this.#state, rev };
   }
 
   /** Adds a question from the feed. */
-  ask(question: Interaction, rev: number) {
+  addQuestion(question: Interaction, rev: number) {
     this.#set({ rev, questions: addQuestions(this.#state.questions, [question]) });
   }
 
   /** Adds how the task's newest turn ended. */
-  ended(turn: LastTurn | null, rev: number) {
-    this.seen(rev);
+  addEnding(turn: LastTurn | null, rev: number) {
+    this.setRev(rev);
     const endings = addEndings(this.#state.endings, turn ? [turn] : []);
     if (endings !== this.#state.endings) this.#set({ endings });
   }

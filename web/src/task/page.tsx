@@ -1,5 +1,5 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useRef, useState } from 'react';
 import { useTitle } from '../inbox/attention.ts';
 import { useOfflineHosts } from '../hosts/api.ts';
 import { useTask } from '../tasks/api.ts';
@@ -8,6 +8,7 @@ import { Loading } from '../ui/page.tsx';
 import { TaskHeader } from './header.tsx';
 import { TaskView } from './view.tsx';
 import type { Diff } from '../app/types.ts';
+import type { Deliver } from './composer/outbox.ts';
 import styles from './page.module.css';
 
 const DiffPanel = lazy(() => import('../diff/panel.tsx'));
@@ -19,6 +20,7 @@ export function TaskPage() {
   const task = useTask(taskId);
   const offline = useOfflineHosts();
   const [chosen, setChosen] = useState<Diff | null>(null);
+  const deliver = useRef<Deliver>(undefined);
   useTitle(task.data?.title ?? '');
 
   const showDiff = (open: boolean) =>
@@ -49,6 +51,7 @@ export function TaskPage() {
         <TaskView
           key={taskId}
           task={task.data}
+          deliver={deliver}
           onDiff={(diff) => {
             setChosen(diff);
             showDiff(true);
@@ -59,8 +62,10 @@ export function TaskPage() {
         <Suspense fallback={<Loading what="the changes" />}>
           <DiffPanel
             taskId={taskId}
+            title={task.data.title}
             lastTurn={task.data.lastTurn?.id ?? ''}
             chosen={chosen}
+            onSend={(message) => deliver.current?.(message) ?? Promise.reject(new Error('The task is not loaded yet'))}
             onClose={() => showDiff(false)}
           />
         </Suspense>

@@ -1,6 +1,6 @@
 import { BellhopError, isDiff } from '@bellhop/client';
 import type { UIMessage } from 'ai';
-import { useCallback, useEffect, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, type RefObject } from 'react';
 import { describe } from '../app/http.ts';
 import type { Diff, Task } from '../app/types.ts';
 import { useDiff } from '../diff/query.ts';
@@ -11,7 +11,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Activity, ReconnectBanner, verbOf } from './activity.tsx';
 import { Composer } from './composer/composer.tsx';
 import { readUnsent } from './composer/draft.ts';
-import { useOutbox } from './composer/outbox.ts';
+import { useOutbox, type Deliver } from './composer/outbox.ts';
 import { QueuedMessages } from './composer/queued.tsx';
 import { Dock } from './dock/dock.tsx';
 import { useHistory, useVisible } from './feed.ts';
@@ -23,7 +23,16 @@ import { groupRows, mergeTurns, type RowGroup } from './thread/merge.ts';
 import { Thread } from './thread/thread.tsx';
 
 /** A conversation with an agent: history, live stream, questions and composer of one task. */
-export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) => void }) {
+export function TaskView({
+  task,
+  deliver,
+  onDiff,
+}: {
+  task: Task;
+  /** Is set to the function that sends a message that was not written in the composer. */
+  deliver: RefObject<Deliver | undefined>;
+  onDiff: (diff: Diff) => void;
+}) {
   const visible = useVisible();
   const { history, state, connected } = useHistory(task.id);
   const chat = useLiveChat(task.id, task, visible);
@@ -38,7 +47,8 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const turns = useMemo(() => mergeTurns(groups, chat.live, pending, failed), [groups, chat.live, pending, failed]);
   // A basic host does not say when its turn ends, so its next message does not wait for that.
   const blocked = streaming || (busy && !task.basicHost);
-  const outbox = useOutbox(task.id, chat.send, state, { busy: blocked, failed, lastTurn: task.lastTurn });
+  const outbox = useOutbox(task, chat.send, state, { busy: blocked, failed });
+  useImperativeHandle(deliver, () => outbox.deliver);
   const answer = useAnswer();
   const question = interactions[0]?.kind === 'ask' ? interactions[0] : undefined;
   const again = useLatest((text: string) => outbox.submit(text, []));
@@ -52,9 +62,10 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const failure =
     failed || undelivered ? (
       <Failure
-        what={chat.error ? 'The agent was not reached' : 'This message did not reach its agent host'}
+        what={whatFailed(chat.error)}
         error={chat.error ?? new Error('It is kept here and can be sent again')}
-        retry={() => outbox.retry(lastRow, chat.pending?.id)}
+        label={isAttached(chat.error) ? 'Close it and send' : undefined}
+        retry={() => outbox.retry(lastRow, chat.pending?.id, isAttached(chat.error))}
       />
     ) : undefined;
   return (
@@ -78,7 +89,6 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
           busy={busy}
           waiting={interactions.length > 0}
           message={chat.live.get(runningTurn)}
-          onStop={outbox.pause}
           sentAt={lastRow?.createdAt}
         />
         <Dock interactions={interactions} composer={answer} />
@@ -122,15 +132,10 @@ interface ProgressProps {
   message: UIMessage | undefined;
   /** When the turn's message was sent. */
   sentAt: string | undefined;
-  /** Called before the agent is stopped. */
-  onStop: () => void;
 }
 
-function Progress({ chat, busy, waiting, message, sentAt, onStop }: ProgressProps) {
-  const { stop, stopping } = useStop(busy, () => {
-    onStop();
-    return chat.stop();
-  });
+function Progress({ chat, busy, waiting, message, sentAt }: ProgressProps) {
+  const { stop, stopping } = useStop(busy, chat.stop);
   const since = useTurnStart(busy, sentAt);
   if (!busy) return null;
   const verb = verbOf({
@@ -170,6 +175,14 @@ function useUnsent(taskId: string, { rows, rev }: HistoryState, tried: UIMessage
 /** Whether the message was refused or the network failed. Other errors describe the end of the turn, which the
  * thread shows. */
 const notDelivered = (error: Error | undefined) => error instanceof BellhopError || error instanceof TypeError;
+
+/** Whether a terminal client works in the session, which the message can take over. */
+const isAttached = (error: Error | undefined) => error instanceof BellhopError && error.code === 'attached';
+
+function whatFailed(error: Error | undefined): string {
+  if (isAttached(error)) return 'The agent works in a terminal';
+  return error ? 'The agent was not reached' : 'This message did not reach its agent host';
+}
 
 function useGroups(rows: Parameters<typeof groupRows>[0]): readonly RowGroup[] {
   const before = useRef<readonly RowGroup[]>([]);

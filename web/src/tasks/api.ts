@@ -1,20 +1,21 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 import { api, describe } from '../app/http.ts';
-import type { Task } from '../app/types.ts';
+import type { OfferList, PermissionMode, Task } from '../app/types.ts';
 import { toast } from '../ui/toast.tsx';
 import { isUnread } from './status.ts';
-import { findTask, newer, patchTask, type TaskPage } from './cache.ts';
+import { findTask, newer, newerRows, patchTask, type TaskPage } from './cache.ts';
 
 export function useTasks(q: string, archived: boolean) {
+  const client = useQueryClient();
   return useInfiniteQuery({
     queryKey: ['tasks', { q, archived }],
     initialPageParam: '',
-    queryFn: ({ pageParam, signal }) => {
+    queryFn: async ({ pageParam, signal }) => {
       const query = new URLSearchParams({ limit: '50', archived: String(archived) });
       if (q) query.set('q', q);
       if (pageParam) query.set('cursor', pageParam);
-      return api<TaskPage>('GET', `/api/tasks?${query}`, undefined, signal);
+      return newerRows(client, await api<TaskPage>('GET', `/api/tasks?${query}`, undefined, signal));
     },
     getNextPageParam: (last) => last.nextCursor || undefined,
   });
@@ -29,25 +30,23 @@ export function useTask(id: string) {
   });
 }
 
-export interface Agent {
-  id: string;
-  title: string;
-}
-
-/** The agents that hosts offer without configuration. A task may name others, too. */
-export function useAgents() {
+/** The agents and projects of the registered hosts. */
+export function useOffers() {
   return useQuery({
-    queryKey: ['agents'],
-    staleTime: Infinity,
-    queryFn: async ({ signal }) => (await api<{ agents: Agent[] }>('GET', '/api/agents', undefined, signal)).agents,
+    queryKey: ['offers'],
+    staleTime: 30_000,
+    queryFn: ({ signal }) => api<OfferList>('GET', '/api/agents', undefined, signal),
   });
 }
 
 export interface NewTask {
   title: string;
   agent?: string;
+  model?: string;
   project?: string;
   hostId?: string;
+  workspace?: string;
+  permissionMode?: PermissionMode;
 }
 
 export function useCreateTask() {
@@ -57,15 +56,24 @@ export function useCreateTask() {
     onSuccess: (task) => {
       client.setQueryData(['task', task.id], task);
       void client.invalidateQueries({ queryKey: ['tasks'] });
+      if (task.workspace) void client.invalidateQueries({ queryKey: ['workspaces'] });
     },
   });
 }
 
-/** Changes the title or the archive flag at once, and restores it if the server rejects the change. */
+/** What a user changes of a task. */
+interface TaskEdit {
+  title?: string;
+  archived?: boolean;
+  model?: string;
+  permissionMode?: PermissionMode;
+}
+
+/** Changes a task at once, and restores it if the server rejects the change. */
 export function useUpdateTask() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, ...change }: { id: string; title?: string; archived?: boolean }) => {
+    mutationFn: ({ id, ...change }: TaskEdit & { id: string }) => {
       const known = findTask(client, id);
       // The user has just written the title, so the task does not become unread.
       const readRev = known && !isUnread(known) ? { readRev: known.rev } : {};
@@ -89,8 +97,10 @@ export function useUpdateTask() {
   });
 }
 
-function restored(change: { title?: string; archived?: boolean }, before: Task): Partial<Task> {
+function restored(change: TaskEdit, before: Task): Partial<Task> {
   return {
+    ...(change.permissionMode && { permissionMode: before.permissionMode ?? 'ask' }),
+    ...(change.model && { model: before.model ?? '' }),
     ...(change.title !== undefined && { title: before.title }),
     ...(change.archived !== undefined && { archived: before.archived }),
   };
@@ -110,7 +120,10 @@ export function useMarkRead() {
   );
 }
 
-/** The server cannot undo a deletion, so the request is sent only after the time to undo is over. */
+/**
+ * Tasks whose deletion the user can still undo. The server cannot undo a deletion, so the request is sent only after
+ * `undoFor` milliseconds.
+ */
 let hidden: ReadonlySet<string> = new Set();
 const listeners = new Set<() => void>();
 const undoFor = 8_000;

@@ -10,15 +10,17 @@ export interface TaskPage {
 type Pages = InfiniteData<TaskPage, string>;
 
 export function findTask(client: QueryClient, id: string): Task | undefined {
-  const single = client.getQueryData<Task>(['task', id]);
-  if (single) return single;
-  for (const [, data] of client.getQueriesData<Pages>({ queryKey: ['tasks'] })) {
-    for (const page of data?.pages ?? []) {
-      const found = page.tasks.find((t) => t.id === id);
-      if (found) return found;
-    }
-  }
+  const page = client.getQueryData<Task>(['task', id]);
+  if (page) return page;
+  for (const row of listed(client)) if (row.id === id) return row;
   return undefined;
+}
+
+/** Yields the rows of all cached lists. A task can be in several of them. */
+function* listed(client: QueryClient): Generator<Task> {
+  for (const [, data] of client.getQueriesData<Pages>({ queryKey: ['tasks'] })) {
+    for (const page of data?.pages ?? []) yield* page.tasks;
+  }
 }
 
 /** Updates a task in every cached query. An older rev never replaces a newer one. */
@@ -28,7 +30,10 @@ export function patchTask(client: QueryClient, id: string, change: Partial<Task>
 }
 
 function applied(task: Task, change: Partial<Task>): Task {
-  return change.rev !== undefined && change.rev < task.rev ? task : { ...task, ...change };
+  if (change.rev !== undefined && change.rev < task.rev) return task;
+  const next = { ...task, ...change };
+  if (change.id && !change.queue) delete next.queue; // a whole row without queued messages has no member for them
+  return next;
 }
 
 function patchList(client: QueryClient, id: string, change: Partial<Task>) {
@@ -48,6 +53,16 @@ export function newer(client: QueryClient, read: Task): Task {
   return known && known.rev > read.rev ? known : read;
 }
 
+/** Returns a page of a list. A row that got a later rev from the feed while the page was read stays as it is. */
+export function newerRows(client: QueryClient, read: TaskPage): TaskPage {
+  const newest = new Map(read.tasks.map((row) => [row.id, row]));
+  for (const known of listed(client)) {
+    const row = newest.get(known.id);
+    if (row && known.rev > row.rev) newest.set(known.id, known);
+  }
+  return { ...read, tasks: [...newest.values()] };
+}
+
 /** Applies a frame of the user's feed and returns the earlier state of the task. A hint is an incomplete row: the
  * open task gets its rev only with the row itself, because the row would otherwise be dropped as old. */
 export function applyHint(client: QueryClient, hint: TaskHint): Task | undefined {
@@ -62,7 +77,21 @@ export function applyHint(client: QueryClient, hint: TaskHint): Task | undefined
   return before;
 }
 
-/** Reads the task, because a hint has neither its title nor its last turn. */
+/** Reports whether the hint is about a turn that a cached row does not have yet. All rows are asked, because the page
+ * of a task can know of the end of a turn before the lists do. */
+export function lacksTurn(client: QueryClient, hint: TaskHint): boolean {
+  const page = client.getQueryData<Task>(['task', hint.taskId]);
+  const rows = [...listed(client)].filter((row) => row.id === hint.taskId);
+  return [...(page ? [page] : []), ...rows].some(
+    (row) =>
+      row.rev <= hint.rev &&
+      (row.agentStatus !== hint.agentStatus ||
+        row.reason !== hint.reason ||
+        (row.openTurn !== null && hint.agentStatus === 'idle' && hint.reason !== 'waiting')),
+  );
+}
+
+/** Reads the task, because a hint has neither its title nor its turns. */
 export function refreshTask(client: QueryClient, id: string) {
   if (!findTask(client, id)) return;
   api<Task>('GET', `/api/tasks/${id}`).then(

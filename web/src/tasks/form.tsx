@@ -1,11 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { useHosts } from '../hosts/api.ts';
 import { readDraft, saveDraft, saveFirstMessage } from '../task/composer/draft.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
-import { Field } from '../ui/field.tsx';
-import { useAgents, useCreateTask } from './api.ts';
+import { useWorkspaces } from '../workspaces/api.ts';
+import { nameOf, possibleWorkspace } from '../workspaces/choices.ts';
+import { useCreateTask, useOffers } from './api.ts';
+import { possible } from './choices.ts';
+import { Pickers } from './pickers.tsx';
+import { readPicks, savePicks } from './picks.ts';
 import { titleOf } from './title.ts';
 import styles from './form.module.css';
 
@@ -14,9 +17,11 @@ const draftKey = 'new';
 /** The first message of a task and where it runs; the task takes its title from the message. */
 export function NewTaskForm({ onDone }: { onDone?: () => void }) {
   const [message, setMessage] = useState(() => readDraft(draftKey));
-  const [agent, setAgent] = useState('');
-  const [project, setProject] = useState('');
-  const [hostId, setHostId] = useState('');
+  const [remembered, setPicks] = useState(readPicks);
+  const offers = useOffers();
+  const workspaces = useWorkspaces().data;
+  const offered = offers.data ? possible(offers.data, remembered) : remembered;
+  const picks = { ...offered, workspace: possibleWorkspace(workspaces, offered) };
   const create = useCreateTask();
   const navigate = useNavigate();
 
@@ -24,10 +29,20 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
     event?.preventDefault();
     const text = message.trim();
     if (!text || create.isPending) return;
+    const { agent, model, project, hostId, workspace, mode } = picks;
     create.mutate(
-      { title: titleOf(text), ...(agent && { agent }), ...(project && { project }), ...(hostId && { hostId }) },
+      {
+        title: titleOf(text),
+        ...(agent && { agent }),
+        ...(model && { model }),
+        ...(project && { project }),
+        ...(hostId && { hostId }),
+        ...(workspace && { workspace: nameOf(workspace) }),
+        ...(mode !== 'ask' && { permissionMode: mode }),
+      },
       {
         onSuccess: (task) => {
+          savePicks(picks);
           saveFirstMessage(task.id, text);
           saveDraft(draftKey, '');
           setMessage('');
@@ -57,20 +72,19 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
           submit();
         }}
       />
-      <div className={styles.options}>
-        <AgentField value={agent} onChange={setAgent} />
-        <Field label="Project">
-          {(id) => (
-            <input
-              id={id}
-              placeholder="its own directory"
-              value={project}
-              onChange={(e) => setProject(e.target.value.trim())}
-            />
-          )}
-        </Field>
-        <HostField hostId={hostId} onChange={setHostId} />
-      </div>
+      <Pickers
+        offers={offers.data}
+        workspaces={workspaces}
+        picks={picks}
+        onChange={(change) => setPicks({ ...picks, ...change })}
+      />
+      {offers.error && (
+        <Failure
+          what="What the agent hosts offer could not be read"
+          error={offers.error}
+          retry={() => void offers.refetch()}
+        />
+      )}
       {create.error && <Failure what="The task was not created" error={create.error} retry={() => submit()} />}
       <div className={styles.actions}>
         <span className={styles.hint}>Enter starts it, Shift Enter breaks the line</span>
@@ -79,52 +93,5 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
         </Button>
       </div>
     </form>
-  );
-}
-
-/** Shown only to administrators, because other users cannot list the hosts. */
-function HostField({ hostId, onChange }: { hostId: string; onChange: (hostId: string) => void }) {
-  const hosts = useHosts().data;
-  if (!hosts?.length) return null;
-  return (
-    <Field label="Host">
-      {(id) => (
-        <select id={id} value={hostId} onChange={(e) => onChange(e.target.value)}>
-          <option value="">Least busy</option>
-          {hosts.map((h) => (
-            <option key={h.id} value={h.id}>
-              {h.name}
-              {h.health === 'unreachable' ? ' (offline)' : ''}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  );
-}
-
-function AgentField({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
-  const agents = useAgents().data;
-  return (
-    <Field label="Agent">
-      {(id) => (
-        <>
-          <input
-            id={id}
-            list={`${id}-agents`}
-            placeholder="default"
-            value={value}
-            onChange={(e) => onChange(e.target.value.trim())}
-          />
-          <datalist id={`${id}-agents`}>
-            {agents?.map((a) => (
-              <option key={a.id} value={a.id}>
-                {a.title}
-              </option>
-            ))}
-          </datalist>
-        </>
-      )}
-    </Field>
   );
 }

@@ -9,15 +9,15 @@ import styles from './home.module.css';
 export function Home() {
   useTitle('');
   const waiting = useOpenInteractions().data ?? [];
-  const first = useTasks('', false).data?.pages[0]?.tasks.length === 0;
+  const hasNoTask = useTasks('', false).data?.pages[0]?.tasks.length === 0;
   const oldest = waiting[0];
   return (
     <main className={styles.home}>
       <div className={styles.column}>
         <Bell className={styles.mark} />
-        <h1>{first ? 'Start your first task' : 'What is next?'}</h1>
+        <h1>{hasNoTask ? 'Start your first task' : 'What is next?'}</h1>
         <p className={styles.lead}>
-          {first
+          {hasNoTask
             ? 'Say what you want done. An agent does it on its host, asks you before anything risky, and every step is kept here.'
             : 'Describe the work; the agent starts at once.'}
         </p>
@@ -30,7 +30,7 @@ export function Home() {
           </p>
         )}
         <NewTaskForm />
-        {first && (
+        {hasNoTask && (
           <p className={styles.try}>
             With the demo agent, try <code>help</code>, <code>list</code> or <code>write notes.md: hello</code>.
           </p>

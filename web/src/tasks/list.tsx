@@ -4,7 +4,8 @@ import { Button, IconButton } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { useHiddenTasks, useTasks } from './api.ts';
-import { TaskRow } from './row.tsx';
+import { Group } from './group.tsx';
+import { groupsOf } from './groups.ts';
 import { statusOf, type Status } from './status.ts';
 import styles from './list.module.css';
 
@@ -25,7 +26,9 @@ export function TaskList({ onNew }: { onNew: () => void }) {
 
   const all =
     query.data?.pages.flatMap((p) => p.tasks).filter((t) => !hidden.has(t.id) && t.archived === archived) ?? [];
-  const shown = filter ? all.filter((t) => statusOf(t, offline).kind === filter) : all;
+  const listed = all.map((task) => ({ task, status: statusOf(task, offline) }));
+  const shown = filter ? listed.filter(({ status }) => status.kind === filter) : listed;
+  const groups = groupsOf(shown, new Date());
   return (
     <section className={styles.section} aria-label="Tasks">
       <div className={styles.tools}>
@@ -73,11 +76,9 @@ export function TaskList({ onNew }: { onNew: () => void }) {
         {query.data && shown.length === 0 && (
           <Nothing q={q} archived={archived} filtered={filter !== ''} onNew={onNew} />
         )}
-        <ul className={styles.list}>
-          {shown.map((t) => (
-            <TaskRow key={t.id} task={t} status={statusOf(t, offline)} />
-          ))}
-        </ul>
+        {groups.map((group, i) => (
+          <Group key={group.label} group={group} more={query.hasNextPage && i === groups.length - 1} />
+        ))}
         {query.hasNextPage && (
           <Button
             kind="quiet"

@@ -20,6 +20,8 @@ const ends: Record<TurnReason, End> = {
   'host-restarted': { label: 'The agent host restarted during this turn', failed: true },
   'host-lost': { label: 'The agent host lost this turn', failed: true },
   'agent-exited': { label: 'The agent program ended during this turn', failed: true },
+  'agent-restarted': { label: 'The agent was restarted during this turn', failed: false },
+  'agent-stopped': { label: 'The operator stopped the agent during this turn', failed: true },
   'not-started': { label: 'This turn never started', failed: true },
 };
 

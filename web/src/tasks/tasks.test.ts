@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { notice } from '../inbox/notify.ts';
 import { relative } from '../ui/time.tsx';
 import type { Task, TaskHint } from '../app/types.ts';
-import { applyHint, findTask, newer, patchTask } from './cache.ts';
+import { applyHint, findTask, lacksTurn, newer, newerRows, patchTask } from './cache.ts';
 import { isUnread, statusOf } from './status.ts';
 import { titleOf } from './title.ts';
 
@@ -72,6 +72,41 @@ describe('applyHint', () => {
     const c = client(task({ rev: 9 }));
     applyHint(c, hint);
     expect(findTask(c, 't')).toMatchObject({ rev: 9, agentStatus: 'idle' });
+  });
+  it('survives a list that was read before it', () => {
+    const c = client(task());
+    applyHint(c, hint);
+    const page = newerRows(c, { tasks: [task(), task({ id: 'u' })], nextCursor: 'x' });
+    expect(page).toMatchObject({
+      tasks: [
+        { rev: 7, agentStatus: 'busy' },
+        { id: 'u', rev: 5 },
+      ],
+      nextCursor: 'x',
+    });
+    expect(newerRows(c, { tasks: [task({ rev: 8 })], nextCursor: '' }).tasks[0]).toMatchObject({ rev: 8 });
+  });
+});
+
+describe('a hint of the end of a turn', () => {
+  const hint: TaskHint = { taskId: 't', rev: 8, agentStatus: 'idle', reason: '', openInteractions: 0 };
+  const ended = task({ rev: 7, agentStatus: 'idle', openTurn: null });
+  const behind = (page: Task, row: Task) => {
+    const c = new QueryClient();
+    c.setQueryData(['task', 't'], page);
+    c.setQueryData(['tasks', { q: '', archived: false }], {
+      pages: [{ tasks: [row], nextCursor: '' }],
+      pageParams: [''],
+    });
+    return lacksTurn(c, hint);
+  };
+  it('asks for the row while a list has the turn open, though the page knows of its end', () => {
+    expect(behind(ended, task({ rev: 6, agentStatus: 'busy', openTurn: 'turn' }))).toBe(true);
+    expect(behind(ended, task({ rev: 6, agentStatus: 'idle', openTurn: 'turn' }))).toBe(true);
+  });
+  it('asks for nothing when every row has the end', () => {
+    expect(behind(ended, ended)).toBe(false);
+    expect(behind(ended, task({ rev: 9, agentStatus: 'busy', openTurn: 'next' }))).toBe(false);
   });
 });
 

@@ -36,3 +36,16 @@ it('restores a refused change, and keeps changes of the meantime', async () => {
   applyHint(queries, { taskId: 't', rev: 8, agentStatus: 'idle', reason: '', openInteractions: 0 });
   expect(findTask(queries, 't')).toMatchObject({ agentStatus: 'idle' });
 });
+
+it('restores the model that a host refused', async () => {
+  vi.stubGlobal('fetch', () => Promise.resolve(Response.json({ error: 'No', code: 'invalid' }, { status: 400 })));
+  const queries = new QueryClient();
+  queries.setQueryData(['task', 't'], { id: 't', title: 'T', rev: 5, readRev: 5, lastTurn: null } as Task);
+  const wrapper = ({ children }: { children: ReactNode }) => (
+    <QueryClientProvider client={queries}>{children}</QueryClientProvider>
+  );
+  const { result } = renderHook(() => useUpdateTask(), { wrapper });
+  act(() => result.current.mutate({ id: 't', model: 'large' }));
+  await waitFor(() => expect(findTask(queries, 't')?.model).toBe('large'));
+  await waitFor(() => expect(findTask(queries, 't')?.model).toBe(''));
+});

@@ -2,21 +2,22 @@ import { useState, type FormEvent } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Field } from '../ui/field.tsx';
-import { useCreateToken, type ApiToken } from './api.ts';
+import { allScopes, lifetimes, scopes, useCreateToken, type ApiToken, type Scope } from './api.ts';
 import styles from '../ui/table.module.css';
 
-const days = [
-  { value: '', label: 'Never' },
-  { value: '30', label: 'In 30 days' },
-  { value: '90', label: 'In 90 days' },
-  { value: '365', label: 'In a year' },
-] as const;
+interface Props {
+  /** In seconds; 0: tokens need no expiry. */
+  maxLifetime: number;
+  onDone: (made: ApiToken | null) => void;
+}
 
-export function NewToken({ onDone }: { onDone: (made: ApiToken | null) => void }) {
+export function NewToken({ maxLifetime, onDone }: Props) {
+  const days = lifetimes(maxLifetime);
   const [name, setName] = useState('');
   const [kind, setKind] = useState<'user' | 'agent'>('user');
   const [agentIdentifier, setAgent] = useState('');
-  const [expiresIn, setExpiresIn] = useState('');
+  const [expiresIn, setExpiresIn] = useState(() => (days.find((d) => d.value === '90') ?? days[0])?.value ?? '');
+  const [chosen, setChosen] = useState<Scope[]>(['tasks:read', 'tasks:write']);
   const create = useCreateToken();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -24,7 +25,7 @@ export function NewToken({ onDone }: { onDone: (made: ApiToken | null) => void }
       {
         name,
         kind,
-        ...(kind === 'agent' && { agentIdentifier }),
+        ...(kind === 'agent' ? { agentIdentifier } : { scopes: chosen }),
         ...(expiresIn && { expiresAt: new Date(Date.now() + Number(expiresIn) * 86_400_000).toISOString() }),
       },
       { onSuccess: onDone },
@@ -48,6 +49,23 @@ export function NewToken({ onDone }: { onDone: (made: ApiToken | null) => void }
           {(id) => <input id={id} required value={agentIdentifier} onChange={(e) => setAgent(e.target.value)} />}
         </Field>
       )}
+      {kind === 'user' && (
+        <fieldset className={styles.checks}>
+          <legend>May be used for</legend>
+          {allScopes.map((scope) => (
+            <label key={scope}>
+              <input
+                type="checkbox"
+                checked={chosen.includes(scope)}
+                onChange={(e) =>
+                  setChosen(allScopes.filter((s) => (s === scope ? e.target.checked : chosen.includes(s))))
+                }
+              />
+              {scopes[scope]}
+            </label>
+          ))}
+        </fieldset>
+      )}
       <Field label="Expires">
         {(id) => (
           <select id={id} value={expiresIn} onChange={(e) => setExpiresIn(e.target.value)}>
@@ -62,7 +80,7 @@ export function NewToken({ onDone }: { onDone: (made: ApiToken | null) => void }
       {create.error && <Failure what="The token was not created" error={create.error} />}
       <div className={styles.row}>
         <Button onClick={() => onDone(null)}>Cancel</Button>
-        <Button kind="primary" type="submit" disabled={create.isPending}>
+        <Button kind="primary" type="submit" disabled={create.isPending || (kind === 'user' && chosen.length === 0)}>
           Create token
         </Button>
       </div>

@@ -5,6 +5,13 @@ import styles from './badge.module.css';
 
 export type Tone = 'busy' | 'wait' | 'good' | 'bad' | 'soft';
 
+/** One value of a state, as users see it. */
+export interface State {
+  tone: Tone;
+  icon?: IconName;
+  label: string;
+}
+
 /** A state in words with its own icon: colour alone is not readable by everyone. */
 export function Badge({ tone, icon, children }: { tone: Tone; icon?: IconName; children: ReactNode }) {
   return (
@@ -13,4 +20,8 @@ export function Badge({ tone, icon, children }: { tone: Tone; icon?: IconName; c
       {children}
     </span>
   );
+}
+
+export function StateBadge({ state: { label, ...badge } }: { state: State }) {
+  return <Badge {...badge}>{label}</Badge>;
 }

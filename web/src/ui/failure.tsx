@@ -4,7 +4,15 @@ import { Icon } from './icon.tsx';
 import styles from './failure.module.css';
 
 /** Shows an error: what failed, why, where, and a button to try again. */
-export function Failure({ what, error, retry }: { what: string; error: unknown; retry?: (() => void) | undefined }) {
+interface Props {
+  what: string;
+  error: unknown;
+  retry?: (() => void) | undefined;
+  /** What the button says instead of Retry. */
+  label?: string | undefined;
+}
+
+export function Failure({ what, error, retry, label = 'Retry' }: Props) {
   const { message, hint, where } = describe(error);
   return (
     <div className={styles.failure} role="alert">
@@ -19,7 +27,7 @@ export function Failure({ what, error, retry }: { what: string; error: unknown; 
       </div>
       {retry && (
         <Button small onClick={retry}>
-          Retry
+          {label}
         </Button>
       )}
     </div>

@@ -18,9 +18,10 @@ export interface Converter {
 }
 
 /**
- * Returns a converter of native parts to UIMessageChunks. It adds the openers that a host left out, because the AI SDK
- * throws on a delta or a result without one. A replay is merged by ids with the shown parts: nothing is shown twice.
- * `live`: approvals are data parts too, for pages that have no others.
+ * Returns a converter of native parts to UIMessageChunks. It adds the start parts that a host left out, because the AI
+ * SDK throws on a delta or a result without one. A replay is merged by ids with the shown parts: nothing is shown
+ * twice.
+ * `live`: approvals are data parts too, for pages without the SDK's approvals.
  */
 export function newConverter(messageId: () => string | undefined, live = false): Converter {
   let out: UiChunk[] = [];

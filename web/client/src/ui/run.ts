@@ -104,11 +104,11 @@ export class Run {
     const asked = !this.#answered.has(approvalId);
     const parks =
       type === 'tool-approval-request' && asked && !isAutomatic && !this.#live && this.#converter.isOpen(approvalId);
-    const { size } = this.#shown;
+    const alreadyShown = this.#shown.size > 0; // the page's message goes on to the last of these permissions
     const known = this.#shown.delete(approvalId);
     // The page's message ends here, so its text and its step end too.
     if (parks || known) next.push(...this.#converter.park(), approvalId);
-    if (!size) this.#queue.push(...next);
+    if (!alreadyShown) this.#queue.push(...next);
     if (type === 'tool-approval-response' && asked && this.#parkedOn === approvalId)
       this.#options().onAnswered?.(approvalId);
     this.#flush();

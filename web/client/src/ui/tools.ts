@@ -17,7 +17,7 @@ type Show = (chunk: UiChunk) => void;
 
 /** Returns the conversion of `tool-…` parts, which ignores parts of other types. `push` adds a chunk; `show` adds
  * one that belongs to a step and begins a step if none is open. `isOpen` returns whether the user still has to
- * answer. `live`: approvals are data parts too, for pages that have no others. */
+ * answer. `live`: approvals are data parts too, for pages without the SDK's approvals. */
 export function toolChunks(push: Show, show: Show, isOpen: (id: string) => boolean, live: boolean) {
   const progress = new Map<string, Progress>();
 

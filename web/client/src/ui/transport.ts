@@ -56,14 +56,14 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     const user = messages.findLast((message) => message.role === 'user');
     if (!user) throw new TypeError('No message');
     const { text, ...files } = promptOf(user);
-    const extra = (send.body ?? {}) as Pick<PromptOptions, 'artifacts' | 'bindPrompt' | 'whenBusy'>;
+    const extra = (send.body ?? {}) as Pick<PromptOptions, 'artifacts' | 'bindPrompt' | 'whenBusy' | 'force'>;
     // Regenerating sends another message; retrying after a failure sends the same one.
-    const again = !submits && !this.#failed.has(user.id);
+    const regenerates = !submits && !this.#failed.has(user.id);
     this.#failed.add(user.id);
     const turn = await this.client.prompt(this.#taskId(chatId), text, {
       whenBusy: this.client.options.whenBusy,
       ...extra,
-      messageId: again ? newId() : user.id,
+      messageId: regenerates ? newId() : user.id,
       artifacts: files.artifacts.concat(extra.artifacts ?? []),
       attachments: files.attachments,
       signal: abortSignal,

@@ -6,6 +6,8 @@ declare module 'vitest' {
     brokerUrl: string;
     hostUrl: string;
     token: string;
+    devFile: string;
     hostPassword: string;
+    operatorKey: string;
   }
 }

@@ -103,16 +103,21 @@ test('a prompt is rejected while a turn is open', async () => {
   await first.done;
 });
 
+/** Revokes the stream tokens of the task's session, as the host's operator may. */
+async function revokeTokens(): Promise<void> {
+  const revoked = await fetch(`${inject('hostUrl')}/session/${taskId}/revoke`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${inject('hostPassword')}`, 'bellhop-session-key': inject('operatorKey') },
+  });
+  expect(revoked.status).toBe(200);
+}
+
 test('a chat whose token is revoked during a turn continues with another token', async () => {
   const states: string[] = [];
   const { chat } = await page({ onConnection: (state) => states.push(state) });
   const sent = chat.sendMessage({ text: 'slow 20' });
   await until(() => chat.text.includes('5'));
-  const revoked = await fetch(`${inject('hostUrl')}/session/${taskId}/revoke`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${inject('hostPassword')}` },
-  });
-  expect(revoked.status).toBe(200);
+  await revokeTokens();
   await sent;
   expect(chat.text).toBe(counted(20));
   expect(chat.messages).toHaveLength(2);
@@ -121,10 +126,7 @@ test('a chat whose token is revoked during a turn continues with another token',
 
 test('a token revoked before its turn began is replaced for the same turn', async () => {
   const turn = await client.prompt(taskId, 'slow 6');
-  await fetch(`${inject('hostUrl')}/session/${taskId}/revoke`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${inject('hostPassword')}` },
-  });
+  await revokeTokens();
   let text = '';
   for await (const { part } of turn.parts()) if (part.type === 'text-delta') text += part.text;
   expect(text).toBe(counted(6));

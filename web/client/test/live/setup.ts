@@ -31,7 +31,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('brokerUrl', brokerUrl ?? '');
   project.provide('hostUrl', hostUrl ?? '');
   project.provide('token', apiToken ?? '');
+  project.provide('devFile', file);
   project.provide('hostPassword', hostPassword ?? '');
+  project.provide('operatorKey', readFileSync(join(data, 'host', 'operator-key'), 'utf8').trim());
   return async () => {
     const ended = new Promise((resolve) => dev.once('exit', resolve));
     dev.kill('SIGTERM');

@@ -60,7 +60,7 @@ test('it has no dependencies at run time', () => {
   for (const version of Object.values(manifest.devDependencies!)) expect(version).toMatch(/^(npm:.+@)?\d+\.\d+\.\d+$/);
 });
 
-describe.each(['.', 'examples/react'])('the lock file in %s', (folder) => {
+describe.each(['.', 'examples/react', 'examples/assistant-ui'])('the lock file in %s', (folder) => {
   const { packages } = JSON.parse(readFileSync(join(root, folder, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;
   };
@@ -109,6 +109,8 @@ test('an empty Vite app uses it in one line', () => {
     'ai',
     'zod',
     '@ai-sdk/react',
+    '@assistant-ui/react',
+    '@assistant-ui/react-ai-sdk',
     '@types/react',
     '@types/react-dom',
     '@types/node',
@@ -137,9 +139,9 @@ test('an empty Vite app uses it in one line', () => {
   checkAndBuild(app);
 });
 
-test('the React example is built with it', () => {
-  const example = join(dir, 'example');
-  cpSync(join(root, 'examples/react'), example, {
+test.each(['react', 'assistant-ui'])('the example %s is built with it', (name) => {
+  const example = join(dir, name);
+  cpSync(join(root, 'examples', name), example, {
     recursive: true,
     filter: (path) => !/\/(node_modules|dist)$/.test(path),
   });

@@ -4,7 +4,7 @@ import { useRouter, type AnyRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { notificationsOn, notifyChange } from '../../inbox/notify.ts';
 import { announce } from '../../notebooks/unread.ts';
-import { applyHint, refreshTask } from '../../tasks/cache.ts';
+import { applyHint, lacksTurn, refreshTask } from '../../tasks/cache.ts';
 import { client } from '../http.ts';
 import { join, type Member } from './leader.ts';
 
@@ -49,8 +49,9 @@ export function useUserFeed() {
 function handle(queries: QueryClient, router: AnyRouter, frame: UserFeedEvent) {
   switch (frame.type) {
     case 'hello':
-      // The leader has reconnected: the lists have the changes of the meantime, the feed does not.
+      // The leader has connected again. The feed does not repeat what changed before, so the lists are read again.
       for (const hint of frame.data.tasks) applyHint(queries, hint);
+      void queries.invalidateQueries({ queryKey: ['announcements'] });
       void queries.invalidateQueries({ queryKey: ['tasks'] });
       void queries.invalidateQueries({ queryKey: ['interactions'] });
       void queries.invalidateQueries({ queryKey: ['notebooks'] });
@@ -58,14 +59,17 @@ function handle(queries: QueryClient, router: AnyRouter, frame: UserFeedEvent) {
       return;
     case 'task': {
       const hint = frame.data;
+      const isBehind = lacksTurn(queries, hint);
       const before = applyHint(queries, hint);
+      if (isBehind) refreshTask(queries, hint.taskId);
       if (!before || before.openInteractions !== hint.openInteractions)
         void queries.invalidateQueries({ queryKey: ['interactions'] });
-      if (!before || before.agentStatus !== hint.agentStatus || before.reason !== hint.reason)
-        refreshTask(queries, hint.taskId);
       notifyChange(before, hint);
       return;
     }
+    case 'announcements':
+      void queries.invalidateQueries({ queryKey: ['announcements'] });
+      return;
     case 'agent':
       announce(queries, frame.data, router.state.location.pathname, (sourceId) => {
         void router.navigate({ to: '/sources/$sourceId', params: { sourceId } });

@@ -1,37 +1,41 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { LastTurn, Message } from '../../app/types.ts';
+import { client } from '../../app/http.ts';
+import type { Message, Task } from '../../app/types.ts';
 import type { HistoryState } from '../history.ts';
 import { newId } from '../id.ts';
 import { readUnsent, saveUnsent, takeFirstMessage } from './draft.ts';
-import { queueOf, usePaused, useQueue, type ImageFile, type MessageQueue, type Queued } from './queue.ts';
+import { moveOldQueue } from './oldqueue.ts';
+import { useMessageQueue, type ImageFile, type MessageQueue, type Outgoing } from './queue.ts';
+
+/** Sends a text or queues it. It resolves when the message cannot be lost any more, and rejects if it was refused. */
+export type Deliver = (message: { id: string; text: string }) => Promise<void>;
 
 export interface Outbox {
   queue: MessageQueue;
   /** How many messages this page has sent. */
   sent: number;
-  /** Sends a message, or queues it while the agent is busy. */
+  /** Sends a message, or queues it at the broker while the agent is busy. */
   submit: (text: string, files: readonly ImageFile[]) => void;
-  /** Pauses the queue: the user is about to stop the agent. */
-  pause: () => void;
+  deliver: Deliver;
   /** Sends the message that failed again, under its own id. */
-  retry: (lastRow: Message | undefined, pendingId: string | undefined) => void;
+  retry: (lastRow: Message | undefined, pendingId: string | undefined, force: boolean) => void;
 }
 
-/** The user's messages on their way to the agent: one at a time, kept by the browser until history has them. */
+/** The user's messages on their way to the agent. The browser keeps one that the page sends until history has it. */
 export function useOutbox(
-  taskId: string,
-  post: (message: Queued) => void,
+  task: Task,
+  post: (message: Outgoing) => void,
   { rows, rev }: HistoryState,
-  { busy, failed, lastTurn }: { busy: boolean; failed: boolean; lastTurn: LastTurn | null },
+  { busy, failed }: { busy: boolean; failed: boolean },
 ): Outbox {
-  const queue = queueOf(taskId);
-  const queued = useQueue(queue);
-  const paused = usePaused(queue);
-  const pause = usePauseOnStop(queue, lastTurn);
+  const taskId = task.id;
+  const queue = useMessageQueue(taskId, task.queue);
+  const { add } = queue;
+  useEffect(() => moveOldQueue(taskId, add), [taskId, add]);
   const [sent, setSent] = useState(0);
-  const lastSent = useRef<Queued>(undefined);
+  const lastSent = useRef<Outgoing>(undefined);
   const send = useCallback(
-    (message: Queued) => {
+    (message: Outgoing) => {
       lastSent.current = message;
       saveUnsent(taskId, message);
       setSent((n) => n + 1);
@@ -48,40 +52,26 @@ export function useOutbox(
   useEffect(() => {
     if (busy || !ready || failed) return;
     const first = takeFirstMessage(taskId);
-    if (first) return send({ id: newId(), text: first, files: [] });
-    if (paused || queue.paused) return;
-    const next = queued.length > 0 ? queue.shift() : undefined;
-    if (next) send(next);
-  }, [busy, ready, failed, taskId, queue, queued, paused, send]);
+    if (first) send({ id: newId(), text: first, files: [] });
+  }, [busy, ready, failed, taskId, send]);
 
+  const waits = busy || (queue.messages.length + queue.adding.length > 0 && !queue.paused && !failed);
   const submit = (text: string, files: readonly ImageFile[]) => {
-    const message = { id: newId(), text, files };
-    if (busy || (queued.length > 0 && !failed && !paused)) queue.add(message);
-    else send(message);
+    const message = { id: newId(), text: text || '(attachment)', files };
+    if (waits) queue.add(message);
+    else send({ ...message, text });
   };
-  const retry = (lastRow: Message | undefined, pendingId: string | undefined) => {
+  const deliver: Deliver = async ({ id, text }) => {
+    if (waits) await client.queueMessage(taskId, { messageId: id, message: text, attachments: [] });
+    // The browser keeps it until history has it.
+    else send({ id, text, files: [] });
+  };
+  const retry = (lastRow: Message | undefined, pendingId: string | undefined, force: boolean) => {
     const message =
       lastSent.current && lastSent.current.id === (pendingId ?? lastRow?.id)
         ? lastSent.current
         : (readUnsent(taskId) ?? (lastRow && { id: lastRow.id, text: lastRow.message }));
-    if (message) send({ files: [], ...message });
+    if (message) send({ files: [], ...message, force });
   };
-  return { queue, sent, submit, pause, retry };
-}
-
-/** Pauses the queue when the agent is stopped: by the returned function, or from another page of the user. */
-function usePauseOnStop(queue: MessageQueue, lastTurn: LastTurn | null): () => void {
-  const seen = useRef(lastTurn?.id);
-  const stoppedHere = useRef(false);
-  useEffect(() => {
-    if (!lastTurn || lastTurn.id === seen.current) return;
-    seen.current = lastTurn.id;
-    // Messages that were queued after this page's own stop are meant to be sent next.
-    if (lastTurn.reason === 'aborted' && !stoppedHere.current) queue.pause();
-    stoppedHere.current = false;
-  }, [lastTurn, queue]);
-  return useCallback(() => {
-    stoppedHere.current = true;
-    queue.pause();
-  }, [queue]);
+  return { queue, sent, submit, deliver, retry };
 }

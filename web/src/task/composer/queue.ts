@@ -1,10 +1,16 @@
-import { useSyncExternalStore } from 'react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useCallback, useState } from 'react';
+import { client, describe } from '../../app/http.ts';
+import type { Queue, QueuedMessage, TaskQueue } from '../../app/types.ts';
+import { toast } from '../../ui/toast.tsx';
 
-/** A message that waits until the agent is idle. */
-export interface Queued {
+/** A message on its way to the agent. */
+export interface Outgoing {
   id: string;
   text: string;
   files: readonly ImageFile[];
+  /** Send the message even while a terminal client works in the session. */
+  force?: boolean;
 }
 
 export interface ImageFile {
@@ -14,131 +20,94 @@ export interface ImageFile {
   url: string;
 }
 
-/**
- * The messages of one task that wait for its agent, oldest first. A reload of the tab keeps their texts, not their
- * images. A paused queue waits for the user.
- */
-export class MessageQueue {
-  #list: readonly Queued[];
-  #paused: boolean;
-  readonly #listeners = new Set<() => void>();
-
-  constructor(
-    private readonly key: string,
-    private readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined,
-  ) {
-    this.#list = this.#read();
-    this.#paused = this.#list.length > 0 && storage?.getItem(this.#pausedKey) === 'true';
-  }
-
-  get paused(): boolean {
-    return this.#paused;
-  }
-
-  /** Keeps the messages until the user resumes the queue. An empty queue has nothing to pause. */
-  pause() {
-    if (this.#list.length > 0) this.#set(this.#list, true);
-  }
-
-  resume() {
-    this.#set(this.#list, false);
-  }
-
-  get #pausedKey(): string {
-    return `${this.key}.paused`;
-  }
-
-  get list(): readonly Queued[] {
-    return this.#list;
-  }
-
-  subscribe = (listener: () => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
-
-  add(message: Queued) {
-    this.#set([...this.#list, message]);
-  }
-
-  edit(id: string, text: string) {
-    this.#set(
-      text.trim() === ''
-        ? this.#list.filter((m) => m.id !== id)
-        : this.#list.map((m) => (m.id === id ? { ...m, text } : m)),
-    );
-  }
-
-  remove(id: string) {
-    this.#set(this.#list.filter((m) => m.id !== id));
-  }
-
-  /** Removes and returns the oldest message. */
-  shift(): Queued | undefined {
-    const first = this.#list[0];
-    if (first) this.#set(this.#list.slice(1));
-    return first;
-  }
-
-  /** Puts a message that was not sent back at the front. */
-  unshift(message: Queued) {
-    this.#set([message, ...this.#list.filter((m) => m.id !== message.id)]);
-  }
-
-  #set(list: readonly Queued[], paused = this.#paused) {
-    this.#list = list;
-    this.#paused = paused && list.length > 0;
-    try {
-      if (this.#paused) this.storage?.setItem(this.#pausedKey, 'true');
-      else this.storage?.removeItem(this.#pausedKey);
-      if (list.length === 0) this.storage?.removeItem(this.key);
-      else this.storage?.setItem(this.key, JSON.stringify(list.map((m) => ({ ...m, files: [] }))));
-    } catch {
-      // Storage is full or forbidden: the list stays in memory.
-    }
-    for (const l of this.#listeners) l();
-  }
-
-  #read(): readonly Queued[] {
-    try {
-      const stored: unknown = JSON.parse(this.storage?.getItem(this.key) ?? '[]');
-      return Array.isArray(stored) ? stored.filter(isQueued) : [];
-    } catch {
-      return [];
-    }
-  }
+/** A task's queued messages, which the broker keeps and sends, and the ones that it does not have yet. */
+export interface MessageQueue {
+  messages: readonly QueuedMessage[];
+  /** Messages that were written here and are not at the broker; `failed` says why. */
+  adding: readonly Adding[];
+  paused: Queue['paused'];
+  reason: string;
+  add: (message: Outgoing) => void;
+  dismiss: (id: string) => void;
+  change: (id: string, text: string) => void;
+  move: (id: string, position: number) => void;
+  remove: (id: string) => void;
+  sendNow: (id: string) => void;
+  resume: () => void;
 }
 
-function isQueued(value: unknown): value is Queued {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'id' in value &&
-    'text' in value &&
-    typeof value.text === 'string' &&
-    'files' in value
+export interface Adding extends Outgoing {
+  failed: string;
+}
+
+const nothing: Queue = { messages: [], rev: 0 };
+
+/** The queue of a task. The task's feed brings its summary; the messages are read when its rev changes. */
+export function useMessageQueue(taskId: string, summary: TaskQueue | undefined): MessageQueue {
+  const { data = nothing, refetch } = useQuery({
+    queryKey: ['queue', taskId, summary?.rev ?? 0],
+    queryFn: ({ signal }) => client.queue(taskId, signal),
+    enabled: summary !== undefined,
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
+  });
+  const messages = summary ? data.messages : nothing.messages;
+  const { adding, add, dismiss } = useAdding(taskId, messages);
+  const reportFailure = useCallback(
+    (what: string, done: Promise<unknown>) =>
+      void done.catch((error: unknown) => {
+        toast(`${what}: ${describe(error).message}`);
+        void refetch();
+      }),
+    [refetch],
   );
+  return {
+    messages,
+    adding,
+    paused: summary?.paused,
+    reason: summary?.reason ?? '',
+    add,
+    dismiss,
+    change: (id, text) => {
+      if (text.trim() === '') reportFailure('Not removed', client.removeQueued(taskId, id));
+      else reportFailure('Not changed', client.changeQueued(taskId, id, { message: text.trim() }));
+    },
+    move: (id, position) => reportFailure('Not moved', client.changeQueued(taskId, id, { position })),
+    remove: (id) => reportFailure('Not removed', client.removeQueued(taskId, id)),
+    sendNow: (id) => reportFailure('Not sent', client.sendQueued(taskId, id)),
+    resume: () => reportFailure('Not resumed', client.pauseQueue(taskId, false)),
+  };
 }
 
-const queues = new Map<string, MessageQueue>();
-
-/** The queue of a task, the same object in each call. */
-export function queueOf(taskId: string): MessageQueue {
-  let queue = queues.get(taskId);
-  if (!queue) {
-    queue = new MessageQueue(
-      `bellhop.queue.${taskId}`,
-      typeof sessionStorage === 'undefined' ? undefined : sessionStorage,
-    );
-    queues.set(taskId, queue);
-  }
-  return queue;
+/** The messages whose request runs or failed. A repeated request has the same id and queues the message once. */
+function useAdding(taskId: string, messages: readonly QueuedMessage[]) {
+  const [list, setList] = useState<readonly Adding[]>([]);
+  const dismiss = useCallback((id: string) => setList((before) => before.filter((m) => m.id !== id)), []);
+  const add = useCallback(
+    (message: Outgoing) => {
+      setList((before) => [...before.filter((m) => m.id !== message.id), { ...message, failed: '' }]);
+      client
+        .queueMessage(taskId, { messageId: message.id, message: message.text, attachments: attachmentsOf(message) })
+        .then(
+          () => setTimeout(() => dismiss(message.id), feedDelayMs),
+          (error: unknown) =>
+            setList((before) =>
+              before.map((m) => (m.id === message.id ? { ...m, failed: describe(error).message } : m)),
+            ),
+        );
+    },
+    [taskId, dismiss],
+  );
+  return { adding: list.filter((m) => !messages.some((queued) => queued.id === m.id)), add, dismiss };
 }
 
-export function useQueue(queue: MessageQueue): readonly Queued[] {
-  return useSyncExternalStore(queue.subscribe, () => queue.list);
-}
+/** How long a queued message stays in the list of added ones, until the task's feed has brought it. */
+const feedDelayMs = 1000;
 
-export function usePaused(queue: MessageQueue): boolean {
-  return useSyncExternalStore(queue.subscribe, () => queue.paused);
+function attachmentsOf({ files }: Outgoing) {
+  return files.map(({ mediaType, url }) => ({
+    type: 'image' as const,
+    mediaType,
+    data: url.slice(url.indexOf(',') + 1),
+  }));
 }

@@ -14,8 +14,9 @@ export function Dock({
   composer,
 }: {
   interactions: readonly Interaction[];
+  /** Whether keyboard shortcuts answer the question. */
   keys?: boolean;
-  /** Of a page with a composer, which answers questions: its answers, whose failures the dock shows. */
+  /** The mutation with which the page's composer answers questions. The dock uses it too, and shows its failures. */
   composer?: ReturnType<typeof useAnswer>;
 }) {
   const own = useAnswer();

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Answer, Interaction } from '../../app/types.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { spellHidden } from '../../ui/bidi.ts';
 import { Button } from '../../ui/button.tsx';
 import { argumentsOf, summarise } from '../tool/summary.ts';
 import { dockKey, useArmed } from './armed.ts';
@@ -22,7 +23,7 @@ const levels: Record<string, { label: string; tone: 'soft' | 'wait' | 'bad' }> =
 const mac = /Mac|iPhone|iPad/.test(navigator.platform);
 
 export function Permission({ interaction, count, pending, onAnswer, keys }: DockProps & { keys: boolean }) {
-  const [reasoning, setReasoning] = useState(false);
+  const [givingReason, setGivingReason] = useState(false);
   const armed = useArmed(interaction.id);
   const ready = armed && !pending;
   const command = argumentsOf(interaction.args);
@@ -56,13 +57,13 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
       )}
       {command && (
         <pre className={styles.command} tabIndex={0} dir="ltr" aria-label={`${verb}, in full`}>
-          {visible(command)}
+          {spellHidden(command)}
         </pre>
       )}
-      {reasoning ? (
+      {givingReason ? (
         <DenyReason
           pending={!ready}
-          onCancel={() => setReasoning(false)}
+          onCancel={() => setGivingReason(false)}
           onDeny={(reason) => onAnswer({ approved: false, ...(reason && { reason }) })}
         />
       ) : (
@@ -94,7 +95,7 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
           >
             Deny <kbd aria-hidden="true">{mac ? '⌘⇧⌫' : 'Ctrl Shift ⌫'}</kbd>
           </Button>
-          <Button kind="quiet" disabled={!ready} onClick={() => setReasoning(true)}>
+          <Button kind="quiet" disabled={!ready} onClick={() => setGivingReason(true)}>
             Deny with reason
           </Button>
         </div>
@@ -166,12 +167,4 @@ function useDockKeys(ready: boolean, onAnswer: (answer: Answer) => void) {
 function shortPrompt(prompt: string, command: string): string {
   const lines = prompt.split('\n').filter((l) => l.trim() !== '' && !(command && l.includes(command)));
   return lines.join('\n');
-}
-
-/** Writes invisible characters of a command as escapes, because the user decides by the visible text. */
-function visible(command: string): string {
-  return command.replace(
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

@@ -1,20 +1,23 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 
-/** Calls back at the next frame. Hidden pages have no frames, so a timer is used as well. */
+/**
+ * Calls `flush` at the next frame, and returns a function that cancels the call. Hidden pages have no frames, so a
+ * timer is used as well.
+ */
 export type Schedule = (flush: () => void) => () => void;
 
 /**
  * The longest pause after a flush, in ms. A pause lasts as long as the rendering did, so that the page stays usable.
  */
-const longestRest = 1000;
+const longestPause = 1000;
 
 export function perFrame(): Schedule {
-  let rest = 0;
+  let pause = 0;
   const timed = (flush: () => void) => {
     const began = performance.now();
     flush();
     // React renders in microtasks after the flush, so the next task can measure the time.
-    setTimeout(() => (rest = Math.min(longestRest, performance.now() - began)));
+    setTimeout(() => (pause = Math.min(longestPause, performance.now() - began)));
   };
   return (flush) => {
     if (document.visibilityState !== 'visible') {
@@ -25,16 +28,16 @@ export function perFrame(): Schedule {
     const run = () => {
       cancelAnimationFrame(frame);
       clearTimeout(late);
-      clearTimeout(rested);
+      clearTimeout(paused);
       timed(flush);
     };
-    const rested = setTimeout(() => (frame = requestAnimationFrame(run)), rest > 16 ? rest : 0);
+    const paused = setTimeout(() => (frame = requestAnimationFrame(run)), pause > 16 ? pause : 0);
     // If the page is hidden meanwhile the frame never comes, but the timer fires.
-    const late = setTimeout(run, rest + 500);
+    const late = setTimeout(run, pause + 500);
     return () => {
       cancelAnimationFrame(frame);
       clearTimeout(late);
-      clearTimeout(rested);
+      clearTimeout(paused);
     };
   };
 }

@@ -149,3 +149,21 @@ describe('a turn that cannot be streamed', () => {
     expect(result.current.failing).toBeUndefined();
   });
 });
+
+it('sends a refused message again, which takes the session over from a terminal', async () => {
+  answers = {
+    'POST /api/agent': [() => grant({ messageId: 'm1', turnId: 't1' })],
+    'POST /stream/s': [
+      () => Response.json({ error: 'A terminal client is attached', code: 'attached' }, { status: 409 }),
+      () => frames('t1', ...hello),
+    ],
+  };
+  const chat = show();
+  act(() => chat.result.current.send({ id: 'm1', text: 'Hi', files: [] }));
+  await waitFor(() => expect(chat.result.current.error).toMatchObject({ code: 'attached' }));
+  act(() => chat.result.current.send({ id: 'm1', text: 'Hi', files: [], force: true }));
+  await waitFor(() => expect(chat.textOf('t1')).toBe('Hello'));
+  const bodies = calls.filter((c) => c.path === '/stream/s').map((c) => c.body);
+  expect(bodies.map((b) => b.force)).toEqual([undefined, true]);
+  expect(calls.filter((c) => c.path === '/api/agent').map((c) => c.body.messageId)).toEqual(['m1', 'm1']);
+});

@@ -5,7 +5,7 @@ import type { UIMessage } from 'ai';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { client } from '../../app/http.ts';
 import type { Task } from '../../app/types.ts';
-import type { ImageFile, Queued } from '../composer/queue.ts';
+import type { ImageFile, Outgoing } from '../composer/queue.ts';
 import { batched } from './batch.ts';
 
 export interface Connection {
@@ -27,7 +27,7 @@ export interface LiveChat {
   failing: Error | undefined;
   resume: () => void;
   /** Sends a message under its own id, so that a retry after a failure does not check it in twice. */
-  send: (message: Queued) => void;
+  send: (message: Outgoing) => void;
   stop: () => Promise<void>;
 }
 
@@ -48,15 +48,15 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
   const { live, keep } = useEndedTurns(current);
 
   const send = useCallback(
-    (message: Queued) => {
+    (message: Outgoing) => {
       keep();
       clearError();
       setMessages([]);
-      void sendMessage({
-        id: message.id,
-        role: 'user',
-        parts: [...(message.text ? [{ type: 'text' as const, text: message.text }] : []), ...filesOf(message.files)],
-      });
+      const text = message.text ? [{ type: 'text' as const, text: message.text }] : [];
+      void sendMessage(
+        { id: message.id, role: 'user', parts: [...text, ...filesOf(message.files)] },
+        message.force ? { body: { force: true } } : undefined,
+      );
     },
     [keep, clearError, setMessages, sendMessage],
   );
@@ -88,8 +88,8 @@ function lostAt(state: ConnectionState, before: Connection): number | undefined 
 }
 
 /**
- * Turns that ended while the page was open. `keep` adds the current one, since useChat copies all it has for every
- * chunk.
+ * Turns that ended while the page was open. `keep` adds the current one before it is removed from useChat, which would
+ * copy all the turns that it has for every chunk.
  */
 function useEndedTurns(current: UIMessage | undefined) {
   const [ended, setEnded] = useState<ReadonlyMap<string, UIMessage>>(new Map());

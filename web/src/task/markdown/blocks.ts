@@ -18,7 +18,8 @@ export const longestBlock = 100_000;
  * Splits markdown into blocks. With the previous result, only the text after the last settled block is parsed again:
  * while text streams in at its end, all but the last two blocks are final.
  */
-export function parseBlocks(text: string, before?: Parsed): Parsed {
+export function parseBlocks(given: string, before?: Parsed): Parsed {
+  const text = given.replace(/\r\n?/g, '\n'); // as the lexer does: positions are sums of its tokens' lengths
   let from = 0;
   let kept: readonly Block[] = [];
   if (before && text.startsWith(before.text) && before.blocks.length > 2) {
@@ -36,9 +37,7 @@ function lex(text: string): Token[] {
   // marked's regular expressions are too slow for lines of a mebibyte.
   if (hasOverlongLine(text)) return [{ type: 'text', raw: text, text }];
   try {
-    const tokens = new Lexer({ gfm: true, breaks: false }).lex(text);
-    // Positions are sums of raw lengths. If the lexer normalised its input they are wrong, so parse from the start.
-    return tokens;
+    return new Lexer({ gfm: true, breaks: false }).lex(text);
   } catch {
     return [{ type: 'text', raw: text, text }];
   }

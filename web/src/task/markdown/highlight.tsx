@@ -1,9 +1,7 @@
-import { common, createLowlight } from 'lowlight';
 import type { ReactNode } from 'react';
 import { memo } from 'react';
 import './highlight.css';
-
-const lowlight = createLowlight(common);
+import { lowlight } from './lowlight.ts';
 
 type Node = ReturnType<typeof lowlight.highlight>['children'][number];
 

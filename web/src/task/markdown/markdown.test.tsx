@@ -64,9 +64,12 @@ describe('markdown of an agent', () => {
 describe('parseBlocks', () => {
   const complete =
     '# Title\n\nSome *text* here.\n\n- a\n- b\n\n```go\nfunc main() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.';
-  it('returns the same blocks for a text in pieces and at once', () => {
+  it.each([
+    ['\\n', complete],
+    ['\\r\\n', complete.replaceAll('\n', '\r\n')],
+  ])('returns the same blocks for a text with %s in pieces and at once', (_, text) => {
     let parsed: ReturnType<typeof parseBlocks> | undefined;
-    for (let i = 1; i <= complete.length; i++) parsed = parseBlocks(complete.slice(0, i), parsed);
+    for (let i = 1; i <= text.length; i++) parsed = parseBlocks(text.slice(0, i), parsed);
     expect(parsed?.blocks.map((b) => b.token.raw)).toEqual(parseBlocks(complete).blocks.map((b) => b.token.raw));
   });
   it('does not parse settled blocks again', () => {

@@ -12,8 +12,7 @@ import styles from './markdown.module.css';
  */
 export const Markdown = memo(function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
   const before = useRef<ReturnType<typeof parseBlocks>>(undefined);
-  const parsed =
-    before.current?.text === text ? before.current : parseBlocks(text.replace(/\r\n?/g, '\n'), before.current);
+  const parsed = before.current?.text === text ? before.current : parseBlocks(text, before.current);
   before.current = parsed;
   return (
     <div className={styles.markdown} data-growing={growing || undefined}>

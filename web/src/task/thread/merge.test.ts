@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { assistant, row, text, toolRow } from '../kit.ts';
 import { diffOf } from './items.ts';
-import { groupRows, itemsOfTurn, mergeTurns } from './merge.ts';
+import { groupRows, isFromTerminal, itemsOfTurn, mergeTurns } from './merge.ts';
 
 const group = (...rows: ReturnType<typeof row>[]) => ({ turnId: 'turn', rows });
 const texts = (items: ReturnType<typeof itemsOfTurn>) => items.flatMap((i) => (i.kind === 'text' ? [i.text] : []));
@@ -71,6 +71,12 @@ it('shows the source documents of a text, with the stream too, and ignores what 
   expect(
     itemsOfTurn(group(row({ seq: 2, message: 'Hi', metadata: { source_documents: 'x' } })), undefined),
   ).toHaveLength(1);
+});
+
+it('knows a turn that was made in a terminal', () => {
+  expect(isFromTerminal(group(row({ seq: 1, role: 'USER' }), row({ seq: 2, origin: 'terminal' })))).toBe(true);
+  expect(isFromTerminal(group(row({ seq: 2 })))).toBe(false);
+  expect(isFromTerminal(undefined)).toBe(false);
 });
 
 describe('diffOf', () => {

@@ -46,6 +46,10 @@ export function groupRows(rows: readonly Message[], before: readonly RowGroup[])
   });
 }
 
+/** Whether the turn was made in the agent's own terminal client. */
+export const isFromTerminal = (group: RowGroup | undefined): boolean =>
+  group?.rows.some((row) => row.origin === 'terminal') ?? false;
+
 interface Measure {
   text: number;
   tools: number;

@@ -8,17 +8,20 @@ export interface Outcome {
   words: string;
 }
 
-const rule = 'policy: ';
+/** The prefix of the reason of an answer that a rule gave. The rule's name follows. */
+const rulePrefix = 'policy: ';
 
 /** Reasons that a host gives when a turn ends, or its agent leaves, with the question open. */
 const unanswered: Record<string, string> = {
-  expired: 'nobody answered in time',
+  expired: 'it expired',
   interrupted: 'the turn was stopped first',
   'turn-ended': 'the turn ended first',
   withdrawn: 'the agent withdrew it',
   'host-restarted': 'the agent host restarted first',
   'host-lost': 'the agent host lost the turn',
   'agent-exited': 'the agent program ended first',
+  'agent-restarted': 'the agent was restarted first',
+  'agent-stopped': 'the operator stopped the agent first',
 };
 
 /** The outcome of a question; null while it is open. */
@@ -28,8 +31,9 @@ export function outcomeOf({ state, kind, answer }: Interaction): Outcome | null 
   const { approved, text = '', reason = '', by = '' } = answer;
   const why = by === '' && approved === false && Object.hasOwn(unanswered, reason) ? unanswered[reason] : undefined;
   if (why) return { kind: 'unanswered', label: `Not answered: ${why}`, words: '' };
-  const who = reason.startsWith(rule) ? ` by the rule ${reason.slice(rule.length)}` : answererOf(by);
-  const words = reason.startsWith(rule) ? '' : reason;
+  const byRule = reason.startsWith(rulePrefix);
+  const who = byRule ? ` by the rule ${reason.slice(rulePrefix.length)}` : answererOf(by);
+  const words = byRule ? '' : reason;
   if (kind === 'ask') return { kind: 'answered', label: `Answered${who}`, words: text };
   if (!approved) return { kind: 'denied', label: `Denied${who}`, words };
   return { kind: 'allowed', label: `Allowed${who}${answer.remembered ? ', for this session' : ''}`, words };

@@ -9,8 +9,9 @@ import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import type { Item, ToolItem } from './items.ts';
-import { itemsOfTurn, type RowGroup, type UserItem } from './merge.ts';
+import { isFromTerminal, itemsOfTurn, type RowGroup, type UserItem } from './merge.ts';
 import { QuestionView } from './question.tsx';
+import { foldSteps } from './steps.ts';
 import styles from './thread.module.css';
 
 interface Props {
@@ -35,13 +36,18 @@ export const TurnView = memo(function TurnView(props: Props) {
   return (
     <article className={styles.turn} data-running={running || undefined}>
       {user && <UserMessage user={user} />}
+      {isFromTerminal(group) && <p className={styles.note}>In a terminal</p>}
       {failure}
       {items.length > 0 && (
         <div className={styles.answer}>
           <h2 className="visually-hidden">Answer</h2>
-          {items.map((i) => (
-            <ItemView key={i.key} item={i} running={running} onDiff={onDiff} />
-          ))}
+          {foldSteps(items, running).map((i) =>
+            i.kind === 'steps' ? (
+              <StepsView key={i.key} tools={i.tools} />
+            ) : (
+              <ItemView key={i.key} item={i} running={running} onDiff={onDiff} />
+            ),
+          )}
           {answer && (
             <div className={styles.after}>
               <Copy text={answer} label="Copy answer" />
@@ -97,6 +103,17 @@ function UserMessage({ user }: { user: UserItem }) {
 function settled(item: ToolItem): ToolItem {
   if (item.state !== 'running' && item.state !== 'preparing' && item.state !== 'waiting') return item;
   return { ...item, state: 'unknown' };
+}
+
+function StepsView({ tools }: { tools: readonly ToolItem[] }) {
+  return (
+    <details className={styles.steps}>
+      <summary>{tools.length} steps</summary>
+      {tools.map((tool) => (
+        <ToolRow key={tool.key} item={tool} />
+      ))}
+    </details>
+  );
 }
 
 function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onDiff: (diff: Diff) => void }) {

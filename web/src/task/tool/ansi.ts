@@ -5,7 +5,7 @@ export interface Span {
   style: string;
 }
 
-/** Output after this many style changes is shown without styles: each one costs an element. */
+/** After this many style changes, the rest of the output has the last style: each change costs an element. */
 const maxSpans = 5_000;
 
 const flags: Record<number, string> = { 1: 'bold', 2: 'dim', 3: 'italic', 4: 'underline', 7: 'inverse' };

@@ -1,0 +1,60 @@
+import type { Page } from '@playwright/test';
+import { accessible } from './kit/axe.ts';
+import { expect, test } from './kit/test.ts';
+import type { World } from './kit/world.ts';
+
+interface Announced {
+  announcementId: string;
+}
+
+const announce = (world: World, text: string, more: object = {}) =>
+  world.api.call<Announced>('POST', '/api/announcements', { text, ...more });
+
+const cancel = (world: World, { announcementId }: Announced) =>
+  world.api.call('DELETE', `/api/announcements/${announcementId}`);
+
+const region = (page: Page) => page.getByRole('region', { name: 'Announcements' });
+
+test('an announcement appears by itself, can be dismissed, taken back, and expires', async ({ bell, world }) => {
+  const { page } = bell;
+  await page.goto('/');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  const first = await announce(world, 'The broker restarts at noon', { level: 'warning' });
+  const second = await announce(world, 'Taken back soon');
+  await expect(region(page)).toContainText('Warning: The broker restarts at noon');
+  await expect(region(page)).toContainText('Notice: Taken back soon');
+  await accessible(page, 'announcements');
+  await page.getByRole('button', { name: 'Dismiss: The broker restarts at noon' }).click();
+  await expect(region(page)).not.toContainText('restarts at noon');
+  await expect(region(page), 'the other announcement stays').toContainText('Taken back soon');
+  await cancel(world, second);
+  await expect(region(page)).toBeEmpty();
+  await page.reload();
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await announce(world, 'Gone in a moment', { level: 'error', expiresIn: 10 });
+  await expect(region(page)).toContainText('Urgent: Gone in a moment');
+  await expect(region(page)).not.toContainText('restarts at noon'); // it stays dismissed
+  await expect(region(page)).toBeEmpty({ timeout: 30_000 });
+  await cancel(world, first);
+});
+
+test.describe('on a phone at night', () => {
+  test.use({ viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
+
+  test('a long announcement fits, and the page below it stays whole', async ({ bell, world }) => {
+    const { page } = bell;
+    const long = await announce(world, `${'A long announcement '.repeat(20)}${'x'.repeat(90)}`, { level: 'success' });
+    await page.goto('/');
+    await expect(region(page)).toContainText('Good news: A long announcement');
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width).toBeLessThanOrEqual(390);
+    const button = page.getByRole('button', { name: /^Dismiss:/ });
+    const box = await button.boundingBox();
+    expect(Math.min(box?.height ?? 0, box?.width ?? 0), 'a target for a thumb').toBeGreaterThanOrEqual(44);
+    await accessible(page, 'an announcement on a phone');
+    await expect(page.getByRole('button', { name: 'New task' })).toBeInViewport();
+    await button.tap();
+    await expect(region(page)).toBeEmpty();
+    await cancel(world, long);
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, test } from './kit/test.ts';
+
+test('the agent is restarted from the header; an open turn ends only after a question', async ({ bell, world }) => {
+  const id = await bell.newTask('slow 300');
+  await expect(bell.thread).toContainText('1 2 3');
+  const restart = async () => {
+    await bell.page.getByRole('button', { name: 'Actions for this task' }).click();
+    await bell.page.getByRole('menuitem', { name: 'Restart agent' }).click();
+  };
+  await restart();
+  const dialog = bell.page.getByRole('dialog', { name: 'Restart the agent?' });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  expect((await world.api.task(id)).openTurn).not.toBeNull();
+
+  await restart();
+  await dialog.getByRole('button', { name: 'End the turn and restart' }).click();
+  await expect(bell.thread).toContainText('The agent was restarted during this turn');
+  await bell.done();
+  expect((await world.api.task(id)).lastTurn?.reason).toBe('agent-restarted');
+
+  // The word about the first restart would pass for the one about the second.
+  for (const word of await bell.page.getByRole('button', { name: 'Dismiss' }).all()) await word.click();
+  await expect(bell.page.getByText('The agent is restarted.')).toBeHidden();
+  await restart(); // nothing is open: no question
+  await expect(bell.page.getByText('The agent is restarted.')).toBeVisible();
+  await bell.send('slow 5');
+  await bell.done();
+  await expect(bell.thread).toContainText('1 2 3 4 5');
+});
+
+test('a restart that the host refuses says why', async ({ bell, guard, world }) => {
+  guard.allow(/503/);
+  await bell.open(await world.api.newTask('not restarted'));
+  await bell.page.route('**/restart', (route) =>
+    route.fulfill({ status: 503, json: { error: 'The agent host is not reachable', code: 'unavailable' } }),
+  );
+  await bell.page.getByRole('button', { name: 'Actions for this task' }).click();
+  await bell.page.getByRole('menuitem', { name: 'Restart agent' }).click();
+  await expect(bell.page.getByText('Not restarted: The agent host is not reachable')).toBeVisible();
+});

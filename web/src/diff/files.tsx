@@ -1,0 +1,50 @@
+import type { Diff } from '../app/types.ts';
+import { Icon } from '../ui/icon.tsx';
+import { GoneComment } from './comment.tsx';
+import type { Layout } from './lines.tsx';
+import type { ReviewedFiles } from './state.ts';
+import { FileDiff } from './view.tsx';
+import styles from './diff.module.css';
+
+/** The element of a file, by its place in the changes. */
+export const fileId = (at: number) => `changed-file-${at}`;
+
+interface Props {
+  taskId: string;
+  diff: Diff;
+  layout: Layout;
+  reviewed: ReviewedFiles;
+}
+
+/** The changed files, and before them the comments whose lines are gone. */
+export function Files({ taskId, diff, layout, reviewed }: Props) {
+  return (
+    <>
+      {diff.truncated && (
+        <p className={styles.cut} role="status">
+          <Icon name="warn" size={14} /> There are too many changes to show all of them; the rest was left out.
+        </p>
+      )}
+      {reviewed.gone.map((c) => (
+        <GoneComment key={c.id} taskId={taskId} comment={c} />
+      ))}
+      {diff.files.map((f, i) => {
+        const anchors = reviewed.anchors[i];
+        return (
+          anchors && (
+            <FileDiff
+              key={f.path}
+              id={fileId(i)}
+              taskId={taskId}
+              file={f}
+              patch={reviewed.patches[i]}
+              layout={layout}
+              viewed={reviewed.viewed[i] === true}
+              anchors={anchors}
+            />
+          )
+        );
+      })}
+    </>
+  );
+}

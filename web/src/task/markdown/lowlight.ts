@@ -1,0 +1,4 @@
+import { common, createLowlight } from 'lowlight';
+
+/** The highlighter, with the languages that are met most. */
+export const lowlight = createLowlight(common);

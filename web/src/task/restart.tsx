@@ -1,0 +1,54 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client, describe } from '../app/http.ts';
+import type { Task, WorkspaceState } from '../app/types.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { toast } from '../ui/toast.tsx';
+import styles from '../ui/table.module.css';
+import { WorkspaceDetails } from '../workspaces/details.tsx';
+
+/** The menu of a task's header. Restarting the agent ends the open turn, so that it asks first when there is one. */
+export function TaskMenu({ task, workspace }: { task: Task; workspace: WorkspaceState | null }) {
+  const [asking, setAsking] = useState(false);
+  const [detailed, setDetailed] = useState(false);
+  const restart = useMutation({
+    mutationFn: () => client.restart(task.id),
+    onSuccess: () => toast('The agent is restarted. The next message continues the conversation.'),
+    onError: (error) => {
+      const { message, hint } = describe(error);
+      toast(`Not restarted: ${[message, hint].filter(Boolean).join('. ')}`);
+    },
+  });
+  if (task.basicHost) return null; // such a host cannot restart agents
+  return (
+    <>
+      <Menu
+        label="Actions for this task"
+        items={[
+          { label: 'Workspace', icon: 'branch', run: () => setDetailed(true) },
+          { label: 'Restart agent', icon: 'retry', run: () => (task.openTurn ? setAsking(true) : restart.mutate()) },
+        ]}
+      />
+      {detailed && <WorkspaceDetails task={task} state={workspace} onClose={() => setDetailed(false)} />}
+      {asking && (
+        <Dialog title="Restart the agent?" onClose={() => setAsking(false)}>
+          <p>The agent works on a message. That turn ends, and what it has not finished stays undone.</p>
+          <div className={styles.row}>
+            <Button onClick={() => setAsking(false)}>Cancel</Button>
+            <Button
+              kind="danger"
+              onClick={() => {
+                setAsking(false);
+                restart.mutate();
+              }}
+            >
+              End the turn and restart
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+import type { OfferedAgent, OfferedProject, OfferingHost, OfferList, PermissionMode } from '../app/types.ts';
+
+/** Where and how a new task runs. "" leaves it to the broker or the host. */
+export interface Picks {
+  agent: string;
+  model: string;
+  project: string;
+  hostId: string;
+  /** A value of workspaceChoices. */
+  workspace: string;
+  mode: PermissionMode;
+}
+
+export interface Choice {
+  value: string;
+  label: string;
+  /** Why it cannot be chosen, or what it lacks. */
+  note?: string;
+  disabled?: boolean;
+}
+
+export interface Choices {
+  agents: Choice[];
+  models: Choice[];
+  projects: Choice[];
+  hosts: Choice[];
+}
+
+/** What can be chosen for a task, of all hosts or of the chosen one. */
+export function choicesOf({ hosts }: OfferList, { agent, hostId }: Pick<Picks, 'agent' | 'hostId'>): Choices {
+  const offering = hostId ? hosts.filter((h) => h.hostId === hostId) : hosts;
+  return {
+    agents: [
+      ...group(
+        offering.flatMap((h) => h.offer?.agents ?? []),
+        (a) => a.id,
+      ),
+    ]
+      .map(([, same]) => agentChoice(same))
+      .sort(enabledFirst),
+    models: [
+      ...group(
+        offering.flatMap((h) => modelsOf(h, agent)),
+        (m) => m.id,
+      ),
+    ].map(([id, [model]]) => ({
+      value: id,
+      label: model.name || id,
+    })),
+    projects: [
+      ...group(
+        offering.flatMap((h) => h.offer?.projects ?? []),
+        (p) => p.name,
+      ),
+    ]
+      .map(([, same]) => projectChoice(same))
+      .sort(enabledFirst),
+    hosts: hosts.map((h) => hostChoice(h, agent)),
+  };
+}
+
+/** A list with at least one element. */
+type NonEmpty<T> = [T, ...T[]];
+
+function group<T>(all: readonly T[], key: (one: T) => string): Map<string, NonEmpty<T>> {
+  const groups = new Map<string, NonEmpty<T>>();
+  for (const one of all) {
+    const same = groups.get(key(one));
+    if (same) same.push(one);
+    else groups.set(key(one), [one]);
+  }
+  return groups;
+}
+
+const enabledFirst = (a: Choice, b: Choice) =>
+  Number(a.disabled ?? false) - Number(b.disabled ?? false) || a.label.localeCompare(b.label);
+
+function agentChoice(same: NonEmpty<OfferedAgent>): Choice {
+  const installed = same.filter((a) => a.installed);
+  const best = installed.find((a) => a.hasKey !== false) ?? installed[0];
+  if (!best) {
+    const [first] = same;
+    return {
+      value: first.id,
+      label: `${first.title} (not installed)`,
+      note: first.hint ?? first.problem,
+      disabled: true,
+    };
+  }
+  const label = [best.title, best.version].filter(Boolean).join(' ');
+  return best.hasKey === false
+    ? { value: best.id, label: `${label} (no key)`, note: 'The host has no key of its language model' }
+    : { value: best.id, label };
+}
+
+function projectChoice(same: NonEmpty<OfferedProject>): Choice {
+  const usable = same.find((p) => !p.problem);
+  if (!usable)
+    return { value: same[0].name, label: `${same[0].name} (unreadable)`, note: same[0].problem, disabled: true };
+  return { value: usable.name, label: usable.defaultBranch ? `${usable.name} (${usable.defaultBranch})` : usable.name };
+}
+
+function hostChoice(host: OfferingHost, agent: string): Choice {
+  const choice = { value: host.hostId, label: host.name };
+  if (!host.online) return { ...choice, label: `${host.name} (offline)`, note: host.problem };
+  const wanted = host.offer?.agents.find((a) => a.id === agent);
+  if (!host.offer || !agent || wanted?.installed) return choice;
+  return { ...choice, label: `${host.name} (without ${wanted?.title ?? agent})`, disabled: true };
+}
+
+function modelsOf(host: OfferingHost, agent: string) {
+  return host.offer?.agents.find((a) => a.id === agent && a.installed)?.models ?? [];
+}
+
+/** The picks without those that cannot be chosen, because hosts, agents and projects come and go. */
+export function possible(list: OfferList, picks: Picks): Picks {
+  const kept = { ...picks };
+  const keep = (name: 'hostId' | 'agent' | 'project' | 'model', from: keyof Choices) => {
+    if (!choicesOf(list, kept)[from].some((c) => c.value === kept[name] && !c.disabled)) kept[name] = '';
+  };
+  if (!list.hosts.some((h) => h.hostId === kept.hostId)) kept.hostId = '';
+  keep('agent', 'agents');
+  keep('project', 'projects');
+  keep('model', 'models');
+  return kept;
+}

@@ -1,0 +1,84 @@
+import type { HostWorkspaceList, OfferList } from '../app/types.ts';
+import { Field } from '../ui/field.tsx';
+import { placeOf, workspaceChoices } from '../workspaces/choices.ts';
+import { choicesOf, type Choice, type Picks } from './choices.ts';
+import { ModeSelect } from './mode.tsx';
+import styles from './form.module.css';
+
+/** Chooses where and how a new task runs, from what the hosts offer. */
+export function Pickers({
+  offers,
+  workspaces,
+  picks,
+  onChange,
+}: {
+  /** undefined while they are read. */
+  offers: OfferList | undefined;
+  /** undefined while they are read, or cannot be. */
+  workspaces: HostWorkspaceList | undefined;
+  picks: Picks;
+  onChange: (change: Partial<Picks>) => void;
+}) {
+  const { agents, models, projects, hosts } = choicesOf(offers ?? { agents: [], hosts: [] }, picks);
+  const pick = (key: keyof Picks, label: string, unset: string, choices: Choice[], also: Partial<Picks> = {}) => (
+    <Picker
+      label={label}
+      unset={unset}
+      value={picks[key]}
+      choices={choices}
+      onChange={(value) => onChange({ ...also, [key]: value })}
+    />
+  );
+  const existing = workspaces ? workspaceChoices(workspaces, picks) : [];
+  return (
+    <div className={styles.options}>
+      {pick('agent', 'Agent', 'Default', agents, { model: '' })}
+      {models.length > 0 && pick('model', 'Model', 'Default', models)}
+      {pick('project', 'Project', 'None: an empty directory', projects)}
+      {hosts.length > 1 && pick('hostId', 'Host', 'Least busy', hosts)}
+      {workspaces && existing.length > 0 && (
+        <Picker
+          label="Workspace"
+          unset="A new one"
+          value={picks.workspace}
+          choices={existing}
+          onChange={(value) => onChange(placeOf(workspaces, value))}
+        />
+      )}
+      <Field label="Permissions">
+        {(id) => <ModeSelect id={id} value={picks.mode} onChange={(mode) => onChange({ mode })} />}
+      </Field>
+    </div>
+  );
+}
+
+function Picker({
+  label,
+  unset,
+  value,
+  choices,
+  onChange,
+}: {
+  label: string;
+  /** What "" means. */
+  unset: string;
+  value: string;
+  choices: Choice[];
+  onChange: (value: string) => void;
+}) {
+  const chosen = choices.find((c) => c.value === value);
+  return (
+    <Field label={label} hint={chosen?.note}>
+      {(id) => (
+        <select id={id} value={chosen ? value : ''} onChange={(e) => onChange(e.target.value)}>
+          <option value="">{unset}</option>
+          {choices.map((c) => (
+            <option key={c.value} value={c.value} disabled={c.disabled} title={c.note}>
+              {c.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
