@@ -140,8 +140,7 @@ type fakeRun struct {
 }
 
 func (a *fakeRun) Run(ctx context.Context, _ agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancel(ctx) // its end is the turn's: what Run leaves open is closed by the host
 	done := make(chan struct{})
 	defer close(done)
 	a.mu.Lock()
