@@ -340,7 +340,7 @@ func (h *Host) StopProject(ctx context.Context, project string) ([]StoppedSessio
 	var group sync.WaitGroup
 	out, failures := []StoppedSession{}, []error(nil)
 	for _, s := range h.all() {
-		if !s.ofProject(project) || s.agent.closed() {
+		if !s.worksOn(project) {
 			continue
 		}
 		group.Go(func() {
@@ -359,10 +359,13 @@ func (h *Host) StopProject(ctx context.Context, project string) ([]StoppedSessio
 	return out, errors.Join(failures...)
 }
 
-func (s *session) ofProject(project string) bool {
+// worksOn reports whether the session is of the project, and has an agent or a turn. A turn has no
+// agent while it opens one, and if that has failed, until it ends.
+func (s *session) worksOn(project string) bool {
+	hasAgent := !s.agent.closed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Record.Project == project
+	return s.state.Record.Project == project && (hasAgent || s.state.Turn != nil || len(s.state.Queue) > 0)
 }
 
 // end gives up the turns of the session and closes its agent.
