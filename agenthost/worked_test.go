@@ -99,19 +99,26 @@ func TestReportsDuringATurnOfTheHostAreNoTurnOfATerminal(t *testing.T) {
 	})
 }
 
+// isAttached reports whether a terminal client is open on a session, as its broker learns it.
+func (r *rig) isAttached(session string) bool {
+	r.Helper()
+	return r.openSession(&protocol.OpenSessionRequest{
+		SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf(session),
+	}).Attached
+}
+
 // attachTerminal reports an open terminal client. ended gets whether the client had to end.
 func (r *rig) attachTerminal(session string) (ended <-chan bool) {
 	r.Helper()
-	out, watching := make(chan bool, 1), make(chan struct{})
+	out := make(chan bool, 1)
 	go func() {
-		close(watching)
 		taken, err := r.host.WatchTerminal(r.Context(), session, time.Minute)
 		if err != nil {
 			r.Error(err)
 		}
 		out <- taken
 	}()
-	<-watching
+	r.until("the terminal is attached", func() bool { return r.isAttached(session) })
 	return out
 }
 
@@ -129,10 +136,10 @@ func TestAPromptTakesAnAttachedTerminalOver(t *testing.T) {
 		}
 		return err
 	}
-	r.until("the terminal is attached", func() bool {
+	r.wantCode("a prompt without force", func() error {
 		_, err := r.host.Start(t.Context(), grant, &protocol.PromptRequest{Prompt: "go"})
-		return protocol.CodeOf(err) == protocol.CodeAttached
-	})
+		return err
+	}(), protocol.CodeAttached)
 	r.wantCode("an empty prompt with force", func() error {
 		_, err := r.host.Start(t.Context(), grant, &protocol.PromptRequest{Force: true})
 		return err
@@ -194,21 +201,16 @@ func TestATerminalWithoutReportsIsTakenOver(t *testing.T) {
 func TestOpeningASessionReportsItsTerminal(t *testing.T) {
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("a"))
-	reported := func() bool {
-		return r.openSession(&protocol.OpenSessionRequest{
-			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"),
-		}).Attached
-	}
-	if reported() {
+	if r.isAttached("s1") {
 		t.Error("before")
 	}
 	if _, err := r.host.WatchTerminal(t.Context(), "s1", 0); err != nil {
 		t.Fatal(err)
 	}
-	if !reported() {
+	if !r.isAttached("s1") {
 		t.Error("it is open")
 	}
-	if err := r.host.TerminalClosed("s1"); err != nil || reported() {
+	if err := r.host.TerminalClosed("s1"); err != nil || r.isAttached("s1") {
 		t.Error("it is closed", err)
 	}
 }
