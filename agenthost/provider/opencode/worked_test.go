@@ -78,7 +78,7 @@ func TestTurnsOfATerminalClientAreReported(t *testing.T) {
 			if got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("no turn is reported")
 		}
 	}
