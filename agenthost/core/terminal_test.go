@@ -14,6 +14,7 @@ func terminalItems() []core.TerminalItem {
 	return []core.TerminalItem{
 		{Call: &core.ToolCall{ID: "c1", Name: "write", Input: json.RawMessage(`{"path":"a"}`)}, At: start},
 		{Result: &core.ToolResult{ID: "c1", Output: json.RawMessage(`"ok"`)}, At: start},
+		{Result: &core.ToolResult{ID: "c1", Output: json.RawMessage(`"again"`)}, At: start},
 		{Result: &core.ToolResult{ID: "unknown"}, At: start},
 		{Text: "done", At: start},
 	}
