@@ -2,6 +2,7 @@ package agenthost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -250,8 +251,10 @@ func (s terminalSession) journal(turn TerminalTurn) {
 	}
 }
 
-// journalAll journals the turns that wait, one after the other.
+// journalAll journals the turns that wait, one after the other. While the journal cannot be read or
+// written (a full disk), it tries again.
 func (s terminalSession) journalAll() {
+	wait := firstWait
 	for {
 		s.mu.Lock()
 		if len(s.terminalTurns) == 0 || s.state.Deleted {
@@ -269,20 +272,34 @@ func (s terminalSession) journalAll() {
 				return
 			}
 		}
-		s.journalFirst()
+		isDone := s.journalFirst()
 		s.mu.Unlock()
+		switch {
+		case isDone:
+			wait = firstWait
+		case !s.host.waitToWrite(&wait):
+			return
+		}
 	}
 }
 
-// journalFirst journals the first turn that waits. The session's lock is held.
-func (s terminalSession) journalFirst() {
+// journalFirst journals the first turn that waits, unless it is known, and removes it from those that
+// wait. It returns false if the turn has to be tried again. The session's lock is held.
+func (s terminalSession) journalFirst() (isDone bool) {
 	in := s.terminalTurns[0]
-	s.terminalTurns = s.terminalTurns[1:]
-	if _, err := s.host.opts.Journal.Turn(s.host.work, s.id, in.TurnID); err == nil {
-		return // it is known
+	_, err := s.host.opts.Journal.Turn(s.host.work, s.id, in.TurnID)
+	again := err != nil
+	if protocol.CodeOf(err) == protocol.CodeNotFound {
+		_, err = s.apply(in)
+		again = errors.As(err, new(unwritten))
 	}
-	if _, err := s.apply(in); err != nil {
+	if err != nil {
 		s.host.opts.Log.Error("a turn of a terminal client could not be written",
 			"session", s.id, "turn", in.TurnID, "error", err)
 	}
+	if again {
+		return false
+	}
+	s.terminalTurns = s.terminalTurns[1:]
+	return true
 }

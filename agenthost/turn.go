@@ -151,20 +151,33 @@ func (t *turn) runAgent(prompt Prompt) (outcome Outcome, err error) {
 func (t *turn) end(outcome Outcome) bool {
 	defer t.cancel()
 	in := core.AgentEnded{TurnID: t.id, Outcome: t.clean(outcome)}
-	wait := 100 * time.Millisecond
+	wait := firstWait
 	for {
 		ended, err := t.tryEnd(in)
 		if err == nil {
 			return ended
 		}
 		t.s.host.opts.Log.Error("a turn's finish could not be written", "session", t.s.id, "turn", t.id, "error", err)
-		select {
-		case <-t.s.host.posting.Done(): // the next start will write it
+		if !t.s.host.waitToWrite(&wait) { // the next start will write it
 			return false
-		case <-time.After(wait):
 		}
-		wait = min(wait*2, 5*time.Second)
 	}
+}
+
+const (
+	firstWait   = 100 * time.Millisecond // before a step that could not be written is tried again
+	longestWait = 5 * time.Second
+)
+
+// waitToWrite waits before a step is tried again, each time longer. It returns false if the host ends.
+func (h *Host) waitToWrite(wait *time.Duration) bool {
+	select {
+	case <-h.posting.Done():
+		return false
+	case <-time.After(*wait):
+	}
+	*wait = min(*wait*2, longestWait)
+	return true
 }
 
 func (t *turn) tryEnd(in core.AgentEnded) (ended bool, err error) {

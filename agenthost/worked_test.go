@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,4 +215,36 @@ func TestOpeningASessionReportsItsTerminal(t *testing.T) {
 	if err := r.host.TerminalClosed("s1"); err != nil || r.isAttached("s1") {
 		t.Error("it is closed", err)
 	}
+}
+
+func TestATurnMadeInATerminalIsJournaledOnceTheDiskHasRoom(t *testing.T) {
+	r := newRig(t)
+	var refused atomic.Int32
+	r.options = func(o *agenthost.Options) {
+		o.LocalURL = localURL
+		o.Journal = &watchedJournal{o.Journal, func(w *agenthost.Write) error {
+			isTerminal := slices.ContainsFunc(w.Turns, func(turn agenthost.TurnRecord) bool { return turn.ID == "tui-1" })
+			if isTerminal && refused.Add(1) <= 2 {
+				return &protocol.Error{Code: protocol.CodeStorageFull, Message: "full"}
+			}
+			return nil
+		}}
+	}
+	r.start()
+	r.turn("s1", "t1", writeText("a"))
+	spec, _ := r.workspaceOf("s1")
+	spec.ReportTerminalTurn(byHand("tui-1"))
+	spec.ReportTerminalTurn(byHand("tui-2"))
+	r.until("both are journaled, or the first is lost", func() bool {
+		_, err := r.journal.Turn(t.Context(), "s1", "tui-2")
+		return err == nil
+	})
+	r.delivered()
+	var finishes []string
+	for _, line := range withoutTimes(summary(r.broker.of("s1")), "\x00") {
+		if strings.Contains(line, " finish ") {
+			finishes = append(finishes, strings.TrimSpace(line))
+		}
+	}
+	wantLines(t, "finishes", finishes, []string{"t1 finish stop", "tui-1 finish stop", "tui-2 finish stop"})
 }
