@@ -55,7 +55,10 @@ func (t Terminals) Terminal(ctx context.Context, sessionID string) (*Terminal, e
 		return nil, err
 	}
 	defer terminalSession{s}.used()
-	s.agent.gate.lock() // a turn begins before or after, and the agent is not closed meanwhile
+	// A turn begins before or after, and the agent is not closed meanwhile.
+	if err := s.agent.gate.lockUntil(ctx); err != nil {
+		return nil, err
+	}
 	defer s.agent.gate.unlock()
 	agent, err := s.agent.openLocked(ctx)
 	if err != nil {
