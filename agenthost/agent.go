@@ -295,7 +295,7 @@ type NamedWorkspaces interface {
 	Use(ctx context.Context, sessionID, name, owner string, exists func(sessionID string) bool) (project string, err error)
 }
 
-// Keys are what a broker proves itself with; "" for none.
+// Keys are the keys that a broker sends with a request; "" for none.
 type Keys struct {
 	Session string // of the session
 	Owner   string // of the session's user: it opens the workspaces that the user's sessions create

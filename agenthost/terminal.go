@@ -25,7 +25,7 @@ const (
 // TerminalTurn is a turn that a user made in the agent's own terminal client.
 type TerminalTurn = terminal.Turn
 
-// TurnReport is what a HookReport says about the turn of a terminal client.
+// TurnReport is the part of a HookReport about the turn of a terminal client.
 type TurnReport = terminal.Report
 
 // Terminals is what a Host does for the agents' own terminal clients: it starts them on its sessions,
@@ -35,8 +35,8 @@ type Terminals struct {
 	turns *terminal.Collector
 }
 
-// Terminal readies a session for its agent's own terminal client and says how to
-// start that on this machine. CodeNotFound: no such session; CodeInvalid: the
+// Terminal prepares a session for its agent's own terminal client and returns the command
+// that starts the client on this machine. CodeNotFound: no such session; CodeInvalid: the
 // agent has no such client; CodeConflict: a turn is open. Other errors are the agent's, such
 // as a missing program.
 func (t Terminals) Terminal(ctx context.Context, sessionID string) (*Terminal, error) {

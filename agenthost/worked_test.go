@@ -204,16 +204,16 @@ func TestOpeningASessionReportsItsTerminal(t *testing.T) {
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("a"))
 	if r.isAttached("s1") {
-		t.Error("before")
+		t.Error("it is attached before a terminal client reports")
 	}
 	if _, err := r.host.WatchTerminal(t.Context(), "s1", 0); err != nil {
 		t.Fatal(err)
 	}
 	if !r.isAttached("s1") {
-		t.Error("it is open")
+		t.Error("it is not attached while the client is open")
 	}
 	if err := r.host.TerminalClosed("s1"); err != nil || r.isAttached("s1") {
-		t.Error("it is closed", err)
+		t.Error("it is attached after the client was closed", err)
 	}
 }
 
