@@ -179,7 +179,7 @@ func (a *agent) deliver(from *program, in incoming) {
 	}
 }
 
-// observe keeps the status of the program's sessions.
+// observe updates the status of the program's sessions.
 func (a *agent) observe(from *program, in incoming) {
 	switch in.link {
 	case linkLost: // linkBack reads the state again

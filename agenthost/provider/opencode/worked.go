@@ -109,7 +109,7 @@ func (p *program) turnsAfter(
 	return turns, newest
 }
 
-// stored is a turn as OpenCode keeps it.
+// stored is a turn as OpenCode stores it.
 type stored struct {
 	program *program
 	first   *storedMessage
@@ -124,7 +124,7 @@ func (s *stored) over() bool {
 
 func (s *stored) turn() agenthost.TerminalTurn {
 	t := turn{spent: map[string]tokens{}}
-	out := agenthost.TerminalTurn{ID: "terminal-" + s.first.Info.ID, Prompt: prompted(s.first)}
+	out := agenthost.TerminalTurn{ID: "terminal-" + s.first.Info.ID, Prompt: promptText(s.first)}
 	for _, m := range s.answers {
 		t.last = &m.Info
 		for i := range m.Parts {
@@ -140,8 +140,8 @@ func (s *stored) turn() agenthost.TerminalTurn {
 	return out
 }
 
-// prompted returns what the user wrote.
-func prompted(m *storedMessage) string {
+// promptText returns the text that the user wrote.
+func promptText(m *storedMessage) string {
 	var texts []string
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Type == partText && !p.Synthetic && !p.Ignored {
