@@ -1,14 +1,12 @@
 package agenthost
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"bellhop/agenthost/core"
@@ -158,103 +156,6 @@ func (a *agentSlot) stopIdle() {
 	}
 }
 
-// Restart ends the session's agent program. The next turn starts another, which continues
-// the agent's own conversation; a program with a terminal client starts again at once. An
-// open turn ends with ReasonAgentRestarted, and turns that wait begin afterwards. It
-// returns the turn that it ended, "" for none. CodeNotFound: no such session.
-func (h *Host) Restart(ctx context.Context, sessionID string) (endedTurn string, err error) {
-	s, err := h.session(sessionID)
-	if err != nil {
-		return "", err
-	}
-	if h.in(draining, stopped) {
-		return "", core.ErrStopping()
-	}
-	return s.agent.restart(ctx)
-}
-
-// restart holds the gate, so that no turn starts a program before the old one has ended.
-func (a *agentSlot) restart(ctx context.Context) (endedTurn string, err error) {
-	if err := a.gate.lockUntil(ctx); err != nil {
-		return "", err
-	}
-	defer a.gate.unlock()
-	endedTurn, err = a.s.stopOpenTurn(ctx, protocol.ReasonAgentRestarted)
-	if err != nil {
-		return endedTurn, err
-	}
-	agent, ok := a.agent.(RestartingAgent)
-	if !ok {
-		a.closeLocked()
-		return endedTurn, nil
-	}
-	if err := agent.Restart(ctx); err != nil {
-		a.closeLocked() // the next turn opens another
-		return endedTurn, fmt.Errorf("restart the agent: %w", err)
-	}
-	return endedTurn, nil
-}
-
-// StoppedSession is a session whose agent StopProject ended.
-type StoppedSession struct {
-	SessionID string `json:"sessionId"`
-	EndedTurn string `json:"endedTurn"` // "" if none was open
-}
-
-// StopProject ends the agents of all sessions of a project and gives up their turns, open
-// and waiting: these end with ReasonAgentStopped. A later prompt starts an agent again. It
-// returns the sessions that had an agent or a turn, by id.
-func (h *Host) StopProject(ctx context.Context, project string) ([]StoppedSession, error) {
-	if project == "" {
-		return nil, &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "project is required",
-			Hint: "Name one of the projects of the host's configuration",
-		}
-	}
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	out, failures := []StoppedSession{}, []error(nil)
-	for _, s := range h.all() {
-		if !s.ofProject(project) || s.agent.closed() {
-			continue
-		}
-		group.Go(func() {
-			turn, err := s.agent.end(ctx, protocol.ReasonAgentStopped)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failures = append(failures, fmt.Errorf("session %s: %w", s.id, err))
-				return
-			}
-			out = append(out, StoppedSession{s.id, turn})
-		})
-	}
-	group.Wait()
-	slices.SortFunc(out, func(a, b StoppedSession) int { return cmp.Compare(a.SessionID, b.SessionID) })
-	return out, errors.Join(failures...)
-}
-
-func (s *session) ofProject(project string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.Record.Project == project
-}
-
-// end gives up the turns of the session and closes its agent.
-func (a *agentSlot) end(ctx context.Context, reason string) (endedTurn string, err error) {
-	if err := a.gate.lockUntil(ctx); err != nil {
-		return "", err
-	}
-	defer a.gate.unlock()
-	a.s.mu.Lock()
-	prompts{a.s}.dropQueue()
-	a.s.mu.Unlock()
-	if endedTurn, err = a.s.stopOpenTurn(ctx, reason); err == nil {
-		a.closeLocked()
-	}
-	return endedTurn, err
-}
-
 // secretPrefix marks a leaked secret for people and for scanners.
 const secretPrefix = "bhw_"
 
@@ -380,4 +281,108 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	}
 	diff.Fit() // a mask can be longer than its secret
 	return diff, nil
+}
+
+// NamedWorkspaces is a Workspaces whose workspaces created by name sessions can work in. An owner
+// is the hash of a key.
+type NamedWorkspaces interface {
+	// Named describes the workspaces of an owner, the oldest first. There are none of owner "".
+	Named(ctx context.Context, owner string) ([]protocol.Workspace, error)
+	// Use has a session work in a workspace from its next Dir on, and returns the workspace's
+	// project. It may be repeated. A session that does not exist any more uses no workspace.
+	// CodeNoWorkspace: the owner has no such workspace; CodeConflict: another session works there,
+	// or this session has a workspace already.
+	Use(ctx context.Context, sessionID, name, owner string, exists func(sessionID string) bool) (project string, err error)
+}
+
+// Keys are the keys that a broker sends with a request; "" for none.
+type Keys struct {
+	Session string // of the session
+	Owner   string // of the session's user: it opens the workspaces that the user's sessions create
+}
+
+func (k Keys) check() error {
+	return errors.Join(checkKeyForm(protocol.HeaderSessionKey, k.Session), checkKeyForm(protocol.HeaderOwnerKey, k.Owner))
+}
+
+// UserWorkspaces is what a Host does with the workspaces that users' agents created, and with
+// those of its sessions.
+type UserWorkspaces struct{ h *Host }
+
+// NamedWorkspaces describes the workspaces that sessions of the key's owner created. CodeInvalid: there is
+// no key. CodeNotFound: sessions of this host work in no such workspaces.
+func (u UserWorkspaces) NamedWorkspaces(ctx context.Context, ownerKey string) (*protocol.WorkspaceList, error) {
+	named, ok := u.h.opts.Workspaces.(NamedWorkspaces)
+	if !ok {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "The host has no workspaces that tasks can name")
+	}
+	if ownerKey == "" {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "The header " + protocol.HeaderOwnerKey + " is missing",
+			Hint: "It has the key of the user whose workspaces are listed. A proxy may have removed it",
+		}
+	}
+	if err := checkKeyForm(protocol.HeaderOwnerKey, ownerKey); err != nil {
+		return nil, err
+	}
+	found, err := named.Named(ctx, keyHash(ownerKey))
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.WorkspaceList{Workspaces: append([]protocol.Workspace{}, found...)}, nil
+}
+
+// useWorkspace has the session of a request work in the workspace that the request names, and adds
+// the workspace's project to the request.
+func (u UserWorkspaces) useWorkspace(ctx context.Context, req *protocol.OpenSessionRequest, ownerHash string) error {
+	if req.Workspace == "" {
+		return nil
+	}
+	named, ok := u.h.opts.Workspaces.(NamedWorkspaces)
+	if !ok {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "This host has no workspaces that sessions can name",
+			Hint: "The capabilities in its answer to POST /session say what it can do",
+		}
+	}
+	project, err := named.Use(ctx, req.SessionID, req.Workspace, ownerHash, func(id string) bool {
+		_, err := u.h.session(id)
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	if req.Project != "" && req.Project != project {
+		return protocol.Errorf(protocol.CodeInvalid, "The workspace %q is not of the project %q", req.Workspace, req.Project)
+	}
+	req.Project = project
+	return nil
+}
+
+// WorkspacePath returns the directory in which a session's agent was opened. CodeNotFound: there
+// is no such session, or its agent was not opened yet.
+func (u UserWorkspaces) WorkspacePath(sessionID string) (string, error) {
+	path, err := u.h.LocalPath(LocalGrant{SessionID: sessionID})
+	if err == nil && path == "" {
+		err = &protocol.Error{
+			Code: protocol.CodeNotFound, Message: "The session has no workspace yet", Hint: "Its first turn makes one",
+		}
+	}
+	return path, err
+}
+
+// Mask replaces the session's secrets in texts that its agent may have written.
+func (u UserWorkspaces) Mask(sessionID string, texts map[string]string) (map[string]string, error) {
+	s, err := u.h.session(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	mask := stream.NewMasker(s.secrets())
+	s.mu.Unlock()
+	masked := make(map[string]string, len(texts))
+	for key, text := range texts {
+		masked[mask.Text(key)] = mask.Text(text)
+	}
+	return masked, nil
 }

@@ -23,8 +23,8 @@
 //	session.go    a session: steps, recovery, readers
 //	effects.go    effects of steps; delivery's side of a session
 //	clients.go    prompts and the queue; the headless interface
-//	turn.go       turns as they run, and how they are stopped
-//	agent.go      the agent of a session: opened, restarted, closed; its workspace
+//	turn.go       turns as they run, and how they and their agents are stopped
+//	agent.go      the agent of a session: opened, closed; its workspace, and those of users
 //	output.go     what an agent reports; questions
 //	terminal.go   agents' own terminal clients
 //	status.go     status of host and workspaces; hooks

@@ -234,7 +234,7 @@ func (r *rig) until(what string, holds func() bool) {
 	r.Helper()
 	watch := r.host.WatchStatus()
 	defer watch.Close()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	poll := time.NewTicker(5 * time.Millisecond) // a fake broker signals nothing
 	defer poll.Stop()

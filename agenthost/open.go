@@ -19,7 +19,7 @@ import (
 var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Open creates or refreshes a session and mints a stream token. It starts no
-// program. keys are what the broker proves itself with. CodeInvalid: bad request, unknown
+// program. keys are those of the request. CodeInvalid: bad request, unknown
 // agent or project; CodeForeignBroker; CodeSessionKey; CodeNoWorkspace.
 func (h *Host) Open(
 	ctx context.Context, request *protocol.OpenSessionRequest, keys Keys,

@@ -171,7 +171,7 @@ type Journal interface {
 	Pending(ctx context.Context, sessionID string, after protocol.Cursor, limit int) ([]EventRecord, error)
 	// Newest returns events before the cursor, descending, over all epochs.
 	Newest(ctx context.Context, sessionID string, before protocol.Cursor, limit int) ([]EventRecord, error)
-	// Prompt returns the prompt of a turn, "" if it was not kept.
+	// Prompt returns the prompt of a turn, "" if it was not stored.
 	Prompt(ctx context.Context, sessionID, turnID string) (string, error)
 	CountPending(ctx context.Context, sessionID string, after protocol.Cursor) (int64, error)
 
@@ -221,7 +221,7 @@ type AgentSpec struct {
 	// end. A turn that the host knows by its ID is ignored. Nil: the host does not want it.
 	ReportTerminalTurn func(turn TerminalTurn)
 
-	// ReportTools notifies the host of the names of the tools that the program says it has. It may be
+	// ReportTools notifies the host of the names of the tools that the program reports. It may be
 	// called at any time; nil: the host does not want them.
 	ReportTools func(names []string)
 

@@ -112,7 +112,7 @@ func (s boundSession) reconcile(req *protocol.ReconcileRequest, out *protocol.Re
 }
 
 // Bound lists the sessions of a broker after an id, at most limit. It leaves out what only the
-// holder of a session's key may know.
+// holder of a session's key may read.
 func (b Brokers) Bound(brokerID, after string, limit int) *protocol.BoundSessionList {
 	if limit <= 0 || limit > maxBoundPage {
 		limit = maxBoundPage
@@ -226,7 +226,7 @@ func checkKeyForm(header, key string) error {
 	return protocol.Errorf(protocol.CodeInvalid, "%s must have %d to %d characters", header, minKey, maxKey)
 }
 
-// keyHash returns what the journal keeps of a key; "" for none.
+// keyHash returns the hash of a key, as the journal stores it; "" for none.
 func keyHash(key string) string {
 	if key == "" {
 		return ""
@@ -297,7 +297,7 @@ func (b Brokers) RevokeCredentials(
 // describeLimit bounds DescribeWorkspaces: git reads the workspaces.
 const describeLimit = 2 * time.Second
 
-// DescribeWorkspaces adds what the workspaces of a status hold, as far as describe knows it in time.
+// DescribeWorkspaces adds the descriptions of the workspaces of a status that describe returns in time.
 // Those of sessions that are bound to a key are described for the operator alone.
 func (b Brokers) DescribeWorkspaces(
 	ctx context.Context, status *HostStatus, operator bool,

@@ -219,3 +219,56 @@ func TestAHostThatStopsRestartsNoAgent(t *testing.T) {
 	_, err := r.host.Restart(t.Context(), "s1")
 	r.wantCode("a restart", err, protocol.CodeUnavailable)
 }
+
+// noAgent is a provider whose agents cannot be opened.
+type noAgent struct{}
+
+func (noAgent) Open(context.Context, agenthost.AgentSpec) (agenthost.Agent, error) {
+	return nil, errors.New("no such program")
+}
+
+// slowFetch is a Workspaces whose Fetch reports itself on fetching, and waits until fetched is closed.
+type slowFetch struct {
+	directories
+	fetching, fetched chan struct{}
+}
+
+func (f slowFetch) Fetch(context.Context, string, string) error {
+	f.fetching <- struct{}{}
+	<-f.fetched
+	return nil
+}
+
+func TestAProjectIsStoppedWhileATurnHasNoAgent(t *testing.T) {
+	r := newRig(t)
+	slow := slowFetch{directories{t.TempDir()}, make(chan struct{}, 2), make(chan struct{})}
+	r.options = func(o *agenthost.Options) { o.Providers["none"], o.Workspaces = noAgent{}, slow }
+	r.start()
+	open := func() *protocol.OpenSessionResponse {
+		return r.openSession(&protocol.OpenSessionRequest{
+			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Project: "shop", Agent: "none", Attach: true,
+		})
+	}
+	open()
+	first := r.post(r.announce("s1", "t1"), "")
+	<-slow.fetching // it has no agent, and has not ended
+	queued := r.post(r.announce("s1", "t2"), "queue")
+
+	var stopped []agenthost.StoppedSession
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		stopped, err = r.host.StopProject(t.Context(), "shop")
+		done <- err
+	}()
+	r.until("the project is stopped", func() bool { return len(done) > 0 || len(open().QueuedTurns) == 0 })
+	close(slow.fetched)
+	want := []agenthost.StoppedSession{{SessionID: "s1", EndedTurn: "t1"}}
+	if err := <-done; err != nil || !slices.Equal(stopped, want) {
+		t.Errorf("%+v, %v", stopped, err)
+	}
+	if end := r.read(queued); end[len(end)-1].part.RawFinishReason != protocol.ReasonNotStarted {
+		t.Errorf("the turn that waited ended with %s", end[len(end)-1].json)
+	}
+	r.read(first)
+}

@@ -202,7 +202,7 @@ func (p *Programs) Hook(g LocalGrant, r HookReport) {
 }
 
 // reporter returns the function by which a session's agent reports what its terminal clients do.
-// It is tracked like a program; the space keeps its name apart from those of programs.
+// It is tracked as a program. The space in its name distinguishes it from programs that report by hooks.
 func (p *Programs) reporter(path, sessionID string) func(protocol.Status, protocol.StatusReason) {
 	return func(status protocol.Status, reason protocol.StatusReason) {
 		p.activity.Report(path, " agent of "+sessionID, core.Activity{Status: status, Reason: reason})

@@ -2,6 +2,7 @@ package agenthost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 // TerminalTurn is a turn that a user made in the agent's own terminal client.
 type TerminalTurn = terminal.Turn
 
-// TurnReport is what a HookReport says about the turn of a terminal client.
+// TurnReport is the part of a HookReport about the turn of a terminal client.
 type TurnReport = terminal.Report
 
 // Terminals is what a Host does for the agents' own terminal clients: it starts them on its sessions,
@@ -34,8 +35,8 @@ type Terminals struct {
 	turns *terminal.Collector
 }
 
-// Terminal readies a session for its agent's own terminal client and says how to
-// start that on this machine. CodeNotFound: no such session; CodeInvalid: the
+// Terminal prepares a session for its agent's own terminal client and returns the command
+// that starts the client on this machine. CodeNotFound: no such session; CodeInvalid: the
 // agent has no such client; CodeConflict: a turn is open. Other errors are the agent's, such
 // as a missing program.
 func (t Terminals) Terminal(ctx context.Context, sessionID string) (*Terminal, error) {
@@ -54,7 +55,10 @@ func (t Terminals) Terminal(ctx context.Context, sessionID string) (*Terminal, e
 		return nil, err
 	}
 	defer terminalSession{s}.used()
-	s.agent.gate.lock() // a turn begins before or after, and the agent is not closed meanwhile
+	// A turn begins before or after, and the agent is not closed meanwhile.
+	if err := s.agent.gate.lockUntil(ctx); err != nil {
+		return nil, err
+	}
 	defer s.agent.gate.unlock()
 	agent, err := s.agent.openLocked(ctx)
 	if err != nil {
@@ -250,8 +254,10 @@ func (s terminalSession) journal(turn TerminalTurn) {
 	}
 }
 
-// journalAll journals the turns that wait, one after the other.
+// journalAll journals the turns that wait, one after the other. While the journal cannot be read or
+// written (a full disk), it tries again.
 func (s terminalSession) journalAll() {
+	wait := firstWait
 	for {
 		s.mu.Lock()
 		if len(s.terminalTurns) == 0 || s.state.Deleted {
@@ -269,20 +275,34 @@ func (s terminalSession) journalAll() {
 				return
 			}
 		}
-		s.journalFirst()
+		isDone := s.journalFirst()
 		s.mu.Unlock()
+		switch {
+		case isDone:
+			wait = firstWait
+		case !s.host.waitToWrite(&wait):
+			return
+		}
 	}
 }
 
-// journalFirst journals the first turn that waits. The session's lock is held.
-func (s terminalSession) journalFirst() {
+// journalFirst journals the first turn that waits, unless it is known, and removes it from those that
+// wait. It returns false if the turn has to be tried again. The session's lock is held.
+func (s terminalSession) journalFirst() (isDone bool) {
 	in := s.terminalTurns[0]
-	s.terminalTurns = s.terminalTurns[1:]
-	if _, err := s.host.opts.Journal.Turn(s.host.work, s.id, in.TurnID); err == nil {
-		return // it is known
+	_, err := s.host.opts.Journal.Turn(s.host.work, s.id, in.TurnID)
+	again := err != nil
+	if protocol.CodeOf(err) == protocol.CodeNotFound {
+		_, err = s.apply(in)
+		again = errors.As(err, new(unwritten))
 	}
-	if _, err := s.apply(in); err != nil {
+	if err != nil {
 		s.host.opts.Log.Error("a turn of a terminal client could not be written",
 			"session", s.id, "turn", in.TurnID, "error", err)
 	}
+	if again {
+		return false
+	}
+	s.terminalTurns = s.terminalTurns[1:]
+	return true
 }

@@ -2,8 +2,10 @@ package agenthost_test
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,4 +143,30 @@ func TestAnOpenTerminalKeepsTheProgram(t *testing.T) {
 		}
 		r.wantCode("no such session", r.host.TerminalOpen("s9"), protocol.CodeNotFound)
 	})
+}
+
+func TestACallerOfTerminalMayLeaveWhileTheAgentIsOpened(t *testing.T) {
+	r := newRig(t)
+	slow := slowToOpen{r.agent, make(chan struct{}, 1), make(chan struct{}), &atomic.Int32{}}
+	r.options = func(o *agenthost.Options) { o.Providers["fake"] = slow }
+	r.start()
+	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1"})
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := r.host.Terminal(t.Context(), "s1")
+		first <- err
+	}()
+	<-slow.opening
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	go func() {
+		_, err := r.host.Terminal(left, "s1")
+		second <- err
+	}()
+	r.until("the caller who left gets an answer", func() bool { return len(second) > 0 })
+	if err := <-second; !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller who left: %v", err)
+	}
+	close(slow.open)
+	r.wantCode("the other caller", <-first, protocol.CodeInvalid)
 }

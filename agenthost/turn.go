@@ -1,10 +1,13 @@
 package agenthost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
 	"bellhop/agenthost/core"
@@ -148,20 +151,33 @@ func (t *turn) runAgent(prompt Prompt) (outcome Outcome, err error) {
 func (t *turn) end(outcome Outcome) bool {
 	defer t.cancel()
 	in := core.AgentEnded{TurnID: t.id, Outcome: t.clean(outcome)}
-	wait := 100 * time.Millisecond
+	wait := firstWait
 	for {
 		ended, err := t.tryEnd(in)
 		if err == nil {
 			return ended
 		}
 		t.s.host.opts.Log.Error("a turn's finish could not be written", "session", t.s.id, "turn", t.id, "error", err)
-		select {
-		case <-t.s.host.posting.Done(): // the next start will write it
+		if !t.s.host.waitToWrite(&wait) { // the next start will write it
 			return false
-		case <-time.After(wait):
 		}
-		wait = min(wait*2, 5*time.Second)
 	}
+}
+
+const (
+	firstWait   = 100 * time.Millisecond // before a step that could not be written is tried again
+	longestWait = 5 * time.Second
+)
+
+// waitToWrite waits before a step is tried again, each time longer. It returns false if the host ends.
+func (h *Host) waitToWrite(wait *time.Duration) bool {
+	select {
+	case <-h.posting.Done():
+		return false
+	case <-time.After(*wait):
+	}
+	*wait = min(*wait*2, longestWait)
+	return true
 }
 
 func (t *turn) tryEnd(in core.AgentEnded) (ended bool, err error) {
@@ -278,4 +294,104 @@ func (t *turn) ended(within time.Duration) bool {
 	case <-timer.C:
 		return false
 	}
+}
+
+// Restart ends the session's agent program. The next turn starts another, which continues
+// the agent's own conversation; a program with a terminal client starts again at once. An
+// open turn ends with ReasonAgentRestarted, and turns that wait begin afterwards. It
+// returns the turn that it ended, "" for none. CodeNotFound: no such session.
+func (h *Host) Restart(ctx context.Context, sessionID string) (endedTurn string, err error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return "", err
+	}
+	if h.in(draining, stopped) {
+		return "", core.ErrStopping()
+	}
+	return s.agent.restart(ctx)
+}
+
+// restart holds the gate, so that no turn starts a program before the old one has ended.
+func (a *agentSlot) restart(ctx context.Context) (endedTurn string, err error) {
+	if err := a.gate.lockUntil(ctx); err != nil {
+		return "", err
+	}
+	defer a.gate.unlock()
+	endedTurn, err = a.s.stopOpenTurn(ctx, protocol.ReasonAgentRestarted)
+	if err != nil {
+		return endedTurn, err
+	}
+	agent, ok := a.agent.(RestartingAgent)
+	if !ok {
+		a.closeLocked()
+		return endedTurn, nil
+	}
+	if err := agent.Restart(ctx); err != nil {
+		a.closeLocked() // the next turn opens another
+		return endedTurn, fmt.Errorf("restart the agent: %w", err)
+	}
+	return endedTurn, nil
+}
+
+// StoppedSession is a session whose agent StopProject ended.
+type StoppedSession struct {
+	SessionID string `json:"sessionId"`
+	EndedTurn string `json:"endedTurn"` // "" if none was open
+}
+
+// StopProject ends the agents of all sessions of a project and gives up their turns, open
+// and waiting: these end with ReasonAgentStopped. A later prompt starts an agent again. It
+// returns the sessions that had an agent or a turn, by id.
+func (h *Host) StopProject(ctx context.Context, project string) ([]StoppedSession, error) {
+	if project == "" {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "project is required",
+			Hint: "Name one of the projects of the host's configuration",
+		}
+	}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	out, failures := []StoppedSession{}, []error(nil)
+	for _, s := range h.all() {
+		if !s.worksOn(project) {
+			continue
+		}
+		group.Go(func() {
+			turn, err := s.agent.end(ctx, protocol.ReasonAgentStopped)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failures = append(failures, fmt.Errorf("session %s: %w", s.id, err))
+				return
+			}
+			out = append(out, StoppedSession{s.id, turn})
+		})
+	}
+	group.Wait()
+	slices.SortFunc(out, func(a, b StoppedSession) int { return cmp.Compare(a.SessionID, b.SessionID) })
+	return out, errors.Join(failures...)
+}
+
+// worksOn reports whether the session is of the project, and has an agent or a turn. A turn has no
+// agent while it opens one, and if that has failed, until it ends.
+func (s *session) worksOn(project string) bool {
+	hasAgent := !s.agent.closed()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Record.Project == project && (hasAgent || s.state.Turn != nil || len(s.state.Queue) > 0)
+}
+
+// end gives up the turns of the session and closes its agent.
+func (a *agentSlot) end(ctx context.Context, reason string) (endedTurn string, err error) {
+	if err := a.gate.lockUntil(ctx); err != nil {
+		return "", err
+	}
+	defer a.gate.unlock()
+	a.s.mu.Lock()
+	prompts{a.s}.dropQueue()
+	a.s.mu.Unlock()
+	if endedTurn, err = a.s.stopOpenTurn(ctx, reason); err == nil {
+		a.closeLocked()
+	}
+	return endedTurn, err
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,19 +101,26 @@ func TestReportsDuringATurnOfTheHostAreNoTurnOfATerminal(t *testing.T) {
 	})
 }
 
+// isAttached reports whether a terminal client is open on a session, as its broker learns it.
+func (r *rig) isAttached(session string) bool {
+	r.Helper()
+	return r.openSession(&protocol.OpenSessionRequest{
+		SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf(session),
+	}).Attached
+}
+
 // attachTerminal reports an open terminal client. ended gets whether the client had to end.
 func (r *rig) attachTerminal(session string) (ended <-chan bool) {
 	r.Helper()
-	out, watching := make(chan bool, 1), make(chan struct{})
+	out := make(chan bool, 1)
 	go func() {
-		close(watching)
 		taken, err := r.host.WatchTerminal(r.Context(), session, time.Minute)
 		if err != nil {
 			r.Error(err)
 		}
 		out <- taken
 	}()
-	<-watching
+	r.until("the terminal is attached", func() bool { return r.isAttached(session) })
 	return out
 }
 
@@ -129,10 +138,10 @@ func TestAPromptTakesAnAttachedTerminalOver(t *testing.T) {
 		}
 		return err
 	}
-	r.until("the terminal is attached", func() bool {
+	r.wantCode("a prompt without force", func() error {
 		_, err := r.host.Start(t.Context(), grant, &protocol.PromptRequest{Prompt: "go"})
-		return protocol.CodeOf(err) == protocol.CodeAttached
-	})
+		return err
+	}(), protocol.CodeAttached)
 	r.wantCode("an empty prompt with force", func() error {
 		_, err := r.host.Start(t.Context(), grant, &protocol.PromptRequest{Force: true})
 		return err
@@ -194,21 +203,48 @@ func TestATerminalWithoutReportsIsTakenOver(t *testing.T) {
 func TestOpeningASessionReportsItsTerminal(t *testing.T) {
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("a"))
-	reported := func() bool {
-		return r.openSession(&protocol.OpenSessionRequest{
-			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"),
-		}).Attached
-	}
-	if reported() {
-		t.Error("before")
+	if r.isAttached("s1") {
+		t.Error("it is attached before a terminal client reports")
 	}
 	if _, err := r.host.WatchTerminal(t.Context(), "s1", 0); err != nil {
 		t.Fatal(err)
 	}
-	if !reported() {
-		t.Error("it is open")
+	if !r.isAttached("s1") {
+		t.Error("it is not attached while the client is open")
 	}
-	if err := r.host.TerminalClosed("s1"); err != nil || reported() {
-		t.Error("it is closed", err)
+	if err := r.host.TerminalClosed("s1"); err != nil || r.isAttached("s1") {
+		t.Error("it is attached after the client was closed", err)
 	}
+}
+
+func TestATurnMadeInATerminalIsJournaledOnceTheDiskHasRoom(t *testing.T) {
+	r := newRig(t)
+	var refused atomic.Int32
+	r.options = func(o *agenthost.Options) {
+		o.LocalURL = localURL
+		o.Journal = &watchedJournal{o.Journal, func(w *agenthost.Write) error {
+			isTerminal := slices.ContainsFunc(w.Turns, func(turn agenthost.TurnRecord) bool { return turn.ID == "tui-1" })
+			if isTerminal && refused.Add(1) <= 2 {
+				return &protocol.Error{Code: protocol.CodeStorageFull, Message: "full"}
+			}
+			return nil
+		}}
+	}
+	r.start()
+	r.turn("s1", "t1", writeText("a"))
+	spec, _ := r.workspaceOf("s1")
+	spec.ReportTerminalTurn(byHand("tui-1"))
+	spec.ReportTerminalTurn(byHand("tui-2"))
+	r.until("both are journaled, or the first is lost", func() bool {
+		_, err := r.journal.Turn(t.Context(), "s1", "tui-2")
+		return err == nil
+	})
+	r.delivered()
+	var finishes []string
+	for _, line := range withoutTimes(summary(r.broker.of("s1")), "\x00") {
+		if strings.Contains(line, " finish ") {
+			finishes = append(finishes, strings.TrimSpace(line))
+		}
+	}
+	wantLines(t, "finishes", finishes, []string{"t1 finish stop", "tui-1 finish stop", "tui-2 finish stop"})
 }

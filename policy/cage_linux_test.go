@@ -286,7 +286,7 @@ func (in *insideCage) fill() error {
 	if err := os.MkdirAll(in.dir, 0o755); err != nil {
 		return err
 	}
-	if out, err := in.bash(in.dir, setup); err != nil {
+	if out, err := in.bash(patience, in.dir, setup); err != nil {
 		return fmt.Errorf("setup: %w: %s", err, out)
 	}
 	return nil
@@ -296,7 +296,7 @@ func (in *insideCage) fill() error {
 func (in *insideCage) run(o order) (out cageResult) {
 	ws := in.dir + "/ws"
 	if !in.fresh {
-		if text, err := in.bash(in.dir, "rm -rf ws && cp -a template ws"); err != nil {
+		if text, err := in.bash(patience, in.dir, "rm -rf ws && cp -a template ws"); err != nil {
 			return cageResult{Error: fmt.Sprintf("workspace: %v: %s", err, text)}
 		}
 		in.fresh = true
@@ -311,7 +311,7 @@ func (in *insideCage) run(o order) (out cageResult) {
 	if err != nil {
 		return cageResult{Error: err.Error()}
 	}
-	_, _ = in.bash(ws, o.Command) // whether it succeeds says nothing
+	_, _ = in.bash(5*time.Second, ws, o.Command) // whether it succeeds says nothing
 	after, err := in.snapshot()
 	if err != nil {
 		return cageResult{Error: err.Error()}
@@ -329,9 +329,12 @@ func (in *insideCage) run(o order) (out cageResult) {
 	return out
 }
 
-// bash runs a script for at most 5 seconds.
-func (in *insideCage) bash(dir, script string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+// patience is after how long the preparation of a workspace is taken to hang.
+const patience = 3 * time.Minute
+
+// bash runs a script, and ends it after the limit: a command may wait for input.
+func (in *insideCage) bash(limit time.Duration, dir, script string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second

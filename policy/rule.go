@@ -163,7 +163,7 @@ func (r *rule) uses(tool string, colon bool, op *operation) bool {
 	if op.bit == 0 && r.tools.match(op.tool) || op.bit != 0 && r.common&op.bit != 0 {
 		return true
 	}
-	// The tool's own name says nothing about the operations that follow from the call.
+	// The tool's own name does not describe the operations that follow from the call.
 	if r.decision.Action == Allow && !op.isMain {
 		return false
 	}

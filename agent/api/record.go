@@ -25,8 +25,8 @@ type record struct {
 	failed  error // of the newest write
 }
 
-// keep begins the history of a session whose agent is open.
-func (s *Server) keep(ctx context.Context, one *session) error {
+// beginHistory begins the history of a session whose agent is open.
+func (s *Server) beginHistory(ctx context.Context, one *session) error {
 	store := s.config.History
 	if store == nil {
 		return nil

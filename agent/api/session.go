@@ -128,7 +128,7 @@ func (s *Server) begin(ctx context.Context, one *session, model, instructions st
 		one.model = agent.ModelDemo
 	}
 	if err == nil {
-		err = s.keep(ctx, one)
+		err = s.beginHistory(ctx, one)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 const maxAnnouncers = 64
 
 // board has the announcements that the host shows to WebSocket clients: those of brokers and the
-// host's own. It is kept in memory: brokers send their lists again.
+// host's own. They are in memory only, because brokers send their lists again.
 type board struct {
 	now func() time.Time
 
@@ -65,8 +65,8 @@ func (a *API) ShowNotice(id string, level protocol.AnnouncementLevel, text, afte
 	b.setLocked(ownAnnouncements, own)
 }
 
-// show replaces a broker's announcements. Clients get those that are new, and learn which ones
-// were taken back.
+// show replaces a broker's announcements. Clients get those that are new, and a
+// notice for each that was withdrawn.
 func (a *channels) show(brokerID string, list []protocol.Announcement) error {
 	b := &a.board
 	b.mu.Lock()
@@ -124,7 +124,7 @@ func expired(one *protocol.Announcement, now time.Time) bool {
 	return !one.ExpiresAt.IsZero() && !now.Before(one.ExpiresAt)
 }
 
-// watch adds a client to a channel, and shows it the announcements that hold.
+// watch adds a client to a channel, and shows it the announcements that have not expired.
 func (a *channels) watch(c *channel) (*wsline.Watcher, error) {
 	b := &a.board
 	b.mu.Lock()

@@ -43,7 +43,7 @@ type API struct {
 	// Offer describes what tasks can choose from; nil = GET /offer answers 404.
 	Offer func(ctx context.Context) (*protocol.HostOffer, error)
 
-	// Describe says what a workspace holds, for GET /status; nil = it is left out.
+	// Describe returns the description of a workspace, for GET /status; nil = there is none.
 	Describe func(ctx context.Context, path string) (*agenthost.WorkspaceDescription, error)
 
 	Metrics http.Handler // answers GET /metrics; nil = there are none

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	password = "canary-agent-password"
 	console  = "https://console.example.com"
-	guard    = 30 * time.Second // ends a test that hangs
+	guard    = 3 * time.Minute // ends a test that hangs
 )
 
 // markAgent is an agent program that answers with its session's mark from the input.

@@ -44,7 +44,7 @@ func (in TerminalWorked) apply(x *Step) error {
 type terminalStep struct {
 	*Step
 	turnID string
-	calls  map[string]string // names by id
+	calls  map[string]string // names of the calls without a result, by id
 }
 
 func (w *terminalStep) add(e protocol.Event) {
@@ -78,6 +78,7 @@ func (w *terminalStep) item(i *TerminalItem) {
 		if !known {
 			return
 		}
+		delete(w.calls, id)
 		w.add(protocol.Event{
 			Type: protocol.EventToolResult, ToolCallID: id, ToolName: name, Output: valueOr(i.Result.Output, "null"),
 			IsError: i.Result.IsError, Denied: i.Result.Denied, Truncated: i.Truncated, Timestamp: at,

@@ -14,6 +14,7 @@ func terminalItems() []core.TerminalItem {
 	return []core.TerminalItem{
 		{Call: &core.ToolCall{ID: "c1", Name: "write", Input: json.RawMessage(`{"path":"a"}`)}, At: start},
 		{Result: &core.ToolResult{ID: "c1", Output: json.RawMessage(`"ok"`)}, At: start},
+		{Result: &core.ToolResult{ID: "c1", Output: json.RawMessage(`"again"`)}, At: start},
 		{Result: &core.ToolResult{ID: "unknown"}, At: start},
 		{Text: "done", At: start},
 	}
@@ -70,10 +71,10 @@ func TestAnAttachedTerminalRefusesPrompts(t *testing.T) {
 		prompt core.Prompted
 		code   protocol.Code
 	}{
-		"while it is open":                            {[]core.Input{attach}, prompt(false), protocol.CodeAttached},
-		"unless it is forced":                         {[]core.Input{attach}, prompt(true), ""},
-		"not after it was closed":                     {[]core.Input{attach, core.TerminalAttached{Closed: true}}, prompt(false), ""},
-		"a client that cannot be notified counts not": {[]core.Input{core.TerminalAttached{}}, prompt(false), ""},
+		"a prompt while it is open":                          {[]core.Input{attach}, prompt(false), protocol.CodeAttached},
+		"a forced prompt while it is open":                   {[]core.Input{attach}, prompt(true), ""},
+		"a prompt after it was closed":                       {[]core.Input{attach, core.TerminalAttached{Closed: true}}, prompt(false), ""},
+		"a client that cannot be notified refuses no prompt": {[]core.Input{core.TerminalAttached{}}, prompt(false), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := opened(t).then(c.before...)
@@ -85,6 +86,6 @@ func TestAnAttachedTerminalRefusesPrompts(t *testing.T) {
 	r := opened(t).then(attach)
 	r.at = r.at.Add(time.Minute)
 	if err := r.try(prompt(false)); err != nil {
-		t.Errorf("a client that was not heard of for a minute: %v", err)
+		t.Errorf("a client that has not reported for a minute: %v", err)
 	}
 }

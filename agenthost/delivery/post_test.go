@@ -23,15 +23,15 @@ func TestOnlyANamedBrokerGetsSignedPosts(t *testing.T) {
 		want, auth string
 		signed     bool
 	}{
-		"named, in a header":         {hook + inHeader, true, "http://broker/hook", "Bearer secret", true},
-		"named, with another query":  {"http://broker/hook?a=1&token=x" + inHeader, true, "http://broker/hook?a=1", "Bearer x", true},
-		"named, in the query":        {hook, true, hook, "", true},
-		"named, with another mark":   {hook + "#x", true, hook + "#x", "", true},
-		"named, without a token":     {"http://broker/hook" + inHeader, true, "http://broker/hook" + inHeader, "", true},
-		"named, with a name in it":   {"http://u:p@broker/hook?token=x" + inHeader, true, "http://u:p@broker/hook?token=x" + inHeader, "", true},
-		"named, with two tokens":     {"http://broker/hook?token=x&token=y" + inHeader, true, "http://broker/hook?token=x&token=y" + inHeader, "", true},
-		"of the original contract":   {hook, false, hook, "", false},
-		"of the same, another query": {"http://broker/hook?b=1&a=2&token=x", false, "http://broker/hook?b=1&a=2&token=x", "", false},
+		"named, in a header":               {hook + inHeader, true, "http://broker/hook", "Bearer secret", true},
+		"named, with another query":        {"http://broker/hook?a=1&token=x" + inHeader, true, "http://broker/hook?a=1", "Bearer x", true},
+		"named, in the query":              {hook, true, hook, "", true},
+		"named, with another mark":         {hook + "#x", true, hook + "#x", "", true},
+		"named, without a token":           {"http://broker/hook" + inHeader, true, "http://broker/hook" + inHeader, "", true},
+		"named, with a name in it":         {"http://u:p@broker/hook?token=x" + inHeader, true, "http://u:p@broker/hook?token=x" + inHeader, "", true},
+		"named, with two tokens":           {"http://broker/hook?token=x&token=y" + inHeader, true, "http://broker/hook?token=x&token=y" + inHeader, "", true},
+		"original contract":                {hook, false, hook, "", false},
+		"original contract, another query": {"http://broker/hook?b=1&a=2&token=x", false, "http://broker/hook?b=1&a=2&token=x", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
@@ -70,21 +70,21 @@ func TestARenewalAtANamedBroker(t *testing.T) {
 		urls      []string
 		renewed   bool
 	}{
-		"of this version":            {hook + inHeader, []func(*http.Request) (*http.Response, error){renewed}, []string{"http://broker/hook/renew"}, true},
-		"that wants it in the query": {hook, []func(*http.Request) (*http.Response, error){renewed}, []string{"http://broker/hook/renew?token=secret"}, true},
-		"that refuses it there": {
+		"a broker of this version":                   {hook + inHeader, []func(*http.Request) (*http.Response, error){renewed}, []string{"http://broker/hook/renew"}, true},
+		"a broker that wants the token in the query": {hook, []func(*http.Request) (*http.Response, error){renewed}, []string{"http://broker/hook/renew?token=secret"}, true},
+		"a broker that refuses the token in the query": {
 			hook,
 			[]func(*http.Request) (*http.Response, error){respond(400, `{"error":"Missing token","code":"invalid"}`)},
 			[]string{"http://broker/hook/renew?token=secret"},
 			false,
 		},
-		"of an earlier version now": {
+		"a broker that was replaced by an earlier version": {
 			hook + inHeader,
 			[]func(*http.Request) (*http.Response, error){respond(400, `{"error":"Missing token","code":"invalid"}`), renewed},
 			[]string{"http://broker/hook/renew", "http://broker/hook/renew?token=secret" + inHeader},
 			true,
 		},
-		"that refuses": {
+		"a broker that refuses the renewal": {
 			hook + inHeader,
 			[]func(*http.Request) (*http.Response, error){respond(401, `{"error":"no","code":"unauthorized"}`)},
 			[]string{"http://broker/hook/renew"},

@@ -25,7 +25,7 @@ type Journal interface {
 	Pending(ctx context.Context, sessionID string, after protocol.Cursor, limit int) ([]core.EventRecord, error)
 	// Newest returns events before the cursor, descending, over all epochs.
 	Newest(ctx context.Context, sessionID string, before protocol.Cursor, limit int) ([]core.EventRecord, error)
-	// Prompt returns the prompt of a turn, "" if it was not kept.
+	// Prompt returns the prompt of a turn, "" if it was not stored.
 	Prompt(ctx context.Context, sessionID, turnID string) (string, error)
 }
 

@@ -113,7 +113,7 @@ func (in *hookRequest) status() (status protocol.Status, reason string) {
 
 var promptIDForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// turn returns what a hook says about the turn of its program.
+// turn returns the report of a hook about the turn of its program.
 func (in *hookRequest) turn() agenthost.TurnReport {
 	switch in.Event {
 	case "UserPromptSubmit":

@@ -24,7 +24,7 @@ func TestStatusOfHooks(t *testing.T) {
 	}{
 		{"a prompt is work", []string{`{` + me + `"hook_event_name":"UserPromptSubmit","prompt":"go"}`}, busy},
 		{"a stop ends it", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"Stop"}`}, idle},
-		{"so does a stop by an error of the model", []string{
+		{"an error of the model ends it", []string{
 			`{` + me + `"hook_event_name":"UserPromptSubmit"}`,
 			`{` + me + `"hook_event_name":"StopFailure","error":"rate_limit"}`,
 		}, idle},
@@ -195,27 +195,27 @@ func TestATurnOfATerminalIsInTheHistory(t *testing.T) {
 		hooks []string
 		want  string // the lines after those of the host's own turn
 	}{
-		{"with a call", []string{
+		{"a turn with a call", []string{
 			prompt("p1", "list"), hook("PreToolUse", ","+call), hook("PostToolUse", ","+call+`,"tool_response":{"stdout":"a"}`),
 			hook("Stop", `,"last_assistant_message":"One file"`),
 		}, `input list, tool_start Bash, tool_message {"stdout":"a"}, message One file, state done`},
-		{"a call that fails, and a model that fails", []string{
+		{"a turn in which a call and the model fail", []string{
 			prompt("p1", "list"), hook("PreToolUse", ","+call), hook("PostToolUseFailure", ","+call+`,"error":"Exit code 3"`),
 			hook("StopFailure", `,"error":"rate_limit"`),
 		}, "input list, tool_start Bash, tool_message Exit code 3, status rate_limit, state error"},
-		{"left by Esc, and another", []string{
+		{"a turn left by Esc before another prompt", []string{
 			prompt("p1", "one"), prompt("p2", "two"), hook("Stop", `,"last_assistant_message":"Two"`),
 		}, "input one, state interrupted, input two, message Two, state done"},
-		{"left with its program", []string{prompt("p1", "one"), hook("SessionEnd", "")}, "input one, state interrupted"},
-		{"reported twice", []string{
+		{"a turn left with its program", []string{prompt("p1", "one"), hook("SessionEnd", "")}, "input one, state interrupted"},
+		{"a turn reported twice", []string{
 			prompt("p1", "one"), hook("Stop", ""), prompt("p1", "one"), hook("Stop", ""),
 			prompt("p2", "two"), hook("Stop", ""),
 		}, "input one, state done, input two, state done"},
-		{"of two programs", []string{
+		{"turns of two programs", []string{
 			prompt("p1", "one"), strings.Replace(prompt("p2", "two"), "tui", "tui2", 1), hook("Stop", ""),
 			strings.Replace(hook("Stop", ""), "tui", "tui2", 1),
 		}, "input one, state done, input two, state done"},
-		{"without a prompt there is none", []string{
+		{"reports without a prompt", []string{
 			hook("PreToolUse", ","+call), hook("Stop", `,"last_assistant_message":"x"`), prompt("p9", "end"), hook("Stop", ""),
 		}, "input end, state done"},
 	} {

@@ -27,7 +27,7 @@ func (r *Report) IsEmpty() bool {
 }
 
 const (
-	maxPrograms = 256     // whose turns are collected
+	maxPrograms = 256     // whose turns are collected at the same time
 	maxBytes    = 4 << 20 // of one turn; what comes later is left out
 )
 
@@ -45,6 +45,7 @@ type Key struct{ Session, Program string }
 type collected struct {
 	turn Turn
 	size int
+	at   time.Time // of its last report
 }
 
 // NewCollector returns a collector without open turns.
@@ -61,6 +62,8 @@ func (c *Collector) Drop(key Key) {
 
 // Add adds a report to the turn of its program, and returns the turns that are over. A turn without
 // an end, which Esc leaves, ends with the next prompt, or with its program, whose last report is empty.
+// If there are too many turns, the one without a report for longest is forgotten, because a program
+// that was killed never reports its end.
 func (c *Collector) Add(key Key, report *Report) (over []Turn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,19 +72,34 @@ func (c *Collector) Add(key Key, report *Report) (over []Turn) {
 		left.turn.Outcome = core.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
 		over = append(over, left.turn)
 	}
-	if report.Began && len(c.open) < maxPrograms {
+	if report.Began {
+		c.makeRoom()
 		c.open[key] = &collected{turn: Turn{ID: report.ID, Prompt: report.Prompt}}
 	}
 	one := c.open[key]
 	if one == nil {
 		return over
 	}
-	one.add(report, c.now())
+	one.at = c.now()
+	one.add(report, one.at)
 	if report.Ended {
 		delete(c.open, key)
 		over = append(over, one.turn)
 	}
 	return over
+}
+
+// makeRoom forgets turns until another can be added. The lock is held.
+func (c *Collector) makeRoom() {
+	for len(c.open) >= maxPrograms {
+		oldest, found := Key{}, (*collected)(nil)
+		for key, one := range c.open {
+			if found == nil || one.at.Before(found.at) {
+				oldest, found = key, one
+			}
+		}
+		delete(c.open, oldest)
+	}
 }
 
 func (o *collected) add(report *Report, at time.Time) {

@@ -113,11 +113,8 @@ func TestCollectedTurnsAreBounded(t *testing.T) {
 	const programs, bytes = 256, 4 << 20
 	c := newCollector()
 	key := func(i int) terminal.Key { return terminal.Key{Session: "s1", Program: fmt.Sprint(i)} }
-	for i := range programs + 1 {
+	for i := range programs {
 		c.Add(key(i), &terminal.Report{Began: true})
-	}
-	if over := c.Add(key(programs), &terminal.Report{Ended: true}); len(over) != 0 {
-		t.Errorf("a turn too many is collected: %q", shown(over))
 	}
 	half := json.RawMessage(strings.Repeat("1", bytes/2))
 	for range 3 {
@@ -132,5 +129,32 @@ func TestCollectedTurnsAreBounded(t *testing.T) {
 	over := c.Add(key(1), &terminal.Report{Ended: true, Text: "done"})
 	if len(over) != 1 || len(over[0].Items) != 500 || over[0].Items[499].Text != "done" {
 		t.Error("want 499 calls and the text of the turn with many calls")
+	}
+}
+
+// A program that was killed reports no end. Its turn must not keep others from being collected.
+func TestTheTurnOfASilentProgramGivesItsPlaceToAnother(t *testing.T) {
+	now := at
+	c := terminal.NewCollector(func() time.Time { return now })
+	key := func(i int) terminal.Key { return terminal.Key{Session: "s1", Program: fmt.Sprint(i)} }
+	const programs = 256
+	for i := range programs {
+		now = now.Add(time.Second)
+		c.Add(key(i), &terminal.Report{Began: true, ID: fmt.Sprint("t", i)})
+	}
+	now = now.Add(time.Second)
+	c.Add(key(0), &terminal.Report{Call: &core.ToolCall{ID: "c1"}}) // program 1 is silent for longest now
+	now = now.Add(time.Second)
+	c.Add(key(programs), &terminal.Report{Began: true, ID: "another"})
+	for i, want := range map[int][]string{
+		0: {`t0 "" [call c1]`}, 1: {}, 2: {`t2 "" []`}, programs: {`another "" []`},
+	} {
+		if got := shown(c.Add(key(i), &terminal.Report{Ended: true})); !slices.Equal(got, want) {
+			t.Errorf("program %d: got %q, want %q", i, got, want)
+		}
+	}
+	c.Add(key(3), &terminal.Report{Began: true, ID: "again"}) // its turn is collected already
+	if got, want := shown(c.Add(key(4), &terminal.Report{Ended: true})), []string{`t4 "" []`}; !slices.Equal(got, want) {
+		t.Errorf("a program's next prompt: got %q, want %q", got, want)
 	}
 }

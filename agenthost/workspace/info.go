@@ -70,7 +70,7 @@ func (m *Manager) look(ctx context.Context, rec *record) (Info, error) {
 	return info, nil
 }
 
-// recorded returns what a record says about its workspace.
+// recorded returns the description of a workspace that its record contains.
 func (m *Manager) recorded(rec *record) Info {
 	info := Info{
 		Path: m.workingDir(rec), Project: rec.Project, Session: rec.Session, Branch: rec.Branch, Base: rec.Base,

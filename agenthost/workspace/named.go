@@ -15,8 +15,7 @@ import (
 // only names that workspace. The workspace's own record says which session uses it. A record of
 // the kind named is written once and never changes, so it can be read without a lock.
 
-// errTaken is the reason why only one session at a time works in a workspace: two agents would
-// overwrite each other's files.
+// errTaken refuses a second session in a workspace: two agents would overwrite each other's files.
 func errTaken(name, sessionID string) error {
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: fmt.Sprintf("Another task works in the workspace %q", name),

@@ -13,9 +13,9 @@ import (
 )
 
 // Create creates a workspace by name, without a session: a clone of the
-// project, or with project "" a new repository. Only sessions of the owner can use it, and none
-// with owner "". CodeInvalid: the name cannot be
-// used, the project is unknown or used in place. CodeConflict: the name is taken.
+// project, or with project "" a new repository. Only sessions of the owner can use it; without an
+// owner none can. CodeInvalid: the name cannot be used, the project is unknown or used in place.
+// CodeConflict: the name is taken.
 func (m *Manager) Create(ctx context.Context, project, name, owner string) (Info, error) {
 	if !isWorkspaceName(name) {
 		return Info{}, protocol.Errorf(protocol.CodeInvalid,
@@ -62,9 +62,8 @@ func (m *Manager) createNamed(ctx context.Context, key, project, name, owner str
 
 // Delete removes the workspace that contains path, and its branch. Without force
 // it refuses to lose uncommitted changes or unpushed commits, and to delete a workspace created
-// by name in which a session works (CodeConflict). It
-// never deletes a project's own directory (CodeInvalid). If the session still
-// exists, its next turn gets a new workspace.
+// by name in which a session works (CodeConflict). It never deletes a project's own directory
+// (CodeInvalid). If the session still exists, its next turn gets a new workspace.
 func (m *Manager) Delete(ctx context.Context, path string, force bool) error {
 	rec, err := m.findByPath(path)
 	if err != nil {
@@ -175,7 +174,8 @@ func (m *Manager) pruneRemains(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if rec, err := m.readRecord(candidate.Key); err == nil && (rec.State != stateReady || rec.Kind == kindNamed) && m.isSessionDeleted(rec) {
+		rec, err := m.readRecord(candidate.Key)
+		if err == nil && (rec.State != stateReady || rec.Kind == kindNamed) && m.isSessionDeleted(rec) {
 			_, err = m.removeLocked(ctx, rec, true)
 			if err != nil {
 				m.log.Warn("cannot remove the remains of a workspace", "workspace", rec.Key, "error", err)

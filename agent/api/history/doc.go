@@ -1,4 +1,4 @@
-// Package history keeps the lines of sessions in a file, so that they can be read after the
+// Package history stores the lines of sessions in a file, so that they can be read after the
 // session, and the process, have ended.
 //
 //	<dir>/history.db      SQLite, mode 0600

@@ -133,7 +133,7 @@ func (c *connection) Open(
 			return "", false, err
 		}
 		c.session, models = created.SessionId, created.Models
-		c.reported.keep(created.Models, created.Modes)
+		c.reported.update(created.Models, created.Modes)
 	}
 	return string(c.session), memoryLost, c.configure(ctx, models, out)
 }
@@ -155,7 +155,7 @@ func (c *connection) load(ctx context.Context, sessionID string) (*sdk.SessionMo
 		return nil, nil
 	}
 	c.session = sdk.SessionId(sessionID)
-	c.reported.keep(loaded.Models, loaded.Modes)
+	c.reported.update(loaded.Models, loaded.Modes)
 	return loaded.Models, c.awaitReplay(ctx)
 }
 

@@ -21,8 +21,8 @@ func (p *Provider) Choices() (models, modes []protocol.Choice) {
 	return p.reported.models, p.reported.modes
 }
 
-// keep takes what an agent reported at the begin of a session. A nil state reports nothing.
-func (r *reported) keep(models *sdk.SessionModelState, modes *sdk.SessionModeState) {
+// update replaces the models and modes by those of a new session. A nil state changes nothing.
+func (r *reported) update(models *sdk.SessionModelState, modes *sdk.SessionModeState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if models != nil {

@@ -31,7 +31,10 @@ type agent struct {
 	password  string
 	sessionID string // OpenCode's id of the session; "" before the first turn
 	announced bool   // the host has stored this id
-	known     string // the newest message of a turn that the host knows; "" before the first look
+	known     string // the newest message of a terminal client that was reported; "" before the first look
+
+	own    map[string]bool // messages of users in turns of the host, after known
+	unread bool            // a terminal client may have made a turn that was not read, because a turn of the host began
 }
 
 var _ agenthost.TerminalAgent = (*agent)(nil)
@@ -45,7 +48,7 @@ func (a *agent) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.
 	defer a.End(begun)
 	t := newTurn(begun, a)
 	a.attach(t)
-	defer a.attach(nil)
+	defer a.detach(ctx, t)
 	if err := t.prepare(t.Context(), prompt); err != nil {
 		if t.Context().Err() != nil {
 			return *stdio.Aborted(), nil
@@ -57,13 +60,28 @@ func (a *agent) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.
 
 // attach makes the turn the receiver of the program's events.
 func (a *agent) attach(t *turn) {
+	isBusy := a.watch.isBusy() // with a turn of a terminal client
 	a.mu.Lock()
-	if a.turn != nil {
-		a.markKnown(a.turn)
-	}
 	a.turn = t
+	a.unread = a.unread || isBusy
 	a.mu.Unlock()
-	a.watch.setInTurn(t != nil)
+	a.watch.setInTurn(true)
+}
+
+// detach ends the turn's attachment, and reports the turns of a terminal client that could not be
+// read because of it.
+func (a *agent) detach(ctx context.Context, t *turn) {
+	a.mu.Lock()
+	a.markOwn(t)
+	a.turn = nil
+	p, unread := a.program, a.unread
+	a.mu.Unlock()
+	a.watch.setInTurn(false)
+	if unread && p != nil && !p.ended() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+		defer cancel()
+		a.reportTerminalTurns(ctx, p)
+	}
 }
 
 // running returns the program and starts it if none runs.
@@ -161,7 +179,7 @@ func (a *agent) deliver(from *program, in incoming) {
 	}
 }
 
-// observe keeps the status of the program's sessions.
+// observe updates the status of the program's sessions.
 func (a *agent) observe(from *program, in incoming) {
 	switch in.link {
 	case linkLost: // linkBack reads the state again

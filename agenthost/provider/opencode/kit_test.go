@@ -13,12 +13,15 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
+// patience is after how long a test is taken to hang.
+const patience = 3 * time.Minute
+
 // options returns the options of a provider whose program is the fake.
 func options(f *fake) opencode.Options {
 	return opencode.Options{
 		Find:  func(context.Context) (string, error) { return os.Args[0], nil },
 		Env:   []string{target + "=" + f.address(), "ANTHROPIC_API_KEY=dummy"},
-		Grace: 5 * time.Second,
+		Grace: patience,
 		Quiet: time.Hour,
 		Now:   func() time.Time { return time.UnixMilli(1000) },
 	}
@@ -72,7 +75,7 @@ func finish(t *testing.T, done <-chan result, out *providertest.Recorder, comple
 			t.Errorf("the contract is broken: %q", broken)
 		}
 		return r.outcome
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("Run does not return; it shown %q", shown(out))
 		return agenthost.Outcome{}
 	}

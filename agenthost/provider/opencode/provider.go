@@ -80,6 +80,7 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	return &agent{
 		Slot:    stdio.Slot{Name: p.options.Name, Log: spec.Log},
 		options: p.options, spec: spec, sessionID: spec.AgentSessionID, watch: newWatch(spec.Report, p.options.Now),
+		own: map[string]bool{},
 	}, nil
 }
 

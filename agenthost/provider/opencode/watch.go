@@ -45,6 +45,13 @@ func newWatch(report func(protocol.Status, protocol.StatusReason), now func() ti
 // setInTurn stores whether a turn of the host runs.
 func (w *watch) setInTurn(runs bool) { w.update(func() { w.inTurn = runs }) }
 
+// isBusy reports whether a session works.
+func (w *watch) isBusy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.busy) > 0
+}
+
 // forget removes all sessions and requests, whose state is not known any more.
 func (w *watch) forget() {
 	w.update(func() { w.busy, w.requests = map[string]bool{}, map[string]string{} })

@@ -31,7 +31,7 @@ func (r *reports) add(status protocol.Status, reason protocol.StatusReason) {
 // until waits for the last report.
 func (r *reports) until(t *testing.T, want string) {
 	t.Helper()
-	for limit := time.After(30 * time.Second); ; {
+	for limit := time.After(patience); ; {
 		r.mu.Lock()
 		lines := slices.Clone(r.lines)
 		r.mu.Unlock()
@@ -120,7 +120,7 @@ func TestAStatusThatLastsIsRepeated(t *testing.T) {
 		mu.Unlock()
 		f.emit("permission.replied", object{"sessionID": f.session, "requestID": fmt.Sprint("old ", i)})
 	}
-	for limit := time.After(30 * time.Second); ; {
+	for limit := time.After(patience); ; {
 		r.mu.Lock()
 		n := len(slices.DeleteFunc(slices.Clone(r.lines), func(l string) bool { return l != "busy" }))
 		r.mu.Unlock()

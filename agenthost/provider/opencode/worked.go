@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
@@ -19,12 +20,14 @@ const noMessages = " "
 
 // reportTerminalTurns reports the turns that a terminal client made in the session and that are over: those
 // after the newest message that is known. Without one it only learns the newest message: earlier
-// turns are known, or were made while no host ran.
+// turns are known, or were made while no host ran. During a turn of the host it reports nothing; the
+// end of that turn calls it again.
 func (a *agent) reportTerminalTurns(ctx context.Context, p *program) {
 	a.reading.Lock()
 	defer a.reading.Unlock()
 	a.mu.Lock()
-	id, known, busy := a.sessionID, a.known, a.turn != nil
+	id, busy := a.sessionID, a.turn != nil
+	a.unread = a.unread || busy
 	a.mu.Unlock()
 	if a.spec.ReportTerminalTurn == nil || id == "" || busy {
 		return
@@ -34,38 +37,50 @@ func (a *agent) reportTerminalTurns(ctx context.Context, p *program) {
 		a.Log.Warn("the messages of a terminal client cannot be read", "agent", a.Name, "error", err)
 		return
 	}
-	turns, newest := p.turnsAfter(messages, known)
-	a.mu.Lock()
-	isUnchanged := a.turn == nil && a.known == known // otherwise a turn of the host began, and the messages may be its own
-	if isUnchanged {
-		a.known = newest
-	}
-	a.mu.Unlock()
-	if !isUnchanged || known == "" {
-		return
-	}
-	for _, turn := range turns {
+	for _, turn := range a.unreported(p, messages) {
 		a.spec.ReportTerminalTurn(turn)
 	}
 }
 
-// markKnown marks the messages of a turn of the host as known. If the events of the turn were missed,
-// reportTerminalTurns has to learn the newest message.
-func (a *agent) markKnown(t *turn) {
-	newest := ""
-	for id, info := range t.messages {
-		if info.SessionID == t.id {
-			newest = max(newest, id)
-		}
+// unreported returns the turns of a terminal client in the session's messages that were not reported, and
+// takes them for reported.
+func (a *agent) unreported(p *program, messages []storedMessage) []agenthost.TerminalTurn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.unread = a.turn != nil; a.unread { // the last messages may be those of the host's turn
+		return nil
 	}
-	if a.known = max(a.known, newest); !t.accepted {
+	known := a.known
+	turns, newest := p.turnsAfter(messages, known, a.own)
+	a.known = newest
+	maps.DeleteFunc(a.own, func(id string, _ bool) bool { return id <= newest })
+	if known == "" {
+		return nil
+	}
+	return turns
+}
+
+// markOwn marks the messages of a turn of the host, which are not reported. If the events of the turn
+// were missed, reportTerminalTurns has to learn the newest message.
+func (a *agent) markOwn(t *turn) {
+	if !t.accepted {
 		a.known = ""
+	}
+	if a.known == "" {
+		return
+	}
+	for id, info := range t.messages {
+		if info.SessionID == t.id && info.Role == roleUser {
+			a.own[id] = true
+		}
 	}
 }
 
-// turnsAfter returns the turns that are over and whose first message is newer than known, and the
-// last message before the others. Ids of messages ascend.
-func (p *program) turnsAfter(messages []storedMessage, known string) (turns []agenthost.TerminalTurn, newest string) {
+// turnsAfter returns the turns that are over and whose first message is newer than known and not the
+// host's own, and the last message before the others. Ids of messages ascend.
+func (p *program) turnsAfter(
+	messages []storedMessage, known string, own map[string]bool,
+) (turns []agenthost.TerminalTurn, newest string) {
 	newest = noMessages
 	var open *stored
 	for i := range messages {
@@ -76,7 +91,9 @@ func (p *program) turnsAfter(messages []storedMessage, known string) (turns []ag
 			if open != nil {
 				turns = append(turns, open.turn())
 			}
-			open = &stored{program: p, first: m, before: newest}
+			if open = nil; !own[m.Info.ID] {
+				open = &stored{program: p, first: m, before: newest}
+			}
 		case open != nil && string(m.Info.Summary) != "true":
 			open.answers = append(open.answers, m)
 		}
@@ -92,7 +109,7 @@ func (p *program) turnsAfter(messages []storedMessage, known string) (turns []ag
 	return turns, newest
 }
 
-// stored is a turn as OpenCode keeps it.
+// stored is a turn as OpenCode stores it.
 type stored struct {
 	program *program
 	first   *storedMessage
@@ -107,7 +124,7 @@ func (s *stored) over() bool {
 
 func (s *stored) turn() agenthost.TerminalTurn {
 	t := turn{spent: map[string]tokens{}}
-	out := agenthost.TerminalTurn{ID: "terminal-" + s.first.Info.ID, Prompt: prompted(s.first)}
+	out := agenthost.TerminalTurn{ID: "terminal-" + s.first.Info.ID, Prompt: promptText(s.first)}
 	for _, m := range s.answers {
 		t.last = &m.Info
 		for i := range m.Parts {
@@ -123,8 +140,8 @@ func (s *stored) turn() agenthost.TerminalTurn {
 	return out
 }
 
-// prompted returns what the user wrote.
-func prompted(m *storedMessage) string {
+// promptText returns the text that the user wrote.
+func promptText(m *storedMessage) string {
 	var texts []string
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Type == partText && !p.Synthetic && !p.Ignored {

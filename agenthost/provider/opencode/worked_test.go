@@ -3,7 +3,9 @@ package opencode_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,7 +80,7 @@ func TestTurnsOfATerminalClientAreReported(t *testing.T) {
 			if got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("no turn is reported")
 		}
 	}
@@ -108,4 +110,53 @@ func TestTurnsOfATerminalClientAreReported(t *testing.T) {
 	})
 	f.cut() // the events of this turn were missed
 	next("terminal-msg_51 unseen: stop  ")
+}
+
+// A prompt of the host may come before the end of the terminal's turn was read.
+func TestATurnOfATerminalBeforeATurnOfTheHostIsReported(t *testing.T) {
+	f := newFake(t)
+	worked := make(chan string, 10)
+	a := open(t, options(f), agenthost.AgentSpec{
+		ReportTerminalTurn: func(turn agenthost.TerminalTurn) { worked <- workedTurn(turn) },
+	})
+	if _, err := a.(agenthost.TerminalAgent).Terminal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var reading sync.Once
+	f.onCall = func(_ http.ResponseWriter, method, path string) bool {
+		if method+path == "GET/session/message" {
+			reading.Do(func() { // the host's turn begins while the messages are read
+				run(t, a, &providertest.Recorder{})
+			})
+		}
+		return false
+	}
+	own := []object{
+		{"info": object{"id": "msg_1", "sessionID": ourSession, "role": "user", "time": object{"created": 2000}}},
+		{"info": assistant(ourSession, "msg_2", completed)},
+	}
+	made := storedTurn(0, "by hand", completed)
+	f.onPrompt = func() {
+		f.set(func() { f.messages[ourSession] = encode(t, append(slices.Clone(made), own...)) })
+		f.opening()
+		f.ending()
+	}
+	f.set(func() { f.messages[ourSession] = encode(t, made) })
+	f.status("busy")
+	f.idle()
+	select {
+	case got := <-worked:
+		if got != "terminal-msg_01 by hand: stop  " {
+			t.Errorf("got %q", got)
+		}
+	case <-time.After(patience):
+		t.Fatal("no turn is reported")
+	}
+	later := append(slices.Concat(made, own), storedTurn(3, "again", completed)...)
+	f.set(func() { f.messages[ourSession] = encode(t, later) })
+	f.status("busy")
+	f.idle()
+	if got := <-worked; got != "terminal-msg_31 again: stop  " {
+		t.Errorf("then %q, and not the host's own turn", got)
+	}
 }
