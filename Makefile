@@ -31,6 +31,13 @@ web/client/node_modules/.package-lock.json: web/client/package.json web/client/p
 	cd web/client && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+internal/bench/reference/node_modules/.package-lock.json: internal/bench/reference/package.json internal/bench/reference/package-lock.json
+	@scripts/node
+	cd internal/bench/reference && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+reference: internal/bench/reference/node_modules/.package-lock.json ## install the packages of the Node broker that benchmarks measure beside
+
 web/dist/index.html: web/node_modules/.package-lock.json $(CONSOLE)
 	cd web && npm run build --silent
 
@@ -45,7 +52,7 @@ generate: ## write the TypeScript contract again, after a change in protocol/
 setup: ## install what the tests need (PostgreSQL, git), or print what to install
 	@scripts/setup
 
-test: setup test-web ## every test, PostgreSQL and a browser included, and the short crash test
+test: setup reference test-web ## every test, PostgreSQL and a browser included, and the short crash test
 	go vet $(PKGS)
 	go test -count=1 -timeout 14m ./internal/e2e $(PKGS) # the longest first: the others run beside it
 
@@ -98,7 +105,7 @@ lint: ## golangci-lint, gofumpt and a tidy go.mod
 build: console ## one static binary in bin/, console included
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop ./cmd/bellhop
 
-bench: setup ## measure the figures of docs/benchmarks.md
+bench: setup reference ## measure the figures of docs/benchmarks.md
 	scripts/bench
 
 bench-agents: build ## measure what the host adds to real agents: latency, start, memory
@@ -110,4 +117,4 @@ bench-web: build ## measure frame times, heap and time to the first text in a re
 
 check: test test-agents lint race build ## run everything that CI runs
 
-.PHONY: help dev console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz lint build bench bench-agents bench-web check
+.PHONY: help dev reference console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz lint build bench bench-agents bench-web check

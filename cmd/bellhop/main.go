@@ -62,6 +62,7 @@ type commandLine struct {
 	Verify      verifyCommand      `cmd:"" help:"Compare the journals of hosts with the database."`
 	Doctor      doctorCommand      `cmd:"" help:"Check database, broker and hosts, and say what to do."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
+	Bench       benchCommand       `cmd:"" help:"Measure broker and host on this machine, beside references (Linux)."`
 	Licenses    licensesCommand    `cmd:"" help:"Print the licence, and the notices of the software that the binary contains."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
@@ -143,7 +144,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 // helpVars are the values of ${agents}, ${programs} and others in help texts.
 func helpVars() kong.Vars {
 	own := kong.Vars{"agents": strings.Join(agents.BuiltIn(), ", "), "programs": setup.Names(agents.Programs())}
-	return own.CloneWith(tortureVars())
+	return own.CloneWith(tortureVars()).CloneWith(benchVars())
 }
 
 // handlesSignals reports whether a command reads signals itself. Other commands end

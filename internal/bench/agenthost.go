@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -23,7 +23,6 @@ import (
 
 	"bellhop/agenthost/setup"
 	known "bellhop/internal/app/agents"
-	"bellhop/internal/testenv/mockllm"
 )
 
 // agentHost is `bellhop host` with real agents on a scripted model. A stub receives
@@ -35,7 +34,7 @@ type agentHost struct {
 }
 
 func (r *run) agentHost() *agentHost {
-	model, address := r.serve(mockllm.NewServer(time.Millisecond)), freeAddress()
+	model, address := r.model, freeAddress()
 	c := r.child([]string{r.bellhop, "host"},
 		"BELLHOP_HOST_LISTEN="+address, "BELLHOP_HOST_PASSWORD="+hostPassword, "BELLHOP_LOG_LEVEL=warn",
 		"BELLHOP_HOST_DATA="+r.dir(), "BELLHOP_HOST_CONFIG="+r.configure(), "BELLHOP_AGENTS_DIR="+r.agents,
@@ -50,12 +49,12 @@ func (r *run) agentHost() *agentHost {
 func (r *run) configure() string {
 	dir, self, cache := r.dir(), must(os.Executable()), must(known.OpenCache(r.agents))
 	configured := map[string]any{}
-	tee := func(a subject, kind string, command ...string) {
-		words := each(append([]string{self}, command...), func(word string) string {
+	tee := func(a subject, kind string, words ...string) {
+		quoted := each(append([]string{self, command, teeWord, "--"}, words...), func(word string) string {
 			return must(syntax.Quote(word, syntax.LangPOSIX))
 		})
 		path := filepath.Join(dir, a.name)
-		script := "#!/bin/sh\n" + roleVariable + "=tee exec " + strings.Join(words, " ") + " \"$@\"\n"
+		script := "#!/bin/sh\nexec " + strings.Join(quoted, " ") + " \"$@\"\n"
 		check(os.WriteFile(path, []byte(script), 0o700)) //nolint:gosec // a program
 		configured[a.name] = map[string]any{"kind": kind, "command": []string{path}}
 	}
@@ -70,14 +69,13 @@ func (r *run) configure() string {
 	return path
 }
 
-// playTee runs an agent's program and stamps what it writes to stdout. If the program
-// is a server, with --port, the tee listens at that port and stamps its responses.
-func playTee(ctx context.Context, command []string, stdout io.Writer) error {
+// Tee runs an agent's program and stamps what it writes to stdout. If the program is a
+// server, with --port, the tee listens at that port and stamps its responses.
+func Tee(ctx context.Context, command []string, stdout io.Writer) error {
 	if len(command) == 0 {
-		return errors.New("tee: there is no command")
+		return errors.New("there is no command")
 	}
 	return caught(func() {
-		check(os.Unsetenv(roleVariable))
 		if port := slices.Index(command, "--port") + 1; port > 0 && port < len(command) {
 			own := must(new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:"+command[port]))
 			behind := must(url.Parse("http://" + freeAddress()))

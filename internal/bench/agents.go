@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -34,8 +34,8 @@ var (
 // agents runs real programs on a scripted model, one after another and then
 // several at once.
 func agents(r *run) (rows []row) {
-	if r.bellhop == "" || r.agents == "" {
-		check(errors.New("agents need -bellhop and -agents: use scripts/bench-agents"))
+	if r.bellhop == "" || r.agents == "" || r.model == "" {
+		check(errors.New("the figure agents needs --agents and --model: use scripts/bench-agents"))
 	}
 	h := r.agentHost()
 	for _, a := range []subject{demo, openCode, claude, codex, gemini} {

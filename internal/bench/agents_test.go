@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -34,16 +34,14 @@ func TestATeeStampsNumbersWhenTheyPass(t *testing.T) {
 	}
 }
 
-func TestARoleTeeRunsItsProgram(t *testing.T) {
-	t.Setenv(roleVariable, "tee")
+func TestATeeRunsItsProgram(t *testing.T) {
 	var out bytes.Buffer
-	if code := mainIn(t.Context(), nil, &out, &out); code != 1 {
-		t.Errorf("exit %d without a command", code)
+	if err := Tee(t.Context(), nil, &out); err == nil {
+		t.Error("no error without a command")
 	}
-	out.Reset()
-	if code := mainIn(t.Context(), []string{"sh", "-c", `echo "tick7 $` + roleVariable + `"`}, &out, &out); code != 0 ||
+	if err := Tee(t.Context(), []string{"sh", "-c", "echo 'tick7 '"}, &out); err != nil ||
 		markIn(out.Bytes(), "tick7 "+partMark) == 0 || !strings.HasSuffix(out.String(), " \n") {
-		t.Errorf("exit %d, wrote %q", code, out.String())
+		t.Errorf("%v, wrote %q", err, out.String())
 	}
 }
 
@@ -68,12 +66,12 @@ func TestATeeStampsTheResponsesOfAServer(t *testing.T) {
 }
 
 func TestScenariosWithThirdPartyProgramsRunOnlyOnRequest(t *testing.T) {
-	usual, err1 := choose("")
-	asked, err2 := choose("agents,idle")
+	usual, err1 := choose(nil)
+	asked, err2 := choose([]string{"agents", "idle"})
 	if err1 != nil || err2 != nil || len(usual) != len(scenarios)-1 || len(asked) != 2 || asked[0].name != "agents" {
 		t.Errorf("%v %v, %v %v", usual, err1, asked, err2)
 	}
-	if _, err := (&bench{}).run(t.Context(), asked[0]); err == nil ||
+	if _, err := (&settings{}).run(t.Context(), asked[0]); err == nil ||
 		!strings.Contains(err.Error(), "scripts/bench-agents") {
 		t.Errorf("without the programs: %v", err)
 	}

@@ -1,12 +1,14 @@
-package main
+package bench
 
 import (
 	"bytes"
 	"context"
+	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,22 +17,30 @@ import (
 
 // The test binary also plays the roles of the benchmarks that it runs.
 func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) != "" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		defer stop()
-		os.Exit(mainIn(ctx, nil, os.Stdout, os.Stderr))
+	if len(os.Args) == 4 && os.Args[1] == command && os.Args[2] == roleWord {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		err := PlayRole(ctx, os.Args[3], os.Stdin, os.Stdout)
+		stop()
+		if err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
 func TestEveryScenarioRuns(t *testing.T) {
-	usual, err := choose("")
+	usual, err := choose(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	const reference = "reference"
+	if _, err := os.Stat(filepath.Join(reference, "node_modules")); err != nil {
+		t.Fatalf("the Node broker's packages are missing: run make reference: %v", err)
+	}
 	for _, s := range usual {
 		t.Run(s.name, func(t *testing.T) {
-			rows, err := (&bench{scale: smoke, log: t.Logf}).run(t.Context(), s)
+			rows, err := (&settings{scale: smoke, reference: reference, log: t.Logf}).run(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,14 +119,25 @@ func TestASpreadHasTheRanksOfItsSamples(t *testing.T) {
 }
 
 func TestUnknownNamesAreRefused(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	if code := mainIn(t.Context(), []string{"-run", "ingest,speed"}, &stdout, &stderr); code != 1 {
-		t.Errorf("exit %d", code)
+	err := Run(t.Context(), Options{Figures: []string{"ingest", "speed"}})
+	const want = `there is no figure "speed"; there are: ingest, checkin, stream, latency, idle, headless, policy, ` +
+		`deliveries, agents`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
-	want := "bench: -run: there is no \"speed\"; there are ingest checkin stream latency idle headless policy " +
-		"deliveries agents\n"
-	if stderr.String() != want {
-		t.Errorf("stderr is %q, want %q", stderr.String(), want)
+}
+
+func TestARunPrintsItsTableAndTheMachine(t *testing.T) {
+	var out, progress bytes.Buffer
+	opts := Options{Figures: []string{"policy"}, Rounds: 1, Out: &out, Log: &progress}
+	if err := Run(t.Context(), opts); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, " cores, ") || !strings.Contains(got, "\n### Policy\n\n| what |") {
+		t.Errorf("printed %q", got)
+	}
+	if !strings.HasPrefix(progress.String(), "policy …\n") {
+		t.Errorf("the progress is %q", progress.String())
 	}
 }
 

@@ -1,22 +1,17 @@
-package main
+package bench
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/prometheus/procfs"
 
 	"bellhop/agenthost"
-	"bellhop/agenthost/provider/providertest"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
 	"bellhop/protocol"
@@ -56,7 +51,7 @@ func openHost(context.Context) (server, error) {
 		Listen: os.Getenv("BELLHOP_HOST_LISTEN"), Password: seal.NewSecret(hostPassword),
 		Data: os.Getenv("BELLHOP_HOST_DATA"), AdminListen: os.Getenv("BELLHOP_HOST_ADMIN_LISTEN"),
 		File:      app.HostFile{Default: "paced"},
-		Providers: map[string]agenthost.Provider{"paced": &providertest.Fake{Play: play}},
+		Providers: map[string]agenthost.Provider{"paced": scripted{}},
 		Log:       warnings(),
 	})
 }
@@ -95,64 +90,6 @@ func (f footprint) per(n int, since footprint) (live, resident string, goroutine
 	each := float64(n)
 	goroutines = float64(f.Goroutines-since.Goroutines) / each
 	return kib(float64(f.Live-since.Live) / each), kib(float64(f.Resident-since.Resident) / each), goroutines
-}
-
-// Marks before a time in Unix nanoseconds, in the text of parts: when the agent
-// wrote the part. A text block ends right after the part with endMark.
-const (
-	partMark = "said@"
-	endMark  = "done@"
-)
-
-// play supports three prompts: "say WORDS", "bulk BYTES", and "pace EVERY N". The
-// last one writes a part at every tick until it is interrupted, and ends the block
-// after N parts.
-func play(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
-	verb, rest, _ := strings.Cut(prompt.Text, " ")
-	err := caught(func() {
-		switch verb {
-		case "bulk":
-			bulk(rest, out)
-		case "pace":
-			pace(ctx, rest, out)
-		default:
-			check(errors.Join(out.Text(rest), out.EndText("")))
-		}
-	})
-	if ctx.Err() != nil {
-		err = nil // the turn was stopped: the fake reports how it ended
-	}
-	return agenthost.Outcome{}, err
-}
-
-func bulk(size string, out agenthost.Output) {
-	const piece = 16 << 10
-	for left := must(strconv.Atoi(size)); left > 0; left -= piece {
-		check(out.Text(strings.Repeat("x", min(left, piece))))
-	}
-	check(out.EndText(""))
-}
-
-func pace(ctx context.Context, args string, out agenthost.Output) {
-	every, n, _ := strings.Cut(args, " ")
-	perBlock := must(strconv.Atoi(n))
-	ticker := time.NewTicker(must(time.ParseDuration(every)))
-	defer ticker.Stop()
-	for i := 1; ; i++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		mark, end := partMark, i%perBlock == 0
-		if end {
-			mark = endMark
-		}
-		check(out.Text("a few words " + mark + strconv.FormatInt(time.Now().UnixNano(), 10) + " "))
-		if end {
-			check(out.EndText(""))
-		}
-	}
 }
 
 // session is a session of a host.

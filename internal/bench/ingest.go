@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -20,7 +20,8 @@ import (
 type ingestion struct {
 	*run
 	pg      *cluster
-	broker  *brokerProcess
+	broker  *child
+	url     string
 	targets []*target
 }
 
@@ -29,8 +30,9 @@ func ingest(r *run) []row {
 	s := &ingestion{run: r, pg: r.cluster()}
 	must(r.connect(s.pg, "postgres").Exec(r.ctx, reference))
 	host := r.stub()
-	s.broker = r.broker(s.pg, host.url)
-	s.targets = each(s.checkIns(s.broker, s.scale.tasks), func(in *protocol.CheckInResponse) *target {
+	broker := r.broker(s.pg, host.url)
+	s.broker, s.url = broker.child, broker.url
+	s.targets = each(s.checkIns(broker, s.scale.tasks), func(in *protocol.CheckInResponse) *target {
 		hook := must(url.Parse(host.webhook(in.SessionID))) // the stub learned it by the check-in
 		return &target{id: in.SessionID, turn: in.TurnID, webhook: hook.RequestURI()}
 	})
@@ -43,7 +45,7 @@ func ingest(r *run) []row {
 	})
 	batches := inTurns(r, batched.post, s.copyEvents)
 	s.verify(single.events + batched.events)
-	return []row{
+	rows := []row{
 		rateRow(fmt.Sprintf("webhook, one event a request, %d clients, %d tasks", r.scale.clients, r.scale.tasks),
 			"events", singles, fmt.Sprintf("pgbench, rows, one a transaction, %d clients", r.scale.clients),
 			fmt.Sprintf("CPU: per event %s (pgbench: PostgreSQL %s a row); an fsync takes %s",
@@ -53,6 +55,27 @@ func ingest(r *run) []row {
 				"; beside the event's row there is one of the changes in a request, COPY writes the event alone").
 			adding(batched.latency.String() + " a request"),
 	}
+	if r.reference == "" {
+		return rows
+	}
+	return append(rows, s.besideNode(host))
+}
+
+// besideNode measures single events in turns with the Node broker.
+func (s *ingestion) besideNode(host *stub) row {
+	node := s.nodeBroker(s.pg)
+	other := &ingestion{run: s.run, pg: s.pg, broker: node.child, url: node.url, targets: node.targets(host, s.scale.tasks)}
+	own, theirs := s.posting(0), other.posting(0)
+	t := inTurns(s.run, own.post, theirs.post)
+	var stored int
+	check(s.connect(s.pg, "reference").QueryRow(s.ctx, `SELECT count(*) FROM messages WHERE role = 'ASSISTANT'`).Scan(&stored))
+	if stored != theirs.events {
+		check(fmt.Errorf("the Node broker acknowledged %d events and stored %d messages", theirs.events, stored))
+	}
+	return rateRow("webhook, one event a request, beside a broker in Node", "events", t,
+		"the Node broker, which inserts a row without an id of the event, one process: events",
+		fmt.Sprintf("CPU: per event %s (Node broker: %s); p50 and p99 of both in the last round: %s, %s",
+			own.cpu(), theirs.cpu(), own.latency, theirs.latency))
 }
 
 // posting is one way of posting, with its results.
@@ -141,7 +164,7 @@ type poster struct {
 }
 
 func (p *posting) dial(ctx context.Context) *poster {
-	conn := must((&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(p.broker.url, "http://")))
+	conn := must((&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(p.url, "http://")))
 	return &poster{Conn: conn, in: bufio.NewReader(conn)}
 }
 

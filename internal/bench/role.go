@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -14,9 +14,12 @@ import (
 	"bellhop/internal/wait"
 )
 
-// roleVariable makes this binary one of the other processes of a scenario. A role has the
-// variables of the command that it stands for.
-const roleVariable = "BELLHOP_BENCH_ROLE"
+// Words of the command line that makes this binary another process of a scenario.
+const (
+	command  = "bench"
+	roleWord = "role"
+	teeWord  = "tee"
+)
 
 type server interface {
 	Run(ctx context.Context) error
@@ -28,12 +31,13 @@ var roles = map[string]func(context.Context) (server, error){
 	"host":   openHost,
 }
 
-// playRole runs a server until ctx ends. It responds to each value on stdin with the
-// footprint of this process.
-func playRole(ctx context.Context, name string, stdin io.Reader, stdout io.Writer) error {
+// PlayRole runs the server of a role until ctx ends. It responds to each value on stdin
+// with the footprint of this process. A role has the variables of the command that it
+// stands for.
+func PlayRole(ctx context.Context, name string, stdin io.Reader, stdout io.Writer) error {
 	open := roles[name]
 	if open == nil {
-		return fmt.Errorf("%s: there is no role %q", roleVariable, name)
+		return fmt.Errorf("there is no role %q", name)
 	}
 	opened, err := open(ctx)
 	if err != nil {
@@ -45,7 +49,7 @@ func playRole(ctx context.Context, name string, stdin io.Reader, stdout io.Write
 
 // role starts this binary in a role.
 func (r *run) role(name string, env ...string) *child {
-	c := r.child([]string{must(os.Executable())}, append(env, roleVariable+"="+name)...)
+	c := r.child([]string{must(os.Executable()), command, roleWord, name}, env...)
 	c.name = name
 	return c
 }

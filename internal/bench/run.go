@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 )
 
 // run is one run of a scenario. As in a test, the first error ends the scenario:
-// check and must panic with a failure, which bench.run turns into an error.
+// check and must panic with a failure, which settings.run turns into an error.
 // Everything that was started is closed in reverse order.
 type run struct {
-	*bench
+	*settings
 	ctx     context.Context
 	closers []func() error
 }
@@ -46,9 +46,9 @@ func caught(f func()) (err error) {
 }
 
 // run measures one scenario.
-func (b *bench) run(ctx context.Context, s scenario) (rows []row, err error) {
-	r := &run{bench: b, ctx: ctx}
-	err = caught(func() { rows = s.measure(r) })
+func (s *settings) run(ctx context.Context, c scenario) (rows []row, err error) {
+	r := &run{settings: s, ctx: ctx}
+	err = caught(func() { rows = c.measure(r) })
 	for i := len(r.closers) - 1; i >= 0; i-- {
 		err = errors.Join(err, r.closers[i]())
 	}

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 func TestARunEndsAtTheFirstErrorAndClosesInReverseOrder(t *testing.T) {
 	broken, unclosed := errors.New("broken"), errors.New("unclosed")
 	var done []string
-	rows, err := (&bench{}).run(t.Context(), scenario{measure: func(r *run) []row {
+	rows, err := (&settings{}).run(t.Context(), scenario{measure: func(r *run) []row {
 		for _, name := range []string{"first", "second"} {
 			r.onClose(func() error {
 				done = append(done, name)
@@ -45,7 +45,7 @@ func TestAPanicOfARunIsNotCaught(t *testing.T) {
 }
 
 func TestAnUnknownRoleIsRefused(t *testing.T) {
-	if err := playRole(t.Context(), "speed", nil, nil); err == nil {
+	if err := PlayRole(t.Context(), "speed", nil, nil); err == nil {
 		t.Error("no error")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
-	"strconv"
 	"sync"
 
-	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -72,17 +70,37 @@ func decoded(w http.ResponseWriter, r *http.Request, v any) bool {
 }
 
 // freeAddress returns an address on which no program listens at present.
-func freeAddress() string { return "127.0.0.1:" + strconv.Itoa(must(testenv.FreePort())) }
+func freeAddress() string {
+	l := listen()
+	defer l.Close()
+	return l.Addr().String()
+}
 
-// serve runs a handler in this process and returns its URL.
+func listen() net.Listener {
+	return must(new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0"))
+}
+
+// serve runs a handler in this process and returns its URL. At the end of the run its
+// requests are cut, and their handlers waited for.
 func (r *run) serve(h http.Handler) string {
-	server := httptest.NewServer(h)
-	r.onClose(func() error {
-		server.CloseClientConnections()
-		server.Close()
-		return nil
+	listener := listen()
+	var handlers sync.WaitGroup
+	server, ended := &http.Server{ReadHeaderTimeout: startLimit}, make(chan error, 1)
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers.Add(1)
+		defer handlers.Done()
+		h.ServeHTTP(w, r)
 	})
-	return server.URL
+	go func() { ended <- server.Serve(listener) }()
+	r.onClose(func() error {
+		err := server.Close()
+		handlers.Wait()
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	})
+	return "http://" + listener.Addr().String()
 }
 
 // stub replaces the unmeasured side: a host that opens every session, and a broker

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"cmp"
@@ -28,10 +28,6 @@ func markdown(rows []row) string {
 			r.what, r.figure, cmp.Or(r.beside, "–"), cmp.Or(r.ratio, "–"), cmp.Or(r.bound, "–"))
 	}
 	return b.String()
-}
-
-func scenarioNames() string {
-	return strings.Join(each(scenarios, func(s scenario) string { return s.name }), " ")
 }
 
 // The tables of a document stand between these lines.

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -30,7 +30,29 @@ func checkIn(r *run) (rows []row) {
 			turns[spread]{own: []spread{through.spread()}, yard: []spread{bare.spread()}}, "the host's /session alone",
 			"two commits of the broker (message, outcome) and one of the journal, one after another"))
 	}
-	return rows
+	if r.reference == "" {
+		return rows
+	}
+	return append(rows, r.checkInBesideNode(w))
+}
+
+// checkInBesideNode measures check-ins to the same host through the broker and,
+// alternately, through the Node broker.
+func (r *run) checkInBesideNode(w *system) row {
+	node, callers := r.nodeBroker(w.pg), r.scale.callers
+	ids, theirIDs := r.tasks(w.broker, r.scale.checkIns), node.tasks(w.host.url, r.scale.checkIns)
+	var own, theirs samples
+	r.parallel(len(ids), callers, func(ctx context.Context, i int) {
+		start := time.Now()
+		must(w.broker.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"}))
+		own.add(time.Since(start))
+		start = time.Now()
+		node.checkIn(ctx, theirIDs[i])
+		theirs.add(time.Since(start))
+	})
+	return spreadRow(fmt.Sprintf("check-in to new tasks, %d at a time, beside a broker in Node", callers),
+		turns[spread]{own: []spread{own.spread()}, yard: []spread{theirs.spread()}}, "the Node broker, one process",
+		"the host's /session and two commits, for both; Bellhop's stores the announced turn and its change too")
 }
 
 // blockParts is how many parts a text block has: its end is the event.

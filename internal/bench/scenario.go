@@ -1,48 +1,19 @@
-package main
+package bench
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := mainIn(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-func mainIn(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var err error
-	switch role := os.Getenv(roleVariable); role {
-	case "":
-		err = runBench(ctx, args, stdout, stderr)
-	case "tee":
-		err = playTee(context.WithoutCancel(ctx), args, stdout)
-	default:
-		err = playRole(ctx, role, os.Stdin, stdout)
-	}
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	_, _ = fmt.Fprintln(stderr, "bench:", err)
-	return 1
-}
 
 // scenario is one table of figures.
 type scenario struct {
 	name, title string
 	measure     func(r *run) []row
-	onRequest   bool // needs third-party programs: only -run selects it
+	onRequest   bool // needs third-party programs: only Options.Figures selects it
 }
 
 var scenarios = []scenario{
@@ -57,64 +28,81 @@ var scenarios = []scenario{
 	{name: "agents", title: "Agents", measure: agents, onRequest: true},
 }
 
-// bench holds the settings that all scenarios share.
-type bench struct {
-	scale   scale
-	bellhop string // path of the binary; "" = this one, in the role of a broker
-	agents  string // folder of `bellhop agents install`
-	log     func(format string, args ...any)
+// Options say what to measure.
+type Options struct {
+	Binary    string   // path of bellhop
+	Figures   []string // names of scenarios; empty = all that need no third-party programs
+	Rounds    int      // of each side; 0 = 5
+	Reference string   // directory of the Node broker, with its packages; "" = without it
+	Agents    string   // directory of "bellhop agents install", for the figure "agents"
+	Model     string   // URL of internal/testenv/mockllm, for the same
+	Write     string   // document whose tables are replaced; "" = none
+	Out       io.Writer
+	Log       io.Writer // progress
 }
 
-func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	b := &bench{scale: full, log: func(format string, args ...any) { _, _ = fmt.Fprintf(stderr, format+"\n", args...) }}
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.StringVar(&b.bellhop, "bellhop", "", "path of the bellhop `binary`; without it this binary plays the broker")
-	only := flags.String("run", "", "comma-separated `names` of figures, of: "+scenarioNames()+" (default all but agents)")
-	flags.StringVar(&b.agents, "agents", "", "`folder` that 'bellhop agents install' filled, for the figure agents")
-	write := flags.String("write", "", "also write the tables into this `file`, between its markers")
-	flags.IntVar(&b.scale.rounds, "rounds", full.rounds, "`number` of rounds of each side")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	chosen, err := choose(*only)
+// settings are shared by all scenarios of a run.
+type settings struct {
+	scale     scale
+	bellhop   string // path of the binary; "" = this one, in the role of a broker
+	reference string // directory of the Node broker; "" = none
+	agents    string // directory of "bellhop agents install"
+	model     string // URL of the scripted model
+	log       func(format string, args ...any)
+}
+
+// Run measures and prints a table for each scenario as soon as it is complete.
+func Run(ctx context.Context, opts Options) error {
+	chosen, err := choose(opts.Figures)
 	if err != nil {
 		return err
 	}
-	b.scale.rounds = max(1, b.scale.rounds)
+	s := &settings{
+		scale: full, bellhop: opts.Binary, reference: opts.Reference, agents: opts.Agents, model: opts.Model,
+		log: func(format string, args ...any) { _, _ = fmt.Fprintf(opts.Log, format+"\n", args...) },
+	}
+	if opts.Rounds > 0 {
+		s.scale.rounds = opts.Rounds
+	}
+	if _, err := fmt.Fprintln(opts.Out, circumstances(ctx)); err != nil {
+		return err
+	}
 	tables := map[string][]row{}
-	for _, s := range chosen {
-		b.log("%s …", s.name)
-		rows, err := b.run(ctx, s)
+	for _, c := range chosen {
+		s.log("%s …", c.name)
+		rows, err := s.run(ctx, c)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		tables[s.name] = rows
-		if _, err := fmt.Fprintf(stdout, "\n### %s\n\n%s", s.title, markdown(rows)); err != nil {
+		tables[c.name] = rows
+		if _, err := fmt.Fprintf(opts.Out, "\n### %s\n\n%s", c.title, markdown(rows)); err != nil {
 			return err
 		}
 	}
-	if *write == "" {
+	if opts.Write == "" {
 		return nil
 	}
-	return writeTables(ctx, *write, tables)
+	return writeTables(ctx, opts.Write, tables)
 }
 
-// choose finds the scenarios of a comma-separated list; "" means all that need no
+// choose finds scenarios by name; without names it returns all that need no
 // third-party programs.
-func choose(names string) (chosen []scenario, err error) {
-	if names == "" {
+func choose(names []string) (chosen []scenario, err error) {
+	if len(names) == 0 {
 		return slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.onRequest }), nil
 	}
-	for name := range strings.SplitSeq(names, ",") {
+	for _, name := range names {
 		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("-run: there is no %q; there are %s", name, scenarioNames())
+			return nil, fmt.Errorf("there is no figure %q; there are: %s", name, strings.Join(Names(), ", "))
 		}
 		chosen = append(chosen, scenarios[i])
 	}
 	return chosen, nil
 }
+
+// Names returns the names of all scenarios.
+func Names() []string { return each(scenarios, func(s scenario) string { return s.name }) }
 
 // scale holds the sizes of all scenarios.
 type scale struct {
