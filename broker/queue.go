@@ -139,13 +139,14 @@ func (q *Queue) Add(
 	if err != nil {
 		return nil, err
 	}
+	quota := q.Sessions.Quotas.allowMessage(ctx, userID, m.Bytes) // reads too much to do so while the task is locked
 	_, err = q.update(ctx, userID, taskID, func(ctx context.Context, tx *queueTx) error {
 		known, err := q.known(ctx, tx, m)
 		if known != nil || err != nil {
 			m = cmp.Or(known, m)
 			return err
 		}
-		if err := errors.Join(tx.fits(m.Bytes, 1), q.Sessions.Quotas.allowMessage(ctx, userID, m.Bytes)); err != nil {
+		if err := errors.Join(tx.fits(m.Bytes, 1), quota); err != nil {
 			return err
 		}
 		m.DueAt, m.CreatedAt = tx.now, tx.now

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
+	"bellhop/internal/database"
 	"bellhop/protocol"
 )
 
@@ -87,6 +89,35 @@ func TestMessagesAreStoredWithinTheQuota(t *testing.T) {
 		task = k.task()
 		wantCode(t, "after a deletion", checkIn(600), "")
 	})
+}
+
+// watchedSum notes whether the sum of a user's bytes is read while a transaction is open.
+type watchedSum struct {
+	*store.Store
+	reads, locked int
+}
+
+func (s *watchedSum) StoredBytes(ctx context.Context, userID string) (int64, error) {
+	free := false
+	database.AfterCommit(ctx, func() { free = true }) // at once, without a transaction
+	if s.reads++; !free {
+		s.locked++
+	}
+	return s.Store.StoredBytes(ctx, userID)
+}
+
+// The sum reads all messages of the user. On SQLite an open transaction keeps all other writers waiting.
+func TestAQueuedMessageIsCountedBeforeItsTransaction(t *testing.T) {
+	k := newKit(t)
+	sum := &watchedSum{Store: k.store}
+	k.limited(broker.QuotaLimits{Storage: 1000}).Store = sum
+	queue := &broker.Queue{Store: k.store, Updater: k.updater, Sessions: k.sessions, Now: k.clock.Now}
+	task := k.task()
+	_, err := queue.Add(k.ctx, k.user.UserID, task.ID, &protocol.QueueMessageRequest{Message: "x"})
+	k.must(err)
+	if sum.reads != 1 || sum.locked != 0 {
+		t.Errorf("%d sums were read, %d of them in a transaction", sum.reads, sum.locked)
+	}
 }
 
 func TestFeedsAndRelayedStreamsAreCounted(t *testing.T) {
