@@ -120,6 +120,33 @@ func TestAQueuedMessageIsCountedBeforeItsTransaction(t *testing.T) {
 	}
 }
 
+func TestARepeatedMessageNeedsNoFurtherQuota(t *testing.T) {
+	k := newKit(t)
+	k.limited(broker.QuotaLimits{Storage: 1000})
+	queue := &broker.Queue{Store: k.store, Updater: k.updater, Sessions: k.sessions, Now: k.clock.Now}
+	task := k.task()
+	checkIn := func(id string) error {
+		_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{
+			TaskID: task.ID, Message: strings.Repeat("x", 400), MessageID: id,
+		})
+		return err
+	}
+	add := func(id string) error {
+		_, err := queue.Add(k.ctx, k.user.UserID, task.ID, &protocol.QueueMessageRequest{
+			Message: strings.Repeat("x", 400), MessageID: id,
+		})
+		return err
+	}
+	wantCode(t, "a check-in", checkIn("a"), "")
+	wantCode(t, "a queued message", add("b"), "")
+	wantCode(t, "the check-in again", checkIn("a"), "")
+	wantCode(t, "the queued message again", add("b"), "")
+	wantCode(t, "another check-in", checkIn("c"), "")
+	wantCode(t, "the check-in when nothing is left", checkIn("a"), "")
+	wantCode(t, "the queued message when nothing is left", add("b"), "")
+	wantCode(t, "a further message", add("d"), protocol.CodeQuota)
+}
+
 func TestFeedsAndRelayedStreamsAreCounted(t *testing.T) {
 	k := newKit(t)
 	quotas := k.limited(broker.QuotaLimits{Feeds: 2, Streams: 1})
