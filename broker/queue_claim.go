@@ -48,6 +48,10 @@ func (q *Queue) claim(ctx context.Context, taskID string) (claimed *queuedSend, 
 			return err
 		}
 		if !ready {
+			if m.State == queuedSending { // its attempt ended without an outcome, before the host could have the message
+				m.State = queuedWaiting
+				tx.touchQueue()
+			}
 			return q.postpone(ctx, m, tx.now.Add(queueBusy))
 		}
 		resent := m.State == queuedSent
