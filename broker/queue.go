@@ -234,7 +234,7 @@ func checkQueuedText(text string) error {
 	return nil
 }
 
-// checkPromptSize refuses what no host would accept as a prompt.
+// checkPromptSize returns CodeTooLarge for a prompt that every host would refuse.
 func checkPromptSize(message string, attachments []protocol.Attachment) error {
 	raw, err := json.Marshal(protocol.PromptRequest{Prompt: message, Attachments: attachments})
 	if err == nil && len(raw) > protocol.MaxPrompt {
@@ -285,7 +285,8 @@ func (tx *queueTx) index(id string) int {
 	return slices.IndexFunc(tx.messages, func(m QueuedMessage) bool { return m.ID == id })
 }
 
-// fits refuses what would make the queue too large.
+// fits returns CodeConflict if so many further bytes or messages would make the queue too large, and for a further
+// message of an archived task.
 func (tx *queueTx) fits(bytes, messages int) error {
 	for i := range tx.messages {
 		bytes += tx.messages[i].Bytes
