@@ -106,7 +106,8 @@ func (s *Adoption) described(ctx context.Context, host *Host, bound *protocol.Bo
 	}
 	full, err := s.Hosts.Session(ctx, host.target(s.Now()), bound.SessionID)
 	if err != nil {
-		s.Log.WarnContext(ctx, "a session's host does not say whose it is", "host", host.Name, "session", bound.SessionID, "error", err)
+		s.Log.WarnContext(ctx, "a session's host does not say whose it is",
+			"host", host.Name, "session", bound.SessionID, "error", err)
 		return bound
 	}
 	return full
@@ -243,7 +244,8 @@ func (s *Adoption) ensureTask(
 		return nil, err
 	}
 	err = Audited(ctx, s.Store, s.Now, func(ctx context.Context) (*Act, error) {
-		return taskAct(protocol.AuditTaskAdopted, task, map[string]string{"owner": user.ID, "host": host.ID}), s.Store.CreateTask(ctx, task)
+		act := taskAct(protocol.AuditTaskAdopted, task, map[string]string{"owner": user.ID, "host": host.ID})
+		return act, s.Store.CreateTask(ctx, task)
 	})
 	if err != nil {
 		return nil, err

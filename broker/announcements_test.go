@@ -70,25 +70,25 @@ func TestHostsGetAnnouncementsUntilTheyHaveThem(t *testing.T) {
 	if err != nil || !isNew {
 		t.Fatal(made, isNew, err)
 	}
-	round("a new one", "http://up pw b Noon", 2)
-	round("again, as the host may have restarted", "http://up pw b Noon", 2)
+	round("a new announcement", "http://up pw b Noon", 2)
+	round("the same list, because the host may have restarted", "http://up pw b Noon", 2)
 	link.fail["http://up"] = errors.New("timeout")
 	k.must(s.Cancel(k.ctx, k.user, made.ID))
-	round("a failure", "http://up pw b", 3)
+	round("the host does not answer", "http://up pw b", 3)
 	link.fail["http://up"] = nil
-	round("is repeated", "http://up pw b", 3)
-	round("until it succeeds", "", 3)
+	round("the host answers again", "http://up pw b", 3)
+	round("the host has the empty list", "", 3)
 
 	link.fail["http://up"] = protocol.Errorf(protocol.CodeNotFound, "no such route")
 	_, _, err = s.Announce(k.ctx, k.user, &protocol.AnnounceRequest{Text: "Two", ExpiresIn: 3600})
 	k.must(err)
-	round("a host that knows none", "http://up pw b Two", 4)
-	round("is left out", "", 4)
+	round("the host does not support announcements", "http://up pw b Two", 4)
+	round("the host is skipped for ten minutes", "", 4)
 	k.clock.Advance(11 * time.Minute)
-	round("for a while", "http://up pw b Two", 4)
+	round("the host is tried after eleven minutes", "http://up pw b Two", 4)
 	k.clock.Advance(time.Hour)
 	link.fail["http://up"] = nil
-	round("an expired one is gone", "http://up pw b", 5)
+	round("the announcement has expired", "http://up pw b", 5)
 }
 
 // announcementQueries counts the queries of rounds.
@@ -137,14 +137,14 @@ func TestARoundWithNothingToSendOnlyReadsTheList(t *testing.T) {
 	link.fail["http://one"] = errors.New("timeout")
 	round("a host that does not answer", "http://one pw b", "list prune hosts")
 	link.fail["http://one"] = nil
-	round("gets the list with the next round", "http://one pw b", "list hosts")
-	round("nothing to send", "", "list")
+	round("the host answers in the next round", "http://one pw b", "list hosts")
+	round("every host has the empty list", "", "list")
 	add("two")
 	k.clock.Advance(9 * time.Minute)
-	round("still nothing", "", "list")
+	round("nine minutes later", "", "list")
 	k.clock.Advance(time.Minute)
 	round("a new host is found after ten minutes", "http://two pw b", "list prune hosts")
-	round("nothing to send again", "", "list")
+	round("the new host has the empty list", "", "list")
 	made, _, err := s.Announce(k.ctx, k.user, &protocol.AnnounceRequest{Text: "Noon", ExpiresIn: 3600})
 	k.must(err)
 	s.Round(k.ctx)
@@ -155,7 +155,7 @@ func TestARoundWithNothingToSendOnlyReadsTheList(t *testing.T) {
 	link.calls()
 	link.fail["http://two"] = nil
 	round("the host that missed the end of the announcement", "http://two pw b", "list hosts")
-	round("nothing to send at last", "", "list")
+	round("all hosts have the empty list again", "", "list")
 }
 
 // A new process of the broker reads announcements from the database.

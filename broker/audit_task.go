@@ -11,8 +11,8 @@ func taskAct(action protocol.AuditAction, t *Task, detail map[string]string) *Ac
 	return &Act{Action: action, Subject: protocol.AuditSubject{Kind: protocol.AuditOfTask, ID: t.ID}, Detail: detail}
 }
 
-// setPermissionMode changes the task's mode, "" for none. A check-in does so when its host has
-// taken the mode.
+// setPermissionMode changes the task's mode; "" changes nothing. A check-in calls it after its host has
+// accepted the mode.
 func (tx *taskTx) setPermissionMode(ctx context.Context, mode protocol.PermissionMode) {
 	if mode == "" || mode == tx.task.PermissionMode {
 		return

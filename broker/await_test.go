@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellhop/broker"
+	"bellhop/broker/store"
+	"bellhop/broker/store/storetest"
 	"bellhop/protocol"
 )
 
@@ -83,31 +86,35 @@ func TestReadingWaitsForWhatTheStreamShowed(t *testing.T) {
 			return broker.Await{AtLeast: &two, Turn: turn}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			k := newKit(t)
-			task := k.task()
-			in := k.checkIn(task.ID, "go")
-			seen := make(chan *protocol.MessageList)
-			for range 2 {
-				go func() {
-					list, _ := k.tasks.Messages(k.ctx, k.user.UserID, task.ID, broker.MessageQuery{Await: expect(in.TurnID)})
-					seen <- list
-				}()
-			}
-			k.mustSend(task.ID, "", seqd(1, 1, in.TurnID, text("hello")))
-			k.mustSend(task.ID, "", seqd(1, 2, in.TurnID, finishStop))
-			for range 2 {
-				if list := <-seen; list == nil || list.Behind || len(list.Messages) != 2 {
-					t.Errorf("read %+v", list)
-				}
-			}
-			got, err := k.tasks.Get(k.ctx, k.user.UserID, task.ID, expect(in.TurnID))
-			k.must(err)
-			if got.LastTurn == nil || got.LastTurn.ID != in.TurnID {
-				t.Errorf("the task is %+v", got)
-			}
-		})
+		t.Run(name, func(t *testing.T) { testReadingWaits(t, storetest.Open(t), expect) })
 	}
+}
+
+func testReadingWaits(t *testing.T, st *store.Store, expect func(turn string) broker.Await) {
+	synctest.Test(t, func(t *testing.T) { // a slow machine must not use up the time that reading waits
+		k := kitOn(t, st)
+		task := k.task()
+		in := k.checkIn(task.ID, "go")
+		seen := make(chan *protocol.MessageList)
+		for range 2 {
+			go func() {
+				list, _ := k.tasks.Messages(k.ctx, k.user.UserID, task.ID, broker.MessageQuery{Await: expect(in.TurnID)})
+				seen <- list
+			}()
+		}
+		k.mustSend(task.ID, "", seqd(1, 1, in.TurnID, text("hello")))
+		k.mustSend(task.ID, "", seqd(1, 2, in.TurnID, finishStop))
+		for range 2 {
+			if list := <-seen; list == nil || list.Behind || len(list.Messages) != 2 {
+				t.Errorf("read %+v", list)
+			}
+		}
+		got, err := k.tasks.Get(k.ctx, k.user.UserID, task.ID, expect(in.TurnID))
+		k.must(err)
+		if got.LastTurn == nil || got.LastTurn.ID != in.TurnID {
+			t.Errorf("the task is %+v", got)
+		}
+	})
 }
 
 func TestReadingDoesNotWaitForever(t *testing.T) {

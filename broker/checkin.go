@@ -27,7 +27,7 @@ func (s *Sessions) checkInAndOpen(
 ) (*protocol.CheckInResponse, error) {
 	c, err := s.checkIn(ctx, userID, req)
 	if err == nil {
-		err = s.Quotas.allowMessage(ctx, userID, sizeOf(req.Message, req.Artifacts))
+		err = s.allowCheckIn(ctx, c)
 	}
 	if err != nil {
 		return nil, err
@@ -55,6 +55,19 @@ func (s *Sessions) checkInAndOpen(
 		MessageID: c.messageID, TurnID: c.turnID, ExpiresAt: s.expiry(response),
 		Capabilities: response.Capabilities,
 	}, nil
+}
+
+// allowCheckIn returns CodeQuota when the message would exceed what its user may store. A repeated check-in
+// stores no further message.
+func (s *Sessions) allowCheckIn(ctx context.Context, c *checkIn) error {
+	refused := s.Quotas.allowMessage(ctx, c.task.UserID, sizeOf(c.req.Message, c.req.Artifacts))
+	if protocol.CodeOf(refused) != protocol.CodeQuota {
+		return refused
+	}
+	if known, err := s.checkedIn(ctx, c); known != nil || err != nil {
+		return err
+	}
+	return refused
 }
 
 // sizeOf returns the bytes of a message and its artifacts.

@@ -54,7 +54,7 @@ type hostOffer struct {
 }
 
 // List returns the offers of all hosts. It asks those whose answer is older than half a
-// minute; an offline host delays it by at most four seconds.
+// minute, sixteen at a time; each sixteen offline hosts delay it by at most four seconds.
 func (s *Offers) List(ctx context.Context) (*protocol.OfferList, error) {
 	hosts, err := s.Store.Hosts(ctx)
 	if err != nil {
@@ -115,7 +115,8 @@ func fitOf(offer *protocol.HostOffer, agent, project string) fit {
 	if offer == nil {
 		return fitUnknown
 	}
-	if project != "" && !slices.ContainsFunc(offer.Projects, func(p protocol.OfferedProject) bool { return p.Name == project }) {
+	isNamed := func(p protocol.OfferedProject) bool { return p.Name == project }
+	if project != "" && !slices.ContainsFunc(offer.Projects, isNamed) {
 		return fitLacking
 	}
 	if agent == "" {
@@ -172,7 +173,8 @@ func (k *hostOffer) view(h *Host) protocol.OfferingHost {
 	switch {
 	case k.err == nil:
 	case protocol.CodeOf(k.err) == protocol.CodeNotFound:
-		shown.Online, shown.Problem = true, "The host does not describe its agents: it is a basic agent server, or older than this broker"
+		shown.Online = true
+		shown.Problem = "The host does not describe its agents: it is a basic agent server, or older than this broker"
 	default:
 		shown.Problem = "The host did not answer"
 	}

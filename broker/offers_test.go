@@ -82,9 +82,9 @@ func TestTheOffersOfHostsAreTheirOwnAnswers(t *testing.T) {
 	}
 	const older = "; host c online problem: The host does not describe its agents"
 	first := "host a online default demo 0s; host b online default claude 0s" + older
-	shows("at first", "claude@b demo@a+b", first)
+	shows("the first list", "claude@b demo@a+b", first)
 	link.fail["http://b"] = errors.New("no route to host")
-	shows("from memory", "claude@b demo@a+b", first)
+	shows("within the age of an answer", "claude@b demo@a+b", first)
 	if n := link.asked["http://a pw"]; n != 1 {
 		t.Errorf("the host was asked %d times within its answer's age", n)
 	}
@@ -93,7 +93,7 @@ func TestTheOffersOfHostsAreTheirOwnAnswers(t *testing.T) {
 		"host a online default demo 30s; host b default claude 0s problem: The host did not answer"+older)
 	delete(link.fail, "http://b")
 	k.clock.Advance(30 * time.Second)
-	shows("and comes back", "claude@b demo@a+b", "host a online default demo 1m0s; host b online default claude 1m0s"+older)
+	shows("the host is online again", "claude@b demo@a+b", "host a online default demo 1m0s; host b online default claude 1m0s"+older)
 
 	_, err := k.store.UpdateHost(k.ctx, "b", func(h *broker.Host) error { h.URL = "http://c"; return nil })
 	k.must(err)

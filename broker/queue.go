@@ -139,13 +139,14 @@ func (q *Queue) Add(
 	if err != nil {
 		return nil, err
 	}
+	quota := q.Sessions.Quotas.allowMessage(ctx, userID, m.Bytes) // reads too much to do so while the task is locked
 	_, err = q.update(ctx, userID, taskID, func(ctx context.Context, tx *queueTx) error {
 		known, err := q.known(ctx, tx, m)
 		if known != nil || err != nil {
 			m = cmp.Or(known, m)
 			return err
 		}
-		if err := errors.Join(tx.fits(m.Bytes, 1), q.Sessions.Quotas.allowMessage(ctx, userID, m.Bytes)); err != nil {
+		if err := errors.Join(tx.fits(m.Bytes, 1), quota); err != nil {
 			return err
 		}
 		m.DueAt, m.CreatedAt = tx.now, tx.now
@@ -233,7 +234,7 @@ func checkQueuedText(text string) error {
 	return nil
 }
 
-// checkPromptSize refuses what no host would accept as a prompt.
+// checkPromptSize returns CodeTooLarge for a prompt that every host would refuse.
 func checkPromptSize(message string, attachments []protocol.Attachment) error {
 	raw, err := json.Marshal(protocol.PromptRequest{Prompt: message, Attachments: attachments})
 	if err == nil && len(raw) > protocol.MaxPrompt {
@@ -284,7 +285,8 @@ func (tx *queueTx) index(id string) int {
 	return slices.IndexFunc(tx.messages, func(m QueuedMessage) bool { return m.ID == id })
 }
 
-// fits refuses what would make the queue too large.
+// fits returns CodeConflict if so many further bytes or messages would make the queue too large, and for a further
+// message of an archived task.
 func (tx *queueTx) fits(bytes, messages int) error {
 	for i := range tx.messages {
 		bytes += tx.messages[i].Bytes

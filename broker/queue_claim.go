@@ -48,6 +48,10 @@ func (q *Queue) claim(ctx context.Context, taskID string) (claimed *queuedSend, 
 			return err
 		}
 		if !ready {
+			if m.State == queuedSending { // its attempt ended without an outcome, before the host could have the message
+				m.State = queuedWaiting
+				tx.touchQueue()
+			}
 			return q.postpone(ctx, m, tx.now.Add(queueBusy))
 		}
 		resent := m.State == queuedSent
@@ -121,7 +125,9 @@ func (q *Queue) postpone(ctx context.Context, m *QueuedMessage, at time.Time) er
 }
 
 // updateClaimed changes the claimed message, unless another attempt has taken or removed it.
-func (s *queuedSend) updateClaimed(ctx context.Context, change func(ctx context.Context, tx *queueTx, m *QueuedMessage) error) (*taskTx, error) {
+func (s *queuedSend) updateClaimed(
+	ctx context.Context, change func(ctx context.Context, tx *queueTx, m *QueuedMessage) error,
+) (*taskTx, error) {
 	return s.q.Updater.updateAnyTask(ctx, s.message.TaskID, func(ctx context.Context, tx *taskTx) error {
 		messages, err := s.q.Store.Queued(ctx, s.message.TaskID)
 		if err != nil {
@@ -244,8 +250,8 @@ func (tx *taskTx) announceAs(c *checkIn, known *Message, t *Turn) {
 	}
 }
 
-// removeDelivered removes the message, because the host has its prompt. stopped reports that a user has stopped the
-// agent meanwhile. The broker may have ended the turn then, before the host began it.
+// removeDelivered removes the message, because the host has its prompt. stopped reports whether a user has
+// stopped the agent meanwhile. The broker may have ended the turn then, before the host began it.
 func (s *queuedSend) removeDelivered(ctx context.Context, host hostTraits) (stopped bool, err error) {
 	_, err = s.updateClaimed(ctx, func(ctx context.Context, tx *queueTx, _ *QueuedMessage) error {
 		t, err := tx.turn(ctx, s.message.TurnID)
@@ -266,7 +272,8 @@ func (s *queuedSend) removeDelivered(ctx context.Context, host hostTraits) (stop
 // history, where it can be sent again.
 func (s *queuedSend) giveUp(ctx context.Context, why protocol.QueuePause, reason string) error {
 	_, err := s.updateClaimed(ctx, func(ctx context.Context, tx *queueTx, _ *QueuedMessage) error {
-		if err := tx.markUndelivered(ctx, s.message.ID, s.message.TurnID); err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
+		err := tx.markUndelivered(ctx, s.message.ID, s.message.TurnID)
+		if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
 			return err
 		}
 		if err := s.q.drop(ctx, tx, 0); err != nil {

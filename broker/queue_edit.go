@@ -52,7 +52,8 @@ func checkQueuedChange(change protocol.QueuedMessageChange) error {
 	return nil
 }
 
-// waiting returns the index of a message that waits.
+// waiting returns the index of a message that waits. CodeNotFound: there is no such message. CodeConflict: it is
+// being sent, or was sent.
 func (q *Queue) waiting(ctx context.Context, tx *queueTx, id string) (int, error) {
 	at := tx.index(id)
 	switch {

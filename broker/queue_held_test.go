@@ -32,6 +32,50 @@ func TestQueuesOfArchivedAndDeletedTasksAreNotSent(t *testing.T) {
 	}
 }
 
+// A message that no attempt sends any more can be changed and removed while the queue is held.
+func TestAMessageWhoseAttemptDiedIsNotSendingForever(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, q *queueKit) {
+		yes := true
+		for name, hold := range map[string]func(){
+			"paused": func() {
+				_, err := q.queue.SetPaused(q.ctx, q.user.UserID, q.task, protocol.QueueChange{Paused: &yes})
+				q.must(err)
+			},
+			"archived": func() {
+				_, err := q.tasks.Update(q.ctx, q.user, q.task, broker.TaskPatch{Archived: &yes})
+				q.must(err)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				q.t, q.task = t, q.kit.task().ID
+				once := dies()
+				q.host.onOpen = func(r *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+					once()
+					return q.at.opens(r)
+				}
+				q.add("a")
+				q.queue.Round(q.ctx)
+				if m := q.first(); m.State != protocol.QueuedSending {
+					t.Fatalf("the queued message is %+v", m)
+				}
+				hold()
+				second := q.replica()
+				second.Round(q.ctx)
+				if m := q.first(); m.State != protocol.QueuedSending {
+					t.Errorf("while the lease lasts, the queued message is %+v", m)
+				}
+				q.clock.Advance(31 * time.Second)
+				second.Round(q.ctx)
+				if m := q.first(); m.State != protocol.QueuedWaiting {
+					t.Errorf("the queued message is %+v", m)
+				}
+				q.wantStarted("")
+				q.must(q.queue.Remove(q.ctx, q.user.UserID, q.task, "a"))
+			})
+		}
+	})
+}
+
 // A backup has the message in the queue, although its turn ran since.
 func TestARestoredQueueDoesNotRunAMessageAgain(t *testing.T) {
 	for name, comesLate := range map[string]bool{"the broker has the turn": false, "only the host has the turn": true} {

@@ -99,7 +99,8 @@ func (c *checkIn) place() string { return c.task.HostID + c.task.AgentURL }
 // its outcome could then be unknown.
 func (s *queuedSend) prompt(ctx context.Context, c *checkIn, opened *protocol.OpenSessionResponse, body []byte) error {
 	request := &RelayRequest{
-		SessionID: c.task.ID, Method: http.MethodPost, Query: url.Values{}, Body: bytes.NewReader(body), Length: int64(len(body)),
+		SessionID: c.task.ID, Method: http.MethodPost, Query: url.Values{},
+		Body: bytes.NewReader(body), Length: int64(len(body)),
 		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}},
 	}
 	events := hasEvents(opened)

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
+	"bellhop/internal/database"
 	"bellhop/protocol"
 )
 
@@ -87,6 +89,62 @@ func TestMessagesAreStoredWithinTheQuota(t *testing.T) {
 		task = k.task()
 		wantCode(t, "after a deletion", checkIn(600), "")
 	})
+}
+
+// watchedSum notes whether the sum of a user's bytes is read while a transaction is open.
+type watchedSum struct {
+	*store.Store
+	reads, locked int
+}
+
+func (s *watchedSum) StoredBytes(ctx context.Context, userID string) (int64, error) {
+	free := false
+	database.AfterCommit(ctx, func() { free = true }) // at once, without a transaction
+	if s.reads++; !free {
+		s.locked++
+	}
+	return s.Store.StoredBytes(ctx, userID)
+}
+
+// The sum reads all messages of the user. On SQLite an open transaction keeps all other writers waiting.
+func TestAQueuedMessageIsCountedBeforeItsTransaction(t *testing.T) {
+	k := newKit(t)
+	sum := &watchedSum{Store: k.store}
+	k.limited(broker.QuotaLimits{Storage: 1000}).Store = sum
+	queue := &broker.Queue{Store: k.store, Updater: k.updater, Sessions: k.sessions, Now: k.clock.Now}
+	task := k.task()
+	_, err := queue.Add(k.ctx, k.user.UserID, task.ID, &protocol.QueueMessageRequest{Message: "x"})
+	k.must(err)
+	if sum.reads != 1 || sum.locked != 0 {
+		t.Errorf("%d sums were read, %d of them in a transaction", sum.reads, sum.locked)
+	}
+}
+
+func TestARepeatedMessageNeedsNoFurtherQuota(t *testing.T) {
+	k := newKit(t)
+	k.limited(broker.QuotaLimits{Storage: 1000})
+	queue := &broker.Queue{Store: k.store, Updater: k.updater, Sessions: k.sessions, Now: k.clock.Now}
+	task := k.task()
+	checkIn := func(id string) error {
+		_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{
+			TaskID: task.ID, Message: strings.Repeat("x", 400), MessageID: id,
+		})
+		return err
+	}
+	add := func(id string) error {
+		_, err := queue.Add(k.ctx, k.user.UserID, task.ID, &protocol.QueueMessageRequest{
+			Message: strings.Repeat("x", 400), MessageID: id,
+		})
+		return err
+	}
+	wantCode(t, "a check-in", checkIn("a"), "")
+	wantCode(t, "a queued message", add("b"), "")
+	wantCode(t, "the check-in again", checkIn("a"), "")
+	wantCode(t, "the queued message again", add("b"), "")
+	wantCode(t, "another check-in", checkIn("c"), "")
+	wantCode(t, "the check-in when nothing is left", checkIn("a"), "")
+	wantCode(t, "the queued message when nothing is left", add("b"), "")
+	wantCode(t, "a further message", add("d"), protocol.CodeQuota)
 }
 
 func TestFeedsAndRelayedStreamsAreCounted(t *testing.T) {

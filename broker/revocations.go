@@ -113,6 +113,8 @@ func (s *Revocations) revoke(ctx context.Context, r *Revocation) error {
 	}
 	if r.Credential != "" {
 		task.HostID = r.HostID // a deleted task has lost its host
+	} else if task.DeletedAt != nil && s.Targets.missing(task) {
+		return nil // the host has ended the session, and its streams with it
 	}
 	target, err := s.Targets.of(ctx, task)
 	if err != nil {

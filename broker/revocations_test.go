@@ -38,6 +38,26 @@ func (k *kit) disabled() {
 	k.must(k.store.RevokeUser(k.ctx, k.user.UserID, k.clock.Now()))
 }
 
+// The end of a session ends its streams. A deleted task whose session has ended has no host any more.
+func TestAnEndedSessionNeedsNoRevocation(t *testing.T) {
+	k := newKit(t)
+	k.newUser("root@example.org", true)
+	task := k.session(k.register("build"))
+	k.host.down(errDown)
+	k.host.onRevoke = func(string) error { return errDown }
+	k.disabled()
+	k.revokes(0, task)
+	k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
+	k.host.down(nil)
+	k.host.onRevoke = nil
+	k.round(time.Minute, task)
+	k.revokes(time.Minute)
+	left, err := k.store.DueRevocations(k.ctx, k.clock.Now().Add(broker.RevocationLife), 10)
+	if err != nil || len(left) != 0 {
+		t.Errorf("the broker goes on to try %+v, %v", left, err)
+	}
+}
+
 func TestTheStreamsOfADisabledUserEnd(t *testing.T) {
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))

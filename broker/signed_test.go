@@ -92,7 +92,7 @@ func TestASignatureFollowsTheAgentPassword(t *testing.T) {
 	}{
 		{"the new one is found at once, although the old one was remembered", next, 0, ""},
 		{"the old one is valid for a day", "agent-password", 0, ""},
-		{"and then no longer", "agent-password", 25 * time.Hour, protocol.CodeSignatureInvalid},
+		{"the old one is refused after a day", "agent-password", 25 * time.Hour, protocol.CodeSignatureInvalid},
 		{"the new one still is", next, 0, ""},
 	} {
 		k.clock.Advance(c.after)

@@ -29,7 +29,7 @@ func (s *userSlots) acquire(ctx context.Context, userID string, limit int) (rele
 	}
 }
 
-// try is acquire for those who do not wait. ok is false when the user has all their slots.
+// try is acquire without waiting. ok is false when the user has all their slots.
 func (s *userSlots) try(userID string, limit int) (release func(), ok bool) {
 	slot := s.use(userID, limit)
 	select {

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -36,8 +37,8 @@ type WorkspaceLink interface {
 	Workspaces(ctx context.Context, t Target, userID string) (*protocol.WorkspaceList, error)
 }
 
-// List returns the user's workspaces on every registered host. A host that does not answer delays it by
-// at most eight seconds.
+// List returns the user's workspaces on every registered host. Hosts that do not answer delay it by
+// at most eight seconds in all: those that the last probe could not reach are asked after the others.
 func (s *Workspaces) List(ctx context.Context, userID string) (*protocol.HostWorkspaceList, error) {
 	hosts, err := s.Store.Hosts(ctx)
 	if err != nil {
@@ -48,12 +49,15 @@ func (s *Workspaces) List(ctx context.Context, userID string) (*protocol.HostWor
 		return nil, err
 	}
 	defer release()
+	slices.SortStableFunc(hosts, func(a, b Host) int { return cmp.Compare(lastToAsk(&a), lastToAsk(&b)) })
+	asking, cancel := context.WithTimeout(ctx, workspacesTimeout)
+	defer cancel()
 	list := &protocol.HostWorkspaceList{Hosts: make([]protocol.WorkspaceHost, len(hosts))}
 	var group errgroup.Group
 	group.SetLimit(probesAtOnce)
 	for i := range hosts {
 		group.Go(func() error {
-			list.Hosts[i] = s.ofHost(ctx, &hosts[i], userID)
+			list.Hosts[i] = s.ofHost(asking, &hosts[i], userID)
 			return nil
 		})
 	}
@@ -62,14 +66,20 @@ func (s *Workspaces) List(ctx context.Context, userID string) (*protocol.HostWor
 	return list, ctx.Err()
 }
 
+// lastToAsk sorts hosts that cannot be reached behind the others.
+func lastToAsk(h *Host) int {
+	if h.Health == HostUnreachable {
+		return 1
+	}
+	return 0
+}
+
 func (s *Workspaces) ofHost(ctx context.Context, h *Host, userID string) protocol.WorkspaceHost {
 	shown := protocol.WorkspaceHost{HostID: h.ID, Name: h.Name, Workspaces: []protocol.Workspace{}}
 	opened, err := s.Targets.Store.Host(ctx, h.ID) // with its passwords
 	var found *protocol.WorkspaceList
 	if err == nil {
-		callCtx, cancel := context.WithTimeout(ctx, workspacesTimeout)
-		defer cancel()
-		found, err = s.Link.Workspaces(callCtx, s.Targets.OfHost(opened), userID)
+		found, err = s.Link.Workspaces(ctx, s.Targets.OfHost(opened), userID)
 	}
 	switch {
 	case err == nil:

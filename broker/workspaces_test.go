@@ -2,11 +2,15 @@ package broker_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"bellhop/broker"
+	"bellhop/broker/store/storetest"
 	"bellhop/crypto/seal"
 	"bellhop/protocol"
 )
@@ -82,6 +86,48 @@ func TestAUserSeesOnlyTheirOwnWorkspaces(t *testing.T) {
 	shows(k.user.UserID, "host a fix twice taken"+others)
 	shows(guest.UserID, "host a hers"+others)
 	shows("nobody", "host a"+others)
+}
+
+// silentHosts does not answer for some URLs.
+type silentHosts struct{ silent map[string]bool }
+
+func (h *silentHosts) Workspaces(ctx context.Context, t broker.Target, _ string) (*protocol.WorkspaceList, error) {
+	if h.silent[t.URL] {
+		<-ctx.Done()
+		return nil, protocol.Errorf(protocol.CodeBadGateway, "timeout")
+	}
+	return &protocol.WorkspaceList{Workspaces: []protocol.Workspace{{Name: "fix"}}}, nil
+}
+
+func TestManySilentHostsDelayAListOnce(t *testing.T) {
+	st := storetest.Open(t)
+	synctest.Test(t, func(t *testing.T) {
+		k := kitOn(t, st)
+		link := &silentHosts{silent: map[string]bool{}}
+		const silent, others = 40, 40
+		for i := range silent + others {
+			h := &broker.Host{
+				ID: protocol.NewID(), Name: fmt.Sprintf("host %02d", i), URL: fmt.Sprintf("http://h%d", i),
+				Password: seal.NewSecret("pw"), Health: broker.HostOK, CreatedAt: start,
+			}
+			if i < silent {
+				h.Health, link.silent[h.URL] = broker.HostUnreachable, true
+			}
+			k.must(st.CreateHost(k.ctx, h))
+		}
+		s := &broker.Workspaces{Store: st, Targets: k.targets, Link: link, Log: slog.New(slog.DiscardHandler)}
+		began := time.Now()
+		list, err := s.List(k.ctx, k.user.UserID)
+		k.must(err)
+		if took := time.Since(began); took != 8*time.Second {
+			t.Errorf("the list took %v", took)
+		}
+		for i, h := range list.Hosts {
+			if (h.Problem == "") != (i >= silent) || len(h.Workspaces) == 0 != (i < silent) {
+				t.Errorf("%+v", h)
+			}
+		}
+	})
 }
 
 func TestATaskIsCreatedInAWorkspaceOfItsUser(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"bellhop/protocol"
 )
 
-// codeAttempts limits codes of the app by account, from all addresses together: who knows the password
-// could try a million of them from many addresses. A caller without the password never reaches this limit,
-// so that none of them can lock the account. Recovery codes are too long to guess and not counted.
+// codeAttempts limits codes of the app by account, from all addresses together: a guesser who knows the
+// password could try a million of them from many addresses. Without the password no caller reaches this
+// limit, so no other caller can lock the account. Recovery codes are too long to guess and not counted.
 var codeAttempts = broker.AttemptLimit{Burst: 10, Every: 5 * time.Minute}
 
 const (
@@ -32,14 +32,15 @@ const (
 	byRecovery = "recovery-code"
 )
 
-// usableCode is a code that is right. use succeeds once; a code that was used meanwhile is isWrongCode.
+// usableCode is a code that may be used. use succeeds once. For a code that was used meanwhile, and for a wrong
+// recovery code, it returns an error for which isWrongCode is true.
 type usableCode struct {
 	name string
 	use  func(ctx context.Context) error
 }
 
-// findCode checks a code of the app or a recovery code. A wrong one is isWrongCode, now or at its use.
-// CodeTooManyRequests: there were too many.
+// findCode checks a code of the app. A recovery code is checked at its use. For a wrong code of the app it
+// returns an error for which isWrongCode is true. CodeTooManyRequests: there were too many.
 func (s *Service) findCode(ctx context.Context, userID, code string) (*usableCode, error) {
 	code = normalCode(code)
 	if !totp.IsCode(code) {
@@ -157,7 +158,7 @@ func recoveryHash(userID, code string) []byte {
 	return hash[:]
 }
 
-// codeKey is no key of attemptKey, which begins with an address.
+// codeKey returns a key that attemptKey never returns: the text of such a key begins with an address.
 func codeKey(userID string) []byte {
 	hash := sha256.Sum256([]byte("second factor\x00" + userID))
 	return hash[:]

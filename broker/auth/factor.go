@@ -155,8 +155,8 @@ func (s *Service) changeFactor(
 	return nil
 }
 
-// ResetSecondFactor removes the second factor of a user who lost it. Only administrators may, and not
-// their own: that needs a code. CodeNotFound: the user has none.
+// ResetSecondFactor removes the second factor of a user who lost it. CodeForbidden: the caller is no
+// administrator, or the user is the caller, who needs a code. CodeNotFound: the user has none.
 func (s *Service) ResetSecondFactor(ctx context.Context, caller broker.Caller, userID string) error {
 	if err := adminOnly(caller); err != nil {
 		return err

@@ -63,7 +63,8 @@ func (s *Service) touch(r *http.Request, address string, current *session) {
 	}
 	ctx := r.Context()
 	err := s.loginStore.TouchLogin(ctx, current.stored, &broker.SignIn{
-		ID: current.signIn, UserID: current.userID, UserAgent: userAgent(r), Address: address, BeganAt: current.began, LastUsedAt: now,
+		ID: current.signIn, UserID: current.userID, UserAgent: userAgent(r), Address: address,
+		BeganAt: current.began, LastUsedAt: now,
 	})
 	if err != nil {
 		s.log.WarnContext(ctx, "use of a sign-in not recorded", "err", err)

@@ -13,23 +13,29 @@ import (
 // taken the list: a gateway's success is none.
 func (c *Client) Announce(ctx context.Context, t broker.Target, req *protocol.HostAnnouncements) error {
 	resp, err := c.do(ctx, t, call{method: http.MethodPut, path: "/announcements", body: req})
-	return takenBy(req.BrokerID, resp, err, "The agent host does not know announcements")
+	if err == nil && (resp.lacksRoute() || resp.hidesRoute()) {
+		return protocol.Errorf(protocol.CodeNotFound, noAnnouncements)
+	}
+	return takenBy(req.BrokerID, resp, err, noAnnouncements)
 }
 
-// RevokeCredentials implements broker.Link, with the same proof that a host has answered.
+const noAnnouncements = "The agent host does not know announcements"
+
+// RevokeCredentials implements broker.Link, with the same proof that a host has answered. Only a host that had
+// this route is asked, so a 404 or 401 without a code is a gateway's: the caller tries again.
 func (c *Client) RevokeCredentials(ctx context.Context, t broker.Target, req *protocol.RevokeRequest) error {
 	resp, err := c.do(ctx, t, call{method: http.MethodPost, path: "/revoke", body: req})
 	return takenBy(req.BrokerID, resp, err, "The agent host does not know credentials")
 }
 
 // takenBy returns nil if the response to a request about all sessions of a broker repeats the broker's
-// id, and CodeNotFound with the message lacks if the host does not know the route.
+// id, and CodeNotFound with the message lacks if the host says that it does not know the route.
 func takenBy(brokerID string, resp *response, err error, lacks string) error {
-	switch {
-	case err != nil:
+	if err != nil {
 		return unreachable(err)
-	case resp.lacksRoute(), resp.hidesRoute(), resp.errorBody().Code == protocol.CodeNotFound,
-		resp.errorBody().Code == protocol.CodeMethodNotAllowed:
+	}
+	switch code := resp.errorBody().Code; {
+	case code == protocol.CodeNotFound, code == protocol.CodeMethodNotAllowed:
 		return protocol.Errorf(protocol.CodeNotFound, "%s", lacks)
 	case !resp.ok():
 		return resp.failed()

@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellhop/broker"
 	"bellhop/broker/hosts"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -24,24 +26,46 @@ func (s *slowly) Read(p []byte) (int, error) {
 	return s.from.Read(p[:min(len(p), 4)])
 }
 
-func TestTheTimeOfTheUploadDoesNotCountForTheHost(t *testing.T) {
-	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got, _ := io.ReadAll(r.Body)
-		_, _ = w.Write(got)
-	}))
-	const limit = 50 * time.Millisecond
-	c := newClient(t, hosts.Options{Timeout: limit})
-	answer, err := c.Relay(t.Context(), target(url), &broker.RelayRequest{
-		SessionID: "s1", Method: "POST", Header: http.Header{}, Body: &slowly{3 * limit, strings.NewReader("promptprompt")}, Length: 12,
+// prompts serves a host in memory, inside a bubble, and returns the answer to a prompt of 12 bytes, which the
+// browser sends with a pause before each 4.
+func prompts(t *testing.T, limit, pause time.Duration, host http.HandlerFunc) *http.Response {
+	t.Helper()
+	listener := testenv.NewPipes()
+	server := &http.Server{Handler: host}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	client := hosts.New(hosts.Options{
+		Timeout: limit, HTTP: &http.Client{Transport: &http.Transport{DialContext: listener.Dial}},
+	})
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		_ = server.Close()
+		<-ended
+		time.Sleep(time.Minute) // until the goroutines that still sleep have ended
+	})
+	answer, err := client.Relay(t.Context(), target("http://host.example"), &broker.RelayRequest{
+		SessionID: "s1", Method: "POST", Header: http.Header{}, Length: 12,
+		Body: &slowly{pause, strings.NewReader("promptprompt")},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	<-time.After(2 * limit) // the stream has no time limit either
-	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != "promptprompt" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	return answer
+}
+
+func TestTheTimeOfTheUploadDoesNotCountForTheHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = time.Second
+		answer := prompts(t, limit, 3*limit, func(w http.ResponseWriter, r *http.Request) {
+			got, _ := io.ReadAll(r.Body)
+			_, _ = w.Write(got)
+		})
+		defer func() { _ = answer.Body.Close() }()
+		time.Sleep(2 * limit) // the stream has no time limit
+		if got, err := io.ReadAll(answer.Body); err != nil || string(got) != "promptprompt" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
 }
 
 func TestAHostThatDoesNotAnswerAStreamTimesOut(t *testing.T) {
@@ -76,23 +100,19 @@ func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 
 // A host may respond before it has received the complete prompt.
 func TestAResponseBeforeTheEndOfThePromptIsRelayed(t *testing.T) {
-	const limit = 200 * time.Millisecond
-	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		control := http.NewResponseController(w)
-		_ = control.EnableFullDuplex()
-		_ = control.Flush()
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-time.After(4 * limit)
-		_, _ = io.WriteString(w, "done")
-	}))
-	answer, err := newClient(t, hosts.Options{Timeout: limit}).Relay(t.Context(), target(url), &broker.RelayRequest{
-		SessionID: "s1", Method: "POST", Header: http.Header{}, Body: &slowly{limit / 2, strings.NewReader("promptprompt")}, Length: 12,
+	synctest.Test(t, func(t *testing.T) {
+		const limit = time.Second
+		answer := prompts(t, limit, limit/2, func(w http.ResponseWriter, r *http.Request) {
+			control := http.NewResponseController(w)
+			_ = control.EnableFullDuplex()
+			_ = control.Flush()
+			_, _ = io.Copy(io.Discard, r.Body)
+			time.Sleep(4 * limit)
+			_, _ = io.WriteString(w, "done")
+		})
+		defer func() { _ = answer.Body.Close() }()
+		if got, err := io.ReadAll(answer.Body); err != nil || string(got) != "done" {
+			t.Errorf("got %q, %v", got, err)
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != "done" {
-		t.Errorf("got %q, %v", got, err)
-	}
 }

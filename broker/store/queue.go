@@ -95,7 +95,7 @@ func (s *Store) WithheldQueues(ctx context.Context, limit int) (ids []string, er
 }
 
 // DueQueues implements broker.QueueStore. A task's next message has the lowest position.
-// A message that was sent to the host is due whatever the task does, to find out its outcome.
+// A message that an attempt has claimed is due whatever the task does, to find out its outcome.
 func (s *Store) DueQueues(ctx context.Context, now time.Time, limit int) ([]broker.DueTask, error) {
 	var due []broker.DueTask
 	err := s.conn(ctx).Raw(`SELECT t.id AS id, COALESCE(t.host_id, t.agent_url) AS host
@@ -103,7 +103,7 @@ func (s *Store) DueQueues(ctx context.Context, now time.Time, limit int) ([]brok
 		WHERE q.due_at <= ? AND t.deleted_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM queued_messages b WHERE b.task_id = q.task_id AND
 				(b.position < q.position OR b.position = q.position AND b.id < q.id))
-			AND (q.state = 'sent' OR t.queue_paused = '' AND t.archived = FALSE AND NOT EXISTS (
+			AND (q.state <> 'waiting' OR t.queue_paused = '' AND t.archived = FALSE AND NOT EXISTS (
 				SELECT 1 FROM turns WHERE turns.task_id = q.task_id AND turns.state <> 'closed' AND turns.id <> q.turn_id))
 		ORDER BY q.due_at, t.id LIMIT ?`, now.UTC(), limit).Scan(&due).Error
 	return due, database.Fault(err, "Due queues", "")

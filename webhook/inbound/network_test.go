@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bellhop/internal/httpapi"
+	"bellhop/internal/testenv"
 )
 
 // listen serves s on a loopback port with the production limits. The returned function stops
@@ -138,32 +139,16 @@ func TestATokenOverTheHeaderCapIs431(t *testing.T) {
 	}
 }
 
-// pipes is a listener over net.Pipe, which works with the fake clock of a synctest bubble.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
-
 // Case 5: a body that arrives at a byte a second is cut off after ten seconds.
 func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
-		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		listener := testenv.NewPipes()
 		stop := serve(t, s, listener)
-		client, server := net.Pipe()
-		listener.conns <- server
+		client, err := listener.Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
 		began := time.Now()
 		written := make(chan struct{})
 		go func() {

@@ -42,11 +42,16 @@ type Receiver struct {
 	answer   func(w http.ResponseWriter, r *http.Request, n int)
 }
 
+// NewReceiver returns a Receiver without a server, for tests that bring their own.
+func NewReceiver(answer func(w http.ResponseWriter, r *http.Request, n int)) *Receiver {
+	return &Receiver{answer: answer}
+}
+
 // Receive starts a Receiver. answer writes the response to the nth request, counted from 1; nil
 // answers 204.
 func Receive(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, n int)) *Receiver {
 	t.Helper()
-	r := &Receiver{answer: answer}
+	r := NewReceiver(answer)
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(func() {
 		r.CloseClientConnections()
