@@ -141,12 +141,12 @@ func TestEveryStepOfARotationCanRead(t *testing.T) {
 		primary  bool // for_ need not seal it again
 	}{
 		{"with the added key, values of the first open", before, during, true, true},
-		{"and the first key still seals", during, before, true, true},
+		{"after a key is added, the first key still seals", during, before, true, true},
 		{"after the promotion, values of the step before open", during, after, true, false},
-		{"and the step before opens the new ones", after, during, true, false},
-		{"the first keyset does not open them", after, before, false, false},
+		{"the step before opens the values of the promoted keyset", after, during, true, false},
+		{"the first keyset does not open the values of the promoted one", after, before, false, false},
 		{"without the first key, values of the new one open", after, last, true, true},
-		{"those of the first key do not", before, last, false, false},
+		{"without the first key, its values do not open", before, last, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			value := sealed(t, c.by, "secret")
