@@ -66,7 +66,7 @@ func TestAPasswordAloneDoesNotSignIn(t *testing.T) {
 		want                 protocol.Code
 	}{
 		{"a wrong password does not tell that there is a second factor", "guessed", "", protocol.CodeUnauthorized},
-		{"nor does it with the right code", "guessed", code, protocol.CodeUnauthorized},
+		{"a wrong password with the right code", "guessed", code, protocol.CodeUnauthorized},
 		{"the password alone", password, "", protocol.CodeSecondFactor},
 		{"a wrong code", password, "000000x", protocol.CodeSecondFactor},
 		{"the code of another minute", password, codeFor(t, secret, d.clock.Now().Add(time.Hour)), protocol.CodeSecondFactor},
