@@ -93,7 +93,7 @@ func TestTheOffersOfHostsAreTheirOwnAnswers(t *testing.T) {
 		"host a online default demo 30s; host b default claude 0s problem: The host did not answer"+older)
 	delete(link.fail, "http://b")
 	k.clock.Advance(30 * time.Second)
-	shows("and comes back", "claude@b demo@a+b", "host a online default demo 1m0s; host b online default claude 1m0s"+older)
+	shows("a host that comes back", "claude@b demo@a+b", "host a online default demo 1m0s; host b online default claude 1m0s"+older)
 
 	_, err := k.store.UpdateHost(k.ctx, "b", func(h *broker.Host) error { h.URL = "http://c"; return nil })
 	k.must(err)
