@@ -92,8 +92,8 @@ func TestASignatureFollowsTheAgentPassword(t *testing.T) {
 	}{
 		{"the new one is found at once, although the old one was remembered", next, 0, ""},
 		{"the old one is valid for a day", "agent-password", 0, ""},
-		{"the old one is refused after a day", "agent-password", 25 * time.Hour, protocol.CodeSignatureInvalid},
-		{"the new one still is", next, 0, ""},
+		{"the old one is invalid after a day", "agent-password", 25 * time.Hour, protocol.CodeSignatureInvalid},
+		{"the new one stays valid", next, 0, ""},
 	} {
 		k.clock.Advance(c.after)
 		if got := k.check(task.ID, k.signed(task.ID, c.password, k.clock.Now())); got != c.want {

@@ -26,7 +26,7 @@ func TestAWorkspaceWakesWorksAndRests(t *testing.T) {
 	}{
 		"nothing is known":              {func(*Tracker) {}, none, 0},
 		"the first request wakes it":    {func(a *Tracker) { a.Mark("w"); a.Mark("w") }, idle, 1},
-		"so does a program":             {func(a *Tracker) { a.Alive("w", "p") }, idle, 1},
+		"a program wakes it":            {func(a *Tracker) { a.Alive("w", "p") }, idle, 1},
 		"a prompt is work":              {func(a *Tracker) { a.Mark("w"); a.Report("w", "p", busy) }, busy, 2},
 		"a stop ends it":                {func(a *Tracker) { a.Report("w", "p", busy); a.Report("w", "p", idle) }, idle, 2},
 		"one of two works":              {func(a *Tracker) { a.Report("w", "p", busy); a.Report("w", "q", idle) }, busy, 1},

@@ -24,7 +24,7 @@ func TestStatusOfHooks(t *testing.T) {
 	}{
 		{"a prompt is work", []string{`{` + me + `"hook_event_name":"UserPromptSubmit","prompt":"go"}`}, busy},
 		{"a stop ends it", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"Stop"}`}, idle},
-		{"an error of the model ends it", []string{
+		{"a stop by an error of the model ends the turn", []string{
 			`{` + me + `"hook_event_name":"UserPromptSubmit"}`,
 			`{` + me + `"hook_event_name":"StopFailure","error":"rate_limit"}`,
 		}, idle},
@@ -39,7 +39,7 @@ func TestStatusOfHooks(t *testing.T) {
 			`{"session_id":"a","hook_event_name":"UserPromptSubmit"}`, `{"session_id":"b","hook_event_name":"SessionEnd"}`,
 		}, busy},
 		{"a status in plain words", []string{`{"type":"status","status":"busy"}`}, busy},
-		{"and its end", []string{`{"type":"status","status":"busy"}`, `{"type":"status","status":"none"}`}, idle},
+		{"the end of a status in plain words", []string{`{"type":"status","status":"busy"}`, `{"type":"status","status":"none"}`}, idle},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newTestHost(t)

@@ -25,8 +25,8 @@ func TestTarballURLsOnOtherHostsAreIgnored(t *testing.T) {
 		want string
 	}{
 		{"an address on the registry's host is used", func(w *testRegistry) string { return w.server.URL + odd }, odd},
-		{"one on another host is not", func(*testRegistry) string { return other.URL + "/evil.tgz" }, tarballURL},
-		{"nor with another scheme", func(w *testRegistry) string { return "ftp" + strings.TrimPrefix(w.server.URL, "http") + odd }, tarballURL},
+		{"an address on another host is ignored", func(*testRegistry) string { return other.URL + "/evil.tgz" }, tarballURL},
+		{"an address with another scheme is ignored", func(w *testRegistry) string { return "ftp" + strings.TrimPrefix(w.server.URL, "http") + odd }, tarballURL},
 		{"without one the usual address is used", func(*testRegistry) string { return "" }, tarballURL},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestNPMRegistryReadsVariablesAndNPM(t *testing.T) {
 		want   string
 	}{
 		{"the variable wins", variable("npm_config_registry", "https://one.invalid"), bin, "https://one.invalid"},
-		{"also in capitals", variable("NPM_CONFIG_REGISTRY", "https://two.invalid"), bin, "https://two.invalid"},
+		{"the variable in capitals wins", variable("NPM_CONFIG_REGISTRY", "https://two.invalid"), bin, "https://two.invalid"},
 		{"else npm is asked", variable("", ""), bin, "https://registry.invalid/path/"},
 		{"without both the error names the variable", variable("", ""), t.TempDir(), ""},
 	} {

@@ -84,7 +84,7 @@ func followTheCursor(t *testing.T, s *site) {
 			"a later epoch begins at 1", event(task, at("2", "2")), 409,
 			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":2,"seq":0}}`,
 		},
-		{"and moves the task's", event(task, at("2", "1")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":2,"seq":1}}`},
+		{"the first event of a later epoch moves the task's cursor", event(task, at("2", "1")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":2,"seq":1}}`},
 		{
 			"an earlier epoch is fenced", event(task, at("1", "4")), 409,
 			`{"error":"The event's epoch is over","code":"fenced","cursor":{"epoch":2,"seq":1}}`,

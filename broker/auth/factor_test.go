@@ -65,7 +65,7 @@ func TestAPasswordAloneDoesNotSignIn(t *testing.T) {
 		name, password, code string
 		want                 protocol.Code
 	}{
-		{"a wrong password without a code", "guessed", "", protocol.CodeUnauthorized},
+		{"a wrong password does not tell that there is a second factor", "guessed", "", protocol.CodeUnauthorized},
 		{"a wrong password with the right code", "guessed", code, protocol.CodeUnauthorized},
 		{"the password alone", password, "", protocol.CodeSecondFactor},
 		{"a wrong code", password, "000000x", protocol.CodeSecondFactor},

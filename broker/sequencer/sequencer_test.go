@@ -302,11 +302,11 @@ func TestAnEpochThatTheHostHasNotBegunIsRefused(t *testing.T) {
 		send     []sequencer.Event
 		want     protocol.Code
 	}{
-		{"the first epoch needs none", sequencer.State{}, 0, []sequencer.Event{event(1, 1)}, ""},
-		{"the cursor's epoch neither", stored(event(3, 1)), 0, []sequencer.Event{event(3, 2)}, ""},
-		{"a later one does", state, 0, []sequencer.Event{event(2, 1)}, protocol.CodeUnverified},
-		{"also in the middle of it", state, 0, []sequencer.Event{event(2, 7)}, protocol.CodeUnverified},
-		{"also behind others", state, 1, []sequencer.Event{event(1, 3), event(2, 1)}, protocol.CodeUnverified},
+		{"the first epoch needs no verification", sequencer.State{}, 0, []sequencer.Event{event(1, 1)}, ""},
+		{"the cursor's epoch needs no verification", stored(event(3, 1)), 0, []sequencer.Event{event(3, 2)}, ""},
+		{"a later epoch needs verification", state, 0, []sequencer.Event{event(2, 1)}, protocol.CodeUnverified},
+		{"an event in the middle of a later epoch", state, 0, []sequencer.Event{event(2, 7)}, protocol.CodeUnverified},
+		{"an event of a later epoch behind others", state, 1, []sequencer.Event{event(1, 3), event(2, 1)}, protocol.CodeUnverified},
 		{"the host has begun it", state, 2, []sequencer.Event{event(2, 1)}, ""},
 		{"the host has begun a later one", state, 5, []sequencer.Event{event(2, 1)}, ""},
 		{"the host has begun an earlier one", state, 4, []sequencer.Event{event(5, 1)}, protocol.CodeUnverified},

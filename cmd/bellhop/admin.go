@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"bellhop/broker"
 	"bellhop/internal/app"
@@ -199,9 +200,24 @@ func table(w io.Writer, head []string, rows [][]string) error {
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{head}, rows...) {
-		_, _ = fmt.Fprintln(out, strings.Join(row, "\t"))
+		for i, cell := range row {
+			if i > 0 {
+				_, _ = io.WriteString(out, "\t")
+			}
+			_, _ = io.WriteString(out, strings.Map(spaceForControl, cell))
+		}
+		_, _ = fmt.Fprintln(out)
 	}
 	return out.Flush()
+}
+
+// spaceForControl replaces control characters: a text that another user chose must neither break a row
+// nor control the terminal.
+func spaceForControl(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	return r
 }
 
 func formatTime(t *time.Time) string {

@@ -49,6 +49,11 @@ func (c announceCommand) Run(env *environment) error {
 		return err
 	case c.Text == "":
 		return c.list(env, broker)
+	case c.For < time.Second: // 0 seconds would stand for the default
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "--for is shorter than 10s",
+			Hint: "Give a time from 10s to 720h.",
+		}
 	}
 	made, err := broker.Announce(env.ctx, &protocol.AnnounceRequest{
 		Text: c.Text, Level: protocol.AnnouncementLevel(c.Level), ExpiresIn: int64(c.For / time.Second), AnnouncementID: c.ID,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -29,7 +30,7 @@ func (exportCommand) Help() string {
 
 // Run prints what the archive holds on stderr.
 func (c exportCommand) Run(env *environment) error {
-	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) (err error) {
+	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
 		var users []broker.User
 		for _, email := range c.Email {
 			user, err := userByEmail(ctx, admin, email)
@@ -38,28 +39,30 @@ func (c exportCommand) Run(env *environment) error {
 			}
 			users = append(users, *user)
 		}
-		out := env.stdout
-		if c.Output != "" {
-			file, err := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-			if err != nil {
-				return err
-			}
-			defer func() {
-				if closed := file.Close(); err == nil {
-					err = closed
-				}
-				if err != nil {
-					_ = os.Remove(c.Output)
-				}
-			}()
-			out = file
-		}
-		counts, err := admin.Export(ctx, version, users, out)
+		counts, err := c.write(ctx, env, admin, users)
 		if err != nil {
 			return err
 		}
 		return env.printCounts("exported", counts)
 	})
+}
+
+// write writes the archive to the file or to standard output. After an error there is no file.
+func (c exportCommand) write(
+	ctx context.Context, env *environment, admin *app.Admin, users []broker.User,
+) (archive.Counts, error) {
+	if c.Output == "" {
+		return admin.Export(ctx, version, users, env.stdout)
+	}
+	file, err := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return archive.Counts{}, err
+	}
+	counts, err := admin.Export(ctx, version, users, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return counts, errors.Join(err, os.Remove(c.Output))
+	}
+	return counts, nil
 }
 
 type importCommand struct {

@@ -46,13 +46,19 @@ func (c sessionsReleaseCommand) Run(env *environment) error {
 		if ids, err = host.keyedSessions(env.ctx, c.Broker); err != nil {
 			return err
 		}
+		if len(ids) == 0 {
+			_, err = fmt.Fprintf(env.stdout, "no session of the broker %s is bound to a key\n", c.Broker)
+			return err
+		}
 	}
 	for _, id := range ids {
 		var done protocol.Confirmation
 		if err := host.call(env.ctx, http.MethodDelete, "/session/"+url.PathEscape(id)+"/key", "", &done); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintln(env.stdout, done.SessionID)
+		if _, err := fmt.Fprintln(env.stdout, done.SessionID); err != nil {
+			return err
+		}
 	}
 	return nil
 }

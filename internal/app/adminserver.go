@@ -3,6 +3,7 @@ package app
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"log/slog"
 	"math"
 	"net"
@@ -43,7 +44,7 @@ const (
 // adminConfig configures the admin listener.
 type adminConfig struct {
 	Variable, Listen string // of the address, for errors; "" = no listener
-	SecretVariable   string // of the secret, for errors; "" = its length was checked
+	SecretVariable   string // of the secret, for errors; "" = the secret is the password of a host
 	Secret           seal.Secret
 	Log              *slog.Logger
 }
@@ -67,6 +68,11 @@ func (c *adminConfig) open(metrics http.Handler) (*server, error) {
 	listener, err := listen(c.Variable, address)
 	if err != nil {
 		return nil, err
+	}
+	if c.SecretVariable == "" {
+		if err := checkHostPassword(listener.Addr(), c.Secret); err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
 	}
 	admin := &adminServer{
 		metrics: metrics, secret: c.Secret,

@@ -73,11 +73,11 @@ func requestLog(opts Options) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			start := now()
 			end := observeRequest(c, opts.Observer)
-			err := next(c)
-			if err != nil {
+			var err error
+			defer func() { end(err) }() // also when http.ErrAbortHandler cuts the response
+			if err = next(c); err != nil {
 				c.Error(err)
 			}
-			end(err)
 			r, resp := c.Request(), c.Response()
 			if !log.Enabled(r.Context(), requestLevel(resp.Status)) {
 				return nil

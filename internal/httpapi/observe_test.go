@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -52,5 +53,26 @@ func TestRequestsAreObservedByTheirRoute(t *testing.T) {
 	}
 	if !slices.Equal(seen.seen, want) {
 		t.Errorf("observed\n%q, want\n%q", seen.seen, want)
+	}
+}
+
+// A stream that is cut ends by a panic, which closes its connection. It is not open afterwards.
+func TestAnAbortedRequestIsObservedAsEnded(t *testing.T) {
+	seen := &requests{}
+	e := httpapi.New(httpapi.Options{Observer: seen})
+	e.GET("/cut", func(c echo.Context) error {
+		c.Response().WriteHeader(http.StatusOK)
+		panic(http.ErrAbortHandler)
+	})
+	func() {
+		defer func() {
+			if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+				t.Errorf("the server gets the panic %v", err)
+			}
+		}()
+		e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/cut", nil))
+	}()
+	if want := []string{"GET /cut 200 ok"}; !slices.Equal(seen.seen, want) {
+		t.Errorf("observed %q, want %q", seen.seen, want)
 	}
 }

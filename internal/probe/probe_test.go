@@ -34,7 +34,7 @@ func TestAResultIsGoodForAnInterval(t *testing.T) {
 		{"within the interval nothing is checked", probe.Interval - 1, full, nil, 1},
 		{"after it the new result counts", 1, full, full, 2},
 		{"a failure is remembered as well", 0, nil, full, 2},
-		{"and forgotten", probe.Interval, nil, nil, 3},
+		{"a failure is forgotten after the interval", probe.Interval, nil, nil, 3},
 		{"a clock that went back checks again", -time.Hour, full, full, 4},
 	} {
 		now, result = now.Add(step.after), step.result

@@ -16,6 +16,7 @@ const cancel = (world: World, { announcementId }: Announced) =>
 const region = (page: Page) => page.getByRole('region', { name: 'Announcements' });
 
 test('an announcement appears by itself, can be dismissed, taken back, and expires', async ({ bell, world }) => {
+  test.slow();
   const { page } = bell;
   await page.goto('/');
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
@@ -31,10 +32,10 @@ test('an announcement appears by itself, can be dismissed, taken back, and expir
   await expect(region(page)).toBeEmpty();
   await page.reload();
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
-  await announce(world, 'Gone in a moment', { level: 'error', expiresIn: 10 });
+  await announce(world, 'Gone in a moment', { level: 'error', expiresIn: 20 });
   await expect(region(page)).toContainText('Urgent: Gone in a moment');
   await expect(region(page)).not.toContainText('restarts at noon'); // it stays dismissed
-  await expect(region(page)).toBeEmpty({ timeout: 30_000 });
+  await expect(region(page)).toBeEmpty({ timeout: 60_000 });
   await cancel(world, first);
 });
 

@@ -51,22 +51,27 @@ test('checks that cannot run are an error with a retry', async ({ bell, guard })
   await expect(page.getByText(/checks passed$/)).toBeVisible();
 });
 
-test('only administrators see the doctor and the agent hosts', async ({ bell }) => {
+test('only administrators see the doctor, the agent hosts and the users', async ({ bell }) => {
   const { page } = bell;
   await page.route('**/api/auth/me', async (route) => {
     const response = await route.fetch();
     const { user } = (await response.json()) as { user: object };
     await route.fulfill({ response, json: { user: { ...user, admin: false } } });
   });
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   for (const [path, refusal, link, action] of [
     ['/doctor', 'Only administrators run the doctor', 'Doctor', 'Check again'],
     ['/hosts', 'Only administrators manage hosts', 'Agent hosts', 'Add host'],
+    ['/users', 'Only administrators manage users', 'Users', 'Show more users'],
   ] as const) {
     await page.goto(path);
     await expect(page.getByRole('heading', { name: refusal })).toBeVisible();
     await expect(page.getByRole('link', { name: link })).toBeHidden();
     await expect(page.getByRole('button', { name: action })).toBeHidden();
   }
+  for (const path of ['/api/doctor', '/api/hosts', '/api/users'])
+    expect(asked, 'a page asks for what it must not show').not.toContain(path);
 });
 
 test('a report without problems says that there is nothing to do', async ({ bell }) => {

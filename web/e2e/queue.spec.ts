@@ -87,21 +87,23 @@ test('the queue of a basic server runs on after its page was closed', async ({ b
 
 test('a message is sent at once, and a stop pauses the others in every tab', async ({ bell, tab, world }) => {
   test.slow();
-  const id = await bell.newTask('slow 300');
-  await expect(bell.thread).toContainText('1 2 3');
+  // Both turns are open until their question is answered.
+  const [first, next] = ['write hold.txt: first', 'write hold.txt: next'];
+  const id = await bell.newTask(first);
+  await expect(bell.dock).toBeVisible();
   await bell.send('slow 2');
-  await bell.send('slow 290');
-  await expect.poll(() => textsOf(bell)).toEqual(['slow 2', 'slow 290']);
+  await bell.send(next);
+  await expect.poll(() => textsOf(bell)).toEqual(['slow 2', next]);
   await queueOf(bell).getByRole('button', { name: 'Send queued message now' }).last().click();
-  await expect.poll(() => asked(world, id)).toEqual(['slow 300', 'slow 290']);
+  await expect.poll(() => asked(world, id)).toEqual([first, next]);
   await expect.poll(() => textsOf(bell)).toEqual(['slow 2']);
   const other = await tab();
   await other.open(id);
-  await expect.poll(async () => (await world.api.task(id)).openTurn).not.toBeNull();
+  await expect(other.dock).toBeVisible();
   await other.stop.click();
   for (const one of [bell, other]) await expect(one.page.getByText('The queue is paused')).toBeVisible();
   await bell.done();
-  expect(await asked(world, id)).toEqual(['slow 300', 'slow 290']);
+  expect(await asked(world, id)).toEqual([first, next]);
 });
 
 test('a message that the broker refused is queued by another try; Escape leaves a queued one as it was', async ({

@@ -1,7 +1,7 @@
 import { expect, test } from './kit/test.ts';
 
 test('text grows while the agent writes, and is complete after a reload', async ({ bell }) => {
-  await bell.newTask('slow 40');
+  await bell.newTask('slow 120'); // long enough for six looks of a busy machine
   const counts: number[] = [];
   await expect
     .poll(
@@ -14,7 +14,7 @@ test('text grows while the agent writes, and is complete after a reload', async 
     .toBeGreaterThan(5);
   expect(counts, 'an answer never shrinks').toEqual([...counts].sort((a, b) => a - b));
   await bell.done();
-  const counted = Array.from({ length: 40 }, (_, i) => i + 1).join(' ');
+  const counted = Array.from({ length: 120 }, (_, i) => i + 1).join(' ');
   await expect(bell.thread).toContainText(counted);
   const before = await bell.answer();
 

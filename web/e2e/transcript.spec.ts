@@ -107,8 +107,8 @@ test('the changes of a turn appear by themselves, once', async ({ bell }) => {
 });
 
 test('Esc stops and pauses the queue, which goes on when the user says so', async ({ bell, world }) => {
-  const id = await bell.newTask('slow 300');
-  await expect(bell.thread).toContainText('1 2 3');
+  const id = await bell.newTask('write hold.txt: esc'); // the turn is open until its question is answered
+  await expect(bell.dock).toBeVisible();
   await bell.send('slow 4');
   const queue = bell.page.getByRole('list', { name: 'Queued messages' });
   await expect(queue.getByRole('listitem')).toHaveCount(1);
@@ -126,5 +126,5 @@ test('Esc stops and pauses the queue, which goes on when the user says so', asyn
   await expect(bell.thread).toContainText('1 2 3 4');
   await bell.done();
   const asked = (await world.api.messages(id)).filter((m) => m.role === 'USER').map((m) => m.message);
-  expect(asked).toEqual(['slow 300', 'slow 3', 'slow 4']);
+  expect(asked).toEqual(['write hold.txt: esc', 'slow 3', 'slow 4']);
 });

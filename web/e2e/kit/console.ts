@@ -51,7 +51,7 @@ export class Console {
     const id = this.taskId();
     await expect
       .poll(async () => ((await this.api.task(id)).lastTurn ? (await this.api.task(id)).openTurn : 'not begun'), {
-        timeout: 20_000,
+        timeout: 45_000,
       })
       .toBeNull();
     await expect(this.stop).toBeHidden();

@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import type { AuditEntry } from '@bellhop/client';
-import { useMe } from '../auth/session.ts';
+import { AdminPage } from '../auth/admin.tsx';
+import { useIsAdmin } from '../auth/session.ts';
 import { useTitle } from '../inbox/attention.ts';
 import { Button } from '../ui/button.tsx';
-import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Empty, Loading, Page } from '../ui/page.tsx';
+import { Empty } from '../ui/page.tsx';
+import { QueryStatus } from '../ui/query.tsx';
 import { actName, actorName, everything, exportURL, subjectName, useAudit, type Filter } from './api.ts';
 import { Filters } from './filters.tsx';
 import styles from './audit.module.css';
@@ -15,22 +16,17 @@ import table from '../ui/table.module.css';
 /** Who did what: sign-ins, tokens, users, hosts, and answers to agents. */
 export function AuditPage() {
   useTitle('Audit log');
-  const me = useMe().data;
   const [filter, setFilter] = useState<Filter>(everything);
-  const query = useAudit(filter, me?.admin === true);
-  if (me && !me.admin) {
-    return (
-      <Page title="Audit log">
-        <Empty icon="list" title="Only administrators read the audit log">
-          <p>Ask your administrator who did what.</p>
-        </Empty>
-      </Page>
-    );
-  }
+  const query = useAudit(filter, useIsAdmin());
   const entries = query.data?.pages.flatMap((p) => p.entries) ?? [];
   return (
-    <Page
+    <AdminPage
       title="Audit log"
+      refusal={{
+        icon: 'list',
+        title: 'Only administrators read the audit log',
+        text: 'Ask your administrator who did what.',
+      }}
       lead="Who did what: sign-ins, tokens, users, hosts, and who allowed or denied what an agent asked for."
       actions={
         <a className={styles.download} href={exportURL(filter)} download>
@@ -40,10 +36,7 @@ export function AuditPage() {
       }
     >
       <Filters filter={filter} onChange={setFilter} />
-      {query.isPending && <Loading what="entries" />}
-      {query.error && (
-        <Failure what="The audit log could not be loaded" error={query.error} retry={() => void query.refetch()} />
-      )}
+      <QueryStatus query={query} loading="entries" failed="The audit log could not be loaded" />
       {query.data && entries.length === 0 && <Nothing filtered={filter !== everything} />}
       {entries.length > 0 && <Entries entries={entries} />}
       {query.hasNextPage && (
@@ -51,7 +44,7 @@ export function AuditPage() {
           Show older entries
         </Button>
       )}
-    </Page>
+    </AdminPage>
   );
 }
 

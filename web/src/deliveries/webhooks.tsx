@@ -6,6 +6,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Field } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { QueryStatus } from '../ui/query.tsx';
 import { Secret } from '../ui/secret.tsx';
 import type { WebhookEvent } from '../app/types.ts';
 import { useAddWebhook, useChangeWebhook, useRotateWebhook, useWebhooks, webhookEvents, type Webhook } from './api.ts';
@@ -29,9 +30,7 @@ export function Webhooks() {
         </Button>
       </h2>
       {made?.webhook.secret && <Secret what={made.what} value={made.webhook.secret} onDone={() => setMade(null)} />}
-      {query.error && (
-        <Failure what="The webhooks could not be loaded" error={query.error} retry={() => void query.refetch()} />
-      )}
+      <QueryStatus query={query} loading="webhooks" failed="The webhooks could not be loaded" />
       {change.error && <Failure what="The webhook was not changed" error={change.error} />}
       {rotate.error && <Failure what="The secret was not replaced" error={rotate.error} />}
       {query.data?.length === 0 && (

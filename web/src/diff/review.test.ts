@@ -47,7 +47,7 @@ describe('the comments of a review', () => {
     openComment(task, place);
     expect(readReview(task).comments).toHaveLength(1);
   });
-  it('and half a comment survive a reload', () => {
+  it('survive a reload, half-written ones too', () => {
     openComment(task, place);
     keepDraft(task, readReview(task).comments[0]!.id, 'half a sen');
     const stored = localStorage.getItem(`bellhop.review.${task}`);

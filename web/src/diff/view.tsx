@@ -1,4 +1,4 @@
-import { memo, useEffect, useId, useMemo, useState } from 'react';
+import { memo, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { DiffFile } from '../app/types.ts';
 import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
@@ -50,8 +50,10 @@ export const FileDiff = memo(function FileDiff({ id, taskId, file, patch, layout
   }
   const [ref, near] = useNear<HTMLDivElement>();
   // Collapsing a file whose header is at the top would otherwise leave the reader somewhere below it.
+  const wasOpen = useRef(open);
   useEffect(() => {
-    if (!open) ref.current?.scrollIntoView?.({ block: 'nearest' });
+    if (wasOpen.current && !open) ref.current?.scrollIntoView({ block: 'nearest' });
+    wasOpen.current = open;
   }, [open, ref]);
   const body = useId();
   const name = spellName(file.path);

@@ -100,6 +100,7 @@ function HostRow({ host, onRemove }: { host: Host; onRemove: () => void }) {
         ) : (
           <span className={styles.soft}>directly, else through the broker</span>
         )}
+        {update.error && <Failure what="Not changed" error={update.error} />}
       </td>
       <td>
         <ConfirmButton

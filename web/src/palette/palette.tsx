@@ -28,7 +28,8 @@ export function Palette({ onClose, onNew, onHelp }: { onClose: () => void; onNew
     run(entry);
   };
   const onKey = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing) return;
+    // keyCode 229: Safari ends a composition before it reports the Enter key that ended it.
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) setAt((chosen + step + entries.length) % Math.max(1, entries.length));
     else if (event.key === 'Enter') choose(entries[chosen]);

@@ -13,8 +13,13 @@ import styles from './page.module.css';
 
 const DiffPanel = lazy(() => import('../diff/panel.tsx'));
 
+/** A task's page keeps nothing of the task that was shown before. */
 export function TaskPage() {
   const { taskId } = useParams({ from: '/tasks/$taskId' });
+  return <OneTask key={taskId} taskId={taskId} />;
+}
+
+function OneTask({ taskId }: { taskId: string }) {
   const search = useSearch({ from: '/tasks/$taskId' });
   const navigate = useNavigate();
   const task = useTask(taskId);
@@ -49,7 +54,6 @@ export function TaskPage() {
           }}
         />
         <TaskView
-          key={taskId}
           task={task.data}
           deliver={deliver}
           onDiff={(diff) => {

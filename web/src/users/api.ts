@@ -7,9 +7,10 @@ export interface Account extends User {
   secondFactor: boolean;
 }
 
-export function useUsers() {
+export function useUsers(enabled: boolean) {
   return useInfiniteQuery({
     queryKey: ['users'],
+    enabled,
     initialPageParam: '',
     queryFn: ({ pageParam, signal }) =>
       api<{ users: Account[]; nextCursor?: string }>(

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { AdminPage } from '../auth/admin.tsx';
-import { useMe } from '../auth/session.ts';
+import { useIsAdmin, useMe } from '../auth/session.ts';
 import { useTitle } from '../inbox/attention.ts';
 import { SignIns } from '../settings/signins.tsx';
 import { StateBadge } from '../ui/badge.tsx';
@@ -16,7 +16,7 @@ import styles from '../ui/table.module.css';
 /** Who may sign in. Users are created with a command, which takes their first password. */
 export function UsersPage() {
   useTitle('Users');
-  const query = useUsers();
+  const query = useUsers(useIsAdmin());
   const setDisabled = useSetDisabled();
   const remove = useDeleteUser();
   const resetFactor = useResetFactor();

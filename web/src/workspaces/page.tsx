@@ -3,6 +3,7 @@ import type { Workspace, WorkspaceHost } from '../app/types.ts';
 import { useTitle } from '../inbox/attention.ts';
 import { Empty, Page } from '../ui/page.tsx';
 import { QueryStatus } from '../ui/query.tsx';
+import { Table } from '../ui/table.tsx';
 import table from '../ui/table.module.css';
 import { Ago } from '../ui/time.tsx';
 import { useWorkspaces } from './api.ts';
@@ -37,24 +38,9 @@ export function WorkspacesPage() {
         </Empty>
       )}
       {count > 0 && (
-        <div className={table.wrap}>
-          <table className={table.table}>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Branch</th>
-                <th scope="col">Changes</th>
-                <th scope="col">Created</th>
-                <th scope="col">Used by</th>
-              </tr>
-            </thead>
-            <tbody>
-              {hosts.flatMap((h) =>
-                h.workspaces.map((w) => <Row key={`${h.hostId}/${w.name}`} host={h} workspace={w} />),
-              )}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={['Name', 'Branch', 'Changes', 'Created', 'Used by']}>
+          {hosts.flatMap((h) => h.workspaces.map((w) => <Row key={`${h.hostId}/${w.name}`} host={h} workspace={w} />))}
+        </Table>
       )}
     </Page>
   );

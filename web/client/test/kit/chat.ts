@@ -57,5 +57,5 @@ export const until = (condition: () => boolean) =>
     () => {
       if (!condition()) throw new Error(`not yet: ${condition.toString()}`);
     },
-    { timeout: 8_000, interval: 5 },
+    { timeout: 30_000, interval: 5 },
   );

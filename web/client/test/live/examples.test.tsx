@@ -54,11 +54,14 @@ async function click(label: string): Promise<void> {
 /** Waits until the page takes the next message, and returns the task's last turn. */
 async function ended(taskId: string): Promise<NonNullable<Task['lastTurn']>> {
   await until(() => button('Send') !== undefined);
-  return vi.waitFor(async () => {
-    const { openTurn, lastTurn } = await client.task(taskId);
-    if (openTurn || !lastTurn) throw new Error('the turn is open');
-    return lastTurn;
-  });
+  return vi.waitFor(
+    async () => {
+      const { openTurn, lastTurn } = await client.task(taskId);
+      if (openTurn || !lastTurn) throw new Error('the turn is open');
+      return lastTurn;
+    },
+    { timeout: 30_000 },
+  );
 }
 
 /** Types a text into the composer, as a user does. */

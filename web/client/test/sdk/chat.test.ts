@@ -238,7 +238,7 @@ if (major > 5)
       expect(server.answers[0]!.body).toEqual({ approved: true, remember: 'session' });
     });
 
-    test('and a later permission are asked one by one', async () => {
+    test('is answered before a later one is asked', async () => {
       server.script = (turn) => turn.ask('a1', 'c1').ask('a2', 'c2');
       server.onAnswer = (turn, id) => {
         turn.send({ type: 'tool-approval-response', approvalId: id, approved: true });

@@ -80,7 +80,7 @@ describe('join', () => {
     const [a, b] = [member(tab()), member(tab())];
     await turn();
     a.leave();
-    await vi.waitFor(() => expect(b.state.leads).toBe(true));
+    await vi.waitFor(() => expect(b.state.leads).toBe(true), { timeout: 30_000 });
     b.state.publish('y');
     expect(a.received).toEqual([]);
     expect(b.received).toEqual(['y']);
