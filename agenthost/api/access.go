@@ -146,19 +146,16 @@ func (a *API) streamGrant(c echo.Context) (agenthost.Grant, error) {
 	return a.Host.Authorize(c.Request().Context(), c.Param("id"), token)
 }
 
-// openGrant is streamGrant for a stream: the request's context ends with the credential that the
-// token was issued to. The caller must call leave.
-func (a *API) openGrant(c echo.Context) (g agenthost.Grant, leave func(), err error) {
+// openGrant is streamGrant for a stream: the context that it returns is ctx until the credential ends
+// that the token was issued to. The caller must call leave.
+func (a *API) openGrant(
+	ctx context.Context, c echo.Context,
+) (g agenthost.Grant, held context.Context, leave func(), err error) {
 	token, err := streamToken(c.Request())
 	if err != nil {
-		return g, nil, err
+		return g, nil, nil, err
 	}
-	g, held, leave, err := a.Host.AuthorizeStream(c.Request().Context(), c.Param("id"), token)
-	if err != nil {
-		return g, nil, err
-	}
-	c.SetRequest(c.Request().WithContext(held))
-	return g, leave, nil
+	return a.Host.AuthorizeStream(ctx, c.Param("id"), token)
 }
 
 // hasPassword reports whether the request has the agent password. A host without a password

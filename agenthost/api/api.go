@@ -46,6 +46,10 @@ type API struct {
 	// Describe returns the description of a workspace, for GET /status; nil = there is none.
 	Describe func(ctx context.Context, path string) (*agenthost.WorkspaceDescription, error)
 
+	// Streams holds the streams of sessions that continue without their handler. The caller shuts
+	// them down after its server; nil = a handler writes its stream to the end.
+	Streams *httpapi.Streams
+
 	Metrics http.Handler // answers GET /metrics; nil = there are none
 
 	Now          func() time.Time // nil = time.Now

@@ -122,10 +122,12 @@ func (a *API) serveLines(c echo.Context) error {
 
 func (a *API) lineGrant(c echo.Context) (g agenthost.Grant, leave func(), err error) {
 	if !a.hasPassword(c.Request()) {
-		if g, leave, err = a.openGrant(c); err != nil {
-			err = a.wrongPassword(c, err)
+		g, held, leave, err := a.openGrant(c.Request().Context(), c)
+		if err != nil {
+			return g, nil, a.wrongPassword(c, err)
 		}
-		return g, leave, err
+		c.SetRequest(c.Request().WithContext(held))
+		return g, leave, nil
 	}
 	if err = a.checkKey(c); err == nil {
 		g, err = a.Host.OwnerGrant(c.Param("id"))

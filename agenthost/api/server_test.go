@@ -142,7 +142,7 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	}
 	a := &api.API{
 		Host: domain, Password: seal.NewSecret(password), AllowedOrigins: []string{console}, Log: log, Settle: guard,
-		Version: "v9", Now: h.clock.Now,
+		Version: "v9", Now: h.clock.Now, Streams: &httpapi.Streams{},
 	}
 	base, cut := context.WithCancel(context.Background())
 	server := httptest.NewUnstartedServer(nil)
@@ -167,6 +167,9 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 		h.stop()
 		server.CloseClientConnections()
 		server.Close()
+		if a.Streams != nil {
+			a.Streams.Shutdown(context.Background())
+		}
 		if err := records.Close(); err != nil {
 			t.Error(err)
 		}

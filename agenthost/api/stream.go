@@ -20,11 +20,12 @@ const backlogBatch = 64 << 10
 
 // startStream starts the token's turn unless it has started, and streams it.
 func (a *API) startStream(c echo.Context) error {
-	grant, leave, err := a.openGrant(c)
+	grant, held, leave, err := a.openGrant(context.WithoutCancel(c.Request().Context()), c)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	r := &reader{api: a, held: held, leave: leave}
+	defer r.close()
 	version, err := uiVersion(c)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (a *API) startStream(c echo.Context) error {
 	if stream == nil {
 		return nothingNewer(c)
 	}
-	return a.serveStream(c, stream, version)
+	return r.serve(c, stream, version)
 }
 
 // nothingNewer answers a reader that has everything. Readers of the kind of EventSource, which
@@ -79,11 +80,12 @@ func cursorOf(c echo.Context, version int) string {
 
 // attachStream streams the session or resumes a stream.
 func (a *API) attachStream(c echo.Context) error {
-	grant, leave, err := a.openGrant(c)
+	grant, held, leave, err := a.openGrant(context.WithoutCancel(c.Request().Context()), c)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	r := &reader{api: a, held: held, leave: leave}
+	defer r.close()
 	version, err := uiVersion(c)
 	if err != nil {
 		return err
@@ -96,33 +98,92 @@ func (a *API) attachStream(c echo.Context) error {
 	if stream == nil {
 		return nothingNewer(c)
 	}
-	return a.serveStream(c, stream, version)
+	return r.serve(c, stream, version)
 }
 
-// serveStream writes the stream until its end, or until the client disconnects or
-// is too slow. Such a client resumes by id, so serveStream returns no error for it.
-func (a *API) serveStream(c echo.Context, stream *agenthost.Stream, version int) error {
-	defer stream.Close()
-	options, isFinished := sse.ServeOptions{Ping: a.Ping}, func() bool { return false }
+// reader is the client of a stream.
+type reader struct {
+	api   *API
+	held  context.Context // ends with the credential of the stream's token, and not with the request
+	leave func()          // for held
+
+	stream     *agenthost.Stream
+	options    sse.ServeOptions
+	isFinished func() bool // reports whether the end of the turn was converted
+	detached   bool        // finish ends what the reader holds, instead of the handler
+
+	session, peer string
+}
+
+// close ends what the reader holds, unless its stream goes on without the handler.
+func (r *reader) close() {
+	if !r.detached {
+		r.stream.Close()
+		r.leave()
+	}
+}
+
+// serve writes the stream until its end, or until the client disconnects or is too slow. Such a
+// client resumes by id, so serve returns no error for it. On a connection of its own the stream
+// goes on when serve has returned.
+func (r *reader) serve(c echo.Context, stream *agenthost.Stream, version int) error {
+	r.stream, r.options, r.isFinished = stream, sse.ServeOptions{Ping: r.api.Ping}, func() bool { return false }
+	r.session, r.peer = c.Param("id"), c.RealIP()
 	if version != 0 {
 		c.Response().Header().Set(uiHeader, "v1")
 		var err error
-		if isFinished, err = convertStream(stream, &options, version); err != nil {
+		if r.isFinished, err = convertStream(stream, &r.options, version); err != nil {
 			return err
 		}
 	}
-	w := sse.NewWriter(c.Response(), sse.WriterOptions{WriteTimeout: a.WriteTimeout})
-	err := writeBacklog(w, stream.Backlog)
-	if err == nil && stream.Live != nil {
-		err = sse.Serve(c.Request().Context(), w, stream.Live, options)
+	options := sse.WriterOptions{WriteTimeout: r.api.WriteTimeout}
+	if r.api.Streams == nil {
+		r.attend(c, sse.NewWriter(c.Response(), options))
+		return nil
 	}
-	if err == nil && isFinished() { // a cut stream must not look complete
+	w := sse.TakeWriter(c.Response(), c.Request(), options)
+	if !w.Taken() {
+		r.attend(c, w)
+		return nil
+	}
+	r.detached = true
+	r.api.Streams.Detach(c, &httpapi.Stream{
+		Write: func() int64 { return r.finish(w) }, End: w.Close, Abort: w.Abort,
+	})
+	return nil
+}
+
+// attend writes the stream while the handler waits.
+func (r *reader) attend(c echo.Context, w *sse.Writer) {
+	ctx, cancel := context.WithCancelCause(r.held)
+	defer cancel(context.Canceled)
+	request := c.Request().Context()
+	defer context.AfterFunc(request, func() { cancel(context.Cause(request)) })()
+	r.write(ctx, w)
+}
+
+// finish writes the stream on a connection of its own and returns the bytes that it wrote.
+func (r *reader) finish(w *sse.Writer) int64 {
+	defer r.leave()
+	defer r.stream.Close()
+	r.write(r.held, w)
+	return w.Written()
+}
+
+// write writes the backlog and then what comes, until ctx or the stream ends.
+func (r *reader) write(ctx context.Context, w *sse.Writer) {
+	err := writeBacklog(w, r.stream.Backlog)
+	r.stream.Backlog = nil // a reader may stay for hours
+	if err == nil && r.stream.Live != nil {
+		err = sse.Serve(ctx, w, r.stream.Live, r.options)
+	}
+	if err == nil && r.isFinished() { // a cut stream must not look complete
 		err = w.Write(uiDone)
 	}
-	if slow := errors.Is(err, sse.ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded); slow && a.Log != nil {
-		a.Log.Info("closed the stream of a slow reader", "session", c.Param("id"), "peer", c.RealIP())
+	slow := errors.Is(err, sse.ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded)
+	if slow && r.api.Log != nil {
+		r.api.Log.Info("closed the stream of a slow reader", "session", r.session, "peer", r.peer)
 	}
-	return nil
 }
 
 func writeBacklog(w *sse.Writer, frames [][]byte) error {

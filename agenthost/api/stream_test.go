@@ -319,3 +319,34 @@ func TestShutdownEndsEveryStreamWithATerminalFrame(t *testing.T) {
 		t.Errorf("%d turns run", h.fake.Running())
 	}
 }
+
+func TestAStreamIsTheSameWithAndWithoutItsHandler(t *testing.T) {
+	var responses []string
+	for _, detached := range []bool{true, false} {
+		h := newHost(t, func(a *api.API, _ *http.Server) {
+			if !detached {
+				a.Streams = nil
+			}
+		})
+		token := h.announce("s1", "t1")
+		prompt := request{"POST", "/stream/s1?token=" + token, `{"prompt":"text hello\ntext world"}`, []string{
+			"Origin: " + console, "X-Request-Id: r1",
+		}}
+		for _, q := range []request{
+			prompt,
+			{"GET", "/stream/s1?after=1.1&token=" + token, "", prompt.header},
+			{"POST", "/stream/s1?format=ui&token=" + token, prompt.body, prompt.header},
+		} {
+			status, header, body := h.call(q)
+			header.Del("Date")
+			header.Del("Connection") // a detached stream closes its connection
+			responses = append(responses, fmt.Sprint(status, header, normalized(body)))
+		}
+	}
+	for i, n := 0, len(responses)/2; i < n; i++ {
+		if !strings.Contains(responses[i], console) || !strings.Contains(responses[i], "hello") {
+			t.Errorf("response %d: %s", i, responses[i])
+		}
+		expectEqual(t, fmt.Sprintf("response %d", i), responses[i], responses[n+i])
+	}
+}

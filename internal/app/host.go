@@ -261,6 +261,7 @@ func (c HostConfig) newServers(host *Host, listener net.Listener, observer obser
 	}
 	host.server = newServer(listener, httpapi.ForwardedHost(c.proxies, handler), c.Log)
 	host.server.http.RegisterOnShutdown(host.api.End)
+	host.api.Streams = &host.server.streams
 	host.URL = host.server.url
 	return nil
 }

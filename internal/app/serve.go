@@ -23,7 +23,8 @@ const shutdownTimeout = 8 * time.Second
 type server struct {
 	listener net.Listener
 	http     *http.Server
-	url      string // http://HOST:PORT
+	streams  httpapi.Streams // that continue without their handler
+	url      string          // http://HOST:PORT
 }
 
 // listen binds an address; port 0 chooses a free one. Errors name the variable.
@@ -83,6 +84,7 @@ func (s *server) serve(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.http.Close()
 	}
+	s.streams.Shutdown(shutdownCtx)
 	if serveErr := <-ended; err == nil && !errors.Is(serveErr, http.ErrServerClosed) {
 		err = serveErr
 	}

@@ -75,7 +75,7 @@ func streamRows(sc scale, used *meter, elapsed time.Duration, t turns[spread], h
 		what: "memory and goroutines of a reader",
 		figure: fmt.Sprintf("%s live (%s resident) idle, %s live (%s resident) streaming; %.2f goroutines",
 			live, resident, liveBusy, residentBusy, goroutines),
-		bound: "net/http: two goroutines with their stacks and 10 KiB of buffers for a connection",
+		bound: "one goroutine with its stack, the connection, and while it writes a buffer",
 	}}
 }
 

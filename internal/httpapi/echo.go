@@ -66,35 +66,65 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// requestLog writes error responses itself, so that it can log their status.
+// requestLog writes error responses itself, so that it can log their status. A request whose
+// response continues after its handler ends with that response.
 func requestLog(opts Options) echo.MiddlewareFunc {
-	log, now := opts.Log, opts.Now
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			start := now()
+			start := opts.Now()
 			end := observeRequest(c, opts.Observer)
-			var err error
-			defer func() { end(err) }() // also when http.ErrAbortHandler cuts the response
-			if err = next(c); err != nil {
+			cut := true
+			defer func() {
+				if cut { // by http.ErrAbortHandler
+					end(c.Response().Status, nil)
+				}
+			}()
+			err := next(c)
+			if err != nil {
 				c.Error(err)
 			}
-			r, resp := c.Request(), c.Response()
-			if !log.Enabled(r.Context(), requestLevel(resp.Status)) {
+			cut = false
+			status, record := c.Response().Status, requestRecord(c, opts, start)
+			rest := detached(c)
+			if rest == nil {
+				end(status, err)
+				record(c.Response().Size)
 				return nil
 			}
-			log.Log(r.Context(), requestLevel(resp.Status), "request",
-				"method", r.Method, "path", r.URL.Path, "route", c.Path(), "status", resp.Status, "bytes", resp.Size,
-				"duration", now().Sub(start), "peer", c.RealIP())
+			ctx, method, route := c.Request().Context(), c.Request().Method, c.Path()
+			go rest(func(written int64, err error) {
+				if err != nil {
+					opts.Log.ErrorContext(ctx, "request failed", "method", method, "route", route,
+						"code", protocol.CodeInternal, "err", Redact(err.Error()))
+				}
+				end(status, err)
+				record(written)
+			})
 			return nil
 		}
 	}
 }
 
+// requestRecord returns the function that logs a request when its response has ended. The function
+// does not use c, which serves another request by then.
+func requestRecord(c echo.Context, opts Options, start time.Time) func(written int64) {
+	r, status, level := c.Request(), c.Response().Status, requestLevel(c.Response().Status)
+	ctx := r.Context()
+	if !opts.Log.Enabled(ctx, level) {
+		return func(int64) {}
+	}
+	method, path, route, peer := r.Method, r.URL.Path, c.Path(), c.RealIP()
+	return func(written int64) {
+		opts.Log.Log(ctx, level, "request", "method", method, "path", path, "route", route, "status", status,
+			"bytes", written, "duration", opts.Now().Sub(start), "peer", peer)
+	}
+}
+
 // observeRequest begins the request for the observer. A path without a route has the name "none": the
 // path itself is the sender's text.
-func observeRequest(c echo.Context, observer observe.Observer) (end func(error)) {
+func observeRequest(c echo.Context, observer observe.Observer) (end func(status int, err error)) {
 	if observer == nil {
-		return func(error) {}
+		return func(int, error) {}
 	}
 	r, route := c.Request(), c.Path()
 	if route == "" {
@@ -102,8 +132,8 @@ func observeRequest(c echo.Context, observer observe.Observer) (end func(error))
 	}
 	ctx, ended := observe.Begin(r.Context(), observer, observe.Start{Operation: observe.Request, Name: route, Method: r.Method})
 	c.SetRequest(r.WithContext(ctx))
-	return func(err error) {
-		out := observe.Outcome{Status: c.Response().Status}
+	return func(status int, err error) {
+		out := observe.Outcome{Status: status}
 		if err != nil {
 			out.Err = asError(err)
 		}

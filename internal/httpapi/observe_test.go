@@ -32,6 +32,12 @@ func (r *requests) Begin(ctx context.Context, start observe.Start) (context.Cont
 	}
 }
 
+func (r *requests) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.seen)
+}
+
 func TestRequestsAreObservedByTheirRoute(t *testing.T) {
 	seen := &requests{}
 	e := httpapi.New(httpapi.Options{Observer: seen})

@@ -3,6 +3,9 @@
 // publisher, Serve, which writes a subscription to a response, and Follow, a client that
 // reconnects and resumes.
 //
+// A Writer belongs to a handler, or takes the connection from net/http and goes on without it
+// (TakeWriter): thousands of silent readers then cost a goroutine each and no buffers.
+//
 // It does not know what frames mean: the owner of a stream handles ids, replay and gaps. To
 // resume without a gap, the owner subscribes and reads its log in one critical section, writes
 // the log, then calls Serve.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 // Limits of a subscription's queue. A subscription beyond them is dropped
@@ -101,10 +102,11 @@ type Subscription struct {
 	fanout *Fanout
 	wake   chan struct{} // holds a value when queue or err changed
 
-	mu     sync.Mutex
-	queue  [][]byte
-	queued int // bytes
-	err    error
+	mu       sync.Mutex
+	queue    [][]byte
+	queued   int // bytes
+	err      error
+	sleeping *conn // its goroutine waits in conn.sleep; nil: it uses wake, or is at work
 }
 
 // Err returns why the subscription ended, nil while it is open. With io.EOF frames may still be
@@ -175,12 +177,27 @@ func (s *Subscription) take(buf [][]byte) ([][]byte, error) {
 func (s *Subscription) swap(spare [][]byte) ([][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.sleeping = nil
 	if len(s.queue) == 0 {
 		return nil, s.err
 	}
 	batch := s.queue
 	s.queue, s.queued = spare[:0], 0
 	return batch, nil
+}
+
+// arm lets the next change of queue or err wake c, which sleeps until the given time at the
+// latest. It returns false if there is something to do first. The lock orders the two deadlines:
+// the one that wakes is never replaced by the one to sleep until.
+func (s *Subscription) arm(c *conn, until time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) > 0 || s.err != nil {
+		return false
+	}
+	s.sleeping = c
+	_ = c.SetReadDeadline(until) // fails only if the connection is closed, which ends sleep
+	return true
 }
 
 // spare empties a queue for reuse. A large array is dropped, as thousands of idle readers would
@@ -229,6 +246,11 @@ func (s *Subscription) endLocked(err error) {
 }
 
 func (s *Subscription) signal() {
+	if s.sleeping != nil {
+		s.sleeping.wake()
+		s.sleeping = nil
+		return
+	}
 	select {
 	case s.wake <- struct{}{}:
 	default:

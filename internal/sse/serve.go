@@ -21,13 +21,29 @@ type ServeOptions struct {
 	Convert func(batch [][]byte) ([][]byte, error)
 }
 
+// write writes a batch, converted if need be. wrote is false if nothing was left to write.
+func (o *ServeOptions) write(w *Writer, batch [][]byte) (wrote bool, err error) {
+	if o.Convert != nil {
+		if batch, err = o.Convert(batch); err != nil {
+			return false, err
+		}
+	}
+	if len(batch) == 0 {
+		return false, nil
+	}
+	return true, w.WriteBatch(batch)
+}
+
 // Serve writes a subscription to a peer, one flush per batch, and pings while it is idle. It
 // returns nil when the Fanout was closed and everything was written, otherwise ErrSlow,
-// ErrClosed, the write error or the cause of ctx. It closes sub.
+// ErrClosed, ErrLeft, the write error or the cause of ctx. It closes sub.
 func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions) error {
 	defer sub.Close()
 	if opts.Ping <= 0 {
 		opts.Ping = PingInterval
+	}
+	if w.Taken() {
+		return w.serve(ctx, sub, opts)
 	}
 	ping := time.NewTimer(opts.Ping)
 	defer ping.Stop()
@@ -44,16 +60,11 @@ func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions)
 			return err
 		}
 		if len(batch) > 0 {
-			out := batch
-			if opts.Convert != nil {
-				if out, err = opts.Convert(batch); err != nil {
-					return err
-				}
+			wrote, err := opts.write(w, batch)
+			if err != nil {
+				return err
 			}
-			if len(out) > 0 { // otherwise nothing was sent, and the ping stays due
-				if err := w.WriteBatch(out); err != nil {
-					return err
-				}
+			if wrote { // otherwise the ping stays due
 				ping.Reset(opts.Ping)
 			}
 			reuse = spare(batch)

@@ -110,6 +110,34 @@ func TestAWrapperCannotHideAFailedFlush(t *testing.T) {
 // a short timeout does not disconnect its healthy reader on a busy machine.
 const pathWithoutTimeout = "/healthy"
 
+// serving writes a stream in a handler, or beyond it.
+type serving func(w http.ResponseWriter, r *http.Request, o sse.WriterOptions, write func(context.Context, *sse.Writer))
+
+// inHandler writes with net/http.
+func inHandler(
+	w http.ResponseWriter, r *http.Request, o sse.WriterOptions, write func(context.Context, *sse.Writer),
+) {
+	write(r.Context(), sse.NewWriter(w, o))
+}
+
+// onTaken writes on the connection that it takes from net/http.
+func onTaken(w http.ResponseWriter, r *http.Request, o sse.WriterOptions, write func(context.Context, *sse.Writer)) {
+	stream := sse.TakeWriter(w, r, o)
+	if !stream.Taken() {
+		panic("the connection was not taken")
+	}
+	go func() {
+		defer stream.Close()
+		write(context.WithoutCancel(r.Context()), stream)
+	}()
+}
+
+// forEachServing runs a test with both ways of serving.
+func forEachServing(t *testing.T, test func(t *testing.T, by serving)) {
+	t.Run("in the handler", func(t *testing.T) { test(t, inHandler) })
+	t.Run("on a taken connection", func(t *testing.T) { test(t, onTaken) })
+}
+
 // streams is a server where every request subscribes to one Fanout.
 type streams struct {
 	*httptest.Server
@@ -117,7 +145,7 @@ type streams struct {
 	ended  chan error
 }
 
-func newStreams(t *testing.T, timeout time.Duration, ping time.Duration, configure func(*http.Server)) *streams {
+func newStreams(t *testing.T, by serving, timeout, ping time.Duration, configure func(*http.Server)) *streams {
 	s := &streams{fanout: sse.NewFanout(), ended: make(chan error, 1000)}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sub := s.fanout.Subscribe()
@@ -125,7 +153,9 @@ func newStreams(t *testing.T, timeout time.Duration, ping time.Duration, configu
 		if r.URL.Path == pathWithoutTimeout {
 			options.WriteTimeout = time.Hour
 		}
-		s.ended <- sse.Serve(r.Context(), sse.NewWriter(w, options), sub, sse.ServeOptions{Ping: ping})
+		by(w, r, options, func(ctx context.Context, stream *sse.Writer) {
+			s.ended <- sse.Serve(ctx, stream, sub, sse.ServeOptions{Ping: ping})
+		})
 	}))
 	if configure != nil {
 		configure(s.Config)
@@ -150,8 +180,12 @@ func (s *streams) subscribe(t *testing.T) (*sse.Reader, func()) {
 
 // Twenty peers never read; the healthy one gets every frame.
 func TestStalledPeersAreDisconnectedAndOthersUnaffected(t *testing.T) {
+	forEachServing(t, testStalledPeersAreDisconnectedAndOthersUnaffected)
+}
+
+func testStalledPeersAreDisconnectedAndOthersUnaffected(t *testing.T, by serving) {
 	const stalled, frames = 20, 1000
-	s := newStreams(t, 50*time.Millisecond, time.Minute, nil)
+	s := newStreams(t, by, 50*time.Millisecond, time.Minute, nil)
 	for range stalled {
 		conn, err := net.Dial("tcp", s.Listener.Addr().String())
 		if err != nil {
@@ -189,7 +223,11 @@ func TestStalledPeersAreDisconnectedAndOthersUnaffected(t *testing.T) {
 }
 
 func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
-	s := newStreams(t, 0, 20*time.Millisecond, func(server *http.Server) {
+	forEachServing(t, testTimeoutsOfTheServerDoNotCutStreams)
+}
+
+func testTimeoutsOfTheServerDoNotCutStreams(t *testing.T, by serving) {
+	s := newStreams(t, by, 0, 20*time.Millisecond, func(server *http.Server) {
 		server.WriteTimeout, server.ReadTimeout = 100*time.Millisecond, 100*time.Millisecond
 	})
 	reader, hangUp := s.subscribe(t)
@@ -206,8 +244,12 @@ func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
 }
 
 func TestDisconnectedPeersLeaveNoSubscriptions(t *testing.T) {
+	forEachServing(t, testDisconnectedPeersLeaveNoSubscriptions)
+}
+
+func testDisconnectedPeersLeaveNoSubscriptions(t *testing.T, by serving) {
 	const peers, rounds = 20, 10
-	s := newStreams(t, 0, time.Minute, nil)
+	s := newStreams(t, by, 0, time.Minute, nil)
 	for range rounds {
 		var group sync.WaitGroup
 		for range peers {

@@ -18,11 +18,11 @@ type WriterOptions struct {
 // Writer writes an event stream as the response to a request. It is not safe for concurrent
 // use. After an error every further write fails.
 type Writer struct {
-	w       http.ResponseWriter
-	rc      *http.ResponseController
-	inner   *http.ResponseController // nil if rc's Flush reports errors
-	timeout time.Duration
-	err     error
+	response *response // nil once conn has taken the connection
+	conn     *conn
+	timeout  time.Duration
+	written  int64
+	err      error
 }
 
 // NewWriter sends status 200 and the headers of an event stream. It lifts the read deadline of
@@ -31,18 +31,15 @@ func NewWriter(w http.ResponseWriter, opts WriterOptions) *Writer {
 	if opts.WriteTimeout <= 0 {
 		opts.WriteTimeout = WriteTimeout
 	}
-	s := &Writer{w: w, rc: http.NewResponseController(w), timeout: opts.WriteTimeout}
-	s.inner = reporter(w)
+	s := &Writer{response: newResponse(w), timeout: opts.WriteTimeout}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "no-store, no-transform")
 	header.Set("X-Accel-Buffering", "no")
 	header.Del("Content-Length")
-	s.recordError(supported(s.rc.SetReadDeadline(time.Time{})))
-	s.deadline()
+	s.recordError(supported(s.response.control.SetReadDeadline(time.Time{})))
 	if s.err == nil {
-		w.WriteHeader(http.StatusOK)
-		s.flush()
+		s.recordError(s.response.begin(time.Now().Add(s.timeout)))
 	}
 	return s
 }
@@ -52,31 +49,74 @@ func (s *Writer) Write(encoded []byte) error { return s.WriteBatch([][]byte{enco
 
 // WriteBatch sends encoded frames under one deadline and flushes once.
 func (s *Writer) WriteBatch(batch [][]byte) error {
-	s.deadline()
-	for _, encoded := range batch {
-		if s.err != nil {
-			return s.err
-		}
-		_, err := s.w.Write(encoded)
-		s.recordError(err)
+	if s.err != nil {
+		return s.err
 	}
-	s.flush()
+	deadline := time.Now().Add(s.timeout)
+	if s.conn != nil {
+		s.recordError(s.conn.write(batch, deadline))
+	} else {
+		s.recordError(s.response.write(batch, deadline))
+	}
+	if s.err == nil {
+		s.written += int64(size(batch))
+	}
 	return s.err
 }
 
-func (s *Writer) deadline() {
-	if s.err == nil {
-		s.recordError(supported(s.rc.SetWriteDeadline(time.Now().Add(s.timeout))))
+// Written returns the bytes of the batches that were written completely.
+func (s *Writer) Written() int64 { return s.written }
+
+func (s *Writer) recordError(err error) {
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("sse: write: %w", err)
 	}
 }
 
-func (s *Writer) flush() {
-	if s.err == nil {
-		s.recordError(s.rc.Flush())
+func size(batch [][]byte) (n int) {
+	for _, encoded := range batch {
+		n += len(encoded)
 	}
-	if s.err == nil && s.inner != nil {
-		s.recordError(s.inner.Flush())
+	return n
+}
+
+// response writes with net/http.
+type response struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	inner   *http.ResponseController // nil if control's Flush reports errors
+}
+
+func newResponse(w http.ResponseWriter) *response {
+	return &response{w: w, control: http.NewResponseController(w), inner: reporter(w)}
+}
+
+// begin sends the status and the headers.
+func (r *response) begin(deadline time.Time) error {
+	if err := supported(r.control.SetWriteDeadline(deadline)); err != nil {
+		return err
 	}
+	r.w.WriteHeader(http.StatusOK)
+	return r.flush()
+}
+
+func (r *response) write(batch [][]byte, deadline time.Time) error {
+	if err := supported(r.control.SetWriteDeadline(deadline)); err != nil {
+		return err
+	}
+	for _, encoded := range batch {
+		if _, err := r.w.Write(encoded); err != nil {
+			return err
+		}
+	}
+	return r.flush()
+}
+
+func (r *response) flush() error {
+	if err := r.control.Flush(); err != nil || r.inner == nil {
+		return err
+	}
+	return r.inner.Flush()
 }
 
 // reporter returns the innermost writer that reports whether a flush failed. Wrappers such as
@@ -94,12 +134,6 @@ func reporter(w http.ResponseWriter) *http.ResponseController {
 			return nil
 		}
 		w = wrapper.Unwrap()
-	}
-}
-
-func (s *Writer) recordError(err error) {
-	if err != nil && s.err == nil {
-		s.err = fmt.Errorf("sse: write: %w", err)
 	}
 }
 
