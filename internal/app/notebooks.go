@@ -106,6 +106,10 @@ func (o *outbox) Enable(ctx context.Context, userID, endpointID string) error {
 	return o.Service.Enable(ctx, userID, kindAgent, endpointID)
 }
 
+func (o *outbox) ClearEndpoint(ctx context.Context, userID, endpointID string) error {
+	return o.Clear(ctx, userID, kindAgent, endpointID)
+}
+
 func (o *outbox) RemoveEndpoint(ctx context.Context, userID, endpointID string) error {
 	return o.Remove(ctx, userID, kindAgent, endpointID)
 }
