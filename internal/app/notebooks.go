@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"bellhop/broker/api"
@@ -48,7 +49,7 @@ func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebo
 	return &notebooks{
 		Service: service, verifier: verifier, outbound: sending, notifier: notifier,
 		worker: outbound.NewWorker(sending, outbound.WorkerOptions{
-			Client: guard.Client(outbound.Timeouts()), Observer: a.observer(),
+			Client: guard.Client(outbound.Timeouts()), Observer: a.observer(), Keep: cmp.Or(c.Retention.Deliveries, -1),
 			Kinds: map[string]outbound.Kind{
 				kindAgent:         {Render: renderFollowup(service), Notices: followupNotices{service}},
 				outbound.KindTask: {},
