@@ -291,7 +291,7 @@ func TestRetentionRemovesOldEntriesOnly(t *testing.T) {
 	if got := len(k.audit()); got != 2 {
 		t.Errorf("%d entries without a retention", got)
 	}
-	k.upkeep.AuditRetention = 48 * time.Hour
+	k.upkeep.Retention.Audit = 48 * time.Hour
 	k.upkeep.Prune(k.ctx)
 	if got := len(k.audit()); got != 1 {
 		t.Errorf("%d entries", got)

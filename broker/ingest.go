@@ -269,7 +269,7 @@ func (s *Ingest) known(ctx context.Context, taskID string, events []incomingEven
 	}
 	known := make(map[string]sequencer.Known, len(found))
 	for i := range found {
-		digest, err := sequencer.Digest(found[i].Body)
+		digest, err := storedDigest(&found[i])
 		if err != nil {
 			return nil, fmt.Errorf("task %s: stored event %s: %w", taskID, found[i].EventID, err)
 		}
@@ -278,6 +278,14 @@ func (s *Ingest) known(ctx context.Context, taskID string, events []incomingEven
 		}
 	}
 	return known, knownByFormerID(known, events)
+}
+
+// storedDigest returns the digest of an event, "" if retention removed its body.
+func storedDigest(e *StoredEvent) (string, error) {
+	if e.Body == nil {
+		return "", nil
+	}
+	return sequencer.Digest(e.Body)
 }
 
 // knownByFormerID adds the events that are stored under the ids that earlier brokers

@@ -3,8 +3,11 @@ package broker
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
+	"bellhop/internal/observe"
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
@@ -16,7 +19,8 @@ type Maintenance struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
-	AuditRetention time.Duration // how long entries of the audit log are kept; 0 = forever
+	Retention Retention
+	Observer  observe.Observer // of retention; nil = none
 }
 
 // MaintenanceStore finds and removes overdue or expired rows.
@@ -25,49 +29,26 @@ type MaintenanceStore interface {
 	// StuckMessages returns messages that are SENDING since before a time. Those in a queue are left
 	// out: they are sent again.
 	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)
-	PruneLogins(ctx context.Context, now time.Time) (int64, error)
-	// PurgeTasks removes deleted tasks and all their rows.
-	PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error)
-	// PruneChanges keeps the newest keep changes of each task.
-	PruneChanges(ctx context.Context, keep int64) (int64, error)
-	// DeletedUsers returns the ids of users whose erasure is not complete.
-	DeletedUsers(ctx context.Context) ([]string, error)
-	// EraseUser removes the rows of a deleted user, and the user themselves when they have no task left.
-	EraseUser(ctx context.Context, id string) error
-	// PruneAudit removes the entries of the audit log before a time.
-	PruneAudit(ctx context.Context, before time.Time) (int64, error)
+	RetentionStore
 }
 
 // StuckMessage is a message that its host did not accept in time.
 type StuckMessage struct{ TaskID, MessageID string }
 
 const (
-	sweepEvery     = 10 * time.Second
-	pruneEvery     = 10 * time.Minute
-	sendingLimit   = 30 * time.Second
-	basicSilence   = protocol.BasicSilence
-	tombstoneLife  = 48 * time.Hour
-	changesPerTask = 10_000
-	sweepBatch     = 500
+	sweepEvery   = 10 * time.Second
+	sendingLimit = 30 * time.Second
+	basicSilence = protocol.BasicSilence
+	sweepBatch   = 500
 )
 
-// Run sweeps and prunes until ctx ends.
+// Run sweeps and prunes until ctx ends. Pruning may take long and delays no sweep.
 func (m *Maintenance) Run(ctx context.Context) error {
-	sweep, prune := time.NewTicker(sweepEvery), time.NewTicker(pruneEvery)
-	defer sweep.Stop()
-	defer prune.Stop()
-	m.Sweep(ctx)
-	m.Prune(ctx)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-sweep.C:
-			m.Sweep(ctx)
-		case <-prune.C:
-			m.Prune(ctx)
-		}
-	}
+	var pruning sync.WaitGroup
+	pruning.Go(func() { wait.Every(ctx, pruneEvery, m.Prune) })
+	wait.Every(ctx, sweepEvery, m.Sweep)
+	pruning.Wait()
+	return nil
 }
 
 // Sweep fails messages that were SENDING for 30 s and closes turns of basic
@@ -105,36 +86,6 @@ func (tx *taskTx) closeSilent(ctx context.Context, limit time.Time) error {
 		}
 		return !lastSign.After(limit)
 	})
-}
-
-// Prune removes expired logins and sign-in links, tasks that were deleted more
-// than 48 h ago with all their rows, deleted users, old changes, and the audit log before its retention.
-func (m *Maintenance) Prune(ctx context.Context) {
-	now := nowUTC(m.Now)
-	_, err := m.Store.PruneLogins(ctx, now)
-	m.report(ctx, "prune logins", err)
-	_, err = m.Store.PurgeTasks(ctx, now.Add(-tombstoneLife))
-	m.report(ctx, "remove tombstones", err)
-	_, err = m.Store.PruneChanges(ctx, changesPerTask)
-	m.report(ctx, "prune changes", err)
-	m.eraseUsers(ctx)
-	if m.AuditRetention > 0 {
-		_, err = m.Store.PruneAudit(ctx, now.Add(-m.AuditRetention))
-		m.report(ctx, "prune the audit log", err)
-	}
-}
-
-// eraseUsers goes on with the erasure of deleted users. One that fails is tried again next time.
-func (m *Maintenance) eraseUsers(ctx context.Context) {
-	ids, err := m.Store.DeletedUsers(ctx)
-	m.report(ctx, "find deleted users", err)
-	for _, id := range ids {
-		err := m.Tasks.DeleteAll(ctx, id)
-		if err == nil {
-			err = m.Store.EraseUser(ctx, id)
-		}
-		m.report(ctx, "erase a user", err)
-	}
 }
 
 func (m *Maintenance) report(ctx context.Context, what string, err error) {

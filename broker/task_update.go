@@ -2,7 +2,9 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"time"
 
 	"bellhop/crypto/seal"
 	"bellhop/protocol"
@@ -131,34 +133,61 @@ func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
 }
 
 // DeleteAll deletes the tasks of a user like Delete, but leaves the first attempt to end a session to
-// SessionEnds: one host that cannot be reached must not delay the others.
+// SessionEnds: one host that cannot be reached must not delay the others. A task that cannot be deleted
+// keeps no other one.
 func (s *Tasks) DeleteAll(ctx context.Context, userID string) error {
-	for {
-		page, err := s.Store.Tasks(ctx, userID, TaskFilter{Limit: maxLimit})
-		if err != nil || len(page) == 0 {
-			return err
+	var failed []error
+	for after := ""; ; {
+		ids, err := s.Store.TasksOfUser(ctx, userID, after, maxLimit)
+		if err != nil || len(ids) == 0 || ctx.Err() != nil {
+			return errors.Join(append(failed, err)...)
 		}
-		for i := range page {
-			if _, err := s.remove(ctx, userID, page[i].ID); err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
-				return err
+		for _, id := range ids {
+			after = id
+			if _, err := s.remove(ctx, userID, id); protocol.CodeOf(err) != protocol.CodeNotFound {
+				failed = addFailure(failed, err)
 			}
 		}
 	}
 }
 
+// expire deletes an archived task like DeleteAll if it has not changed since a time and no turn of it is open,
+// and reports whether it did.
+func (s *Tasks) expire(ctx context.Context, userID, id string, unchangedSince time.Time) (expired bool, err error) {
+	_, err = s.Updater.updateTask(ctx, userID, id, func(ctx context.Context, tx *taskTx) error {
+		t := tx.task
+		if expired = t.Archived && t.OpenTurn == "" && t.ChangedAt.Before(unchangedSince); !expired {
+			return nil
+		}
+		act := taskAct(protocol.AuditTaskExpired, t, nil)
+		tx.batch.Audit = append(tx.batch.Audit, act.entry(ActorOf(ctx), tx.now))
+		_, err := s.removeIn(ctx, tx)
+		return err
+	})
+	if protocol.CodeOf(err) == protocol.CodeNotFound { // its user deleted it meanwhile
+		err = nil
+	}
+	return expired && err == nil, err
+}
+
 // remove marks a task as deleted and reports whether its host owes the end of a session.
 func (s *Tasks) remove(ctx context.Context, userID, id string) (owed bool, err error) {
 	_, err = s.Updater.updateTask(ctx, userID, id, func(ctx context.Context, tx *taskTx) error {
-		tx.task.DeletedAt, tx.task.Queue = &tx.now, TaskQueue{}
-		tx.touch()
-		if err := s.Store.ClearQueue(ctx, id); err != nil {
-			return err
-		}
-		if owed = mayHaveSession(tx.task); owed {
-			return s.Ends.addOwedEnd(ctx, id)
-		}
-		tx.task.HostID = "" // so that the host can be removed while the deleted task is kept
-		return nil
+		owed, err = s.removeIn(ctx, tx)
+		return err
 	})
 	return owed, err
+}
+
+func (s *Tasks) removeIn(ctx context.Context, tx *taskTx) (owed bool, err error) {
+	tx.task.DeletedAt, tx.task.Queue = &tx.now, TaskQueue{}
+	tx.touch()
+	if err := s.Store.ClearQueue(ctx, tx.task.ID); err != nil {
+		return false, err
+	}
+	if mayHaveSession(tx.task) {
+		return true, s.Ends.addOwedEnd(ctx, tx.task.ID)
+	}
+	tx.task.HostID = "" // so that the host can be removed while the deleted task is kept
+	return false, nil
 }

@@ -48,6 +48,8 @@ type TaskStore interface {
 	Hosts(ctx context.Context) ([]Host, error)
 	// ClearQueue removes a task's queued messages.
 	ClearQueue(ctx context.Context, taskID string) error
+	// TasksOfUser returns the ids of a user's tasks that are not deleted, by id, those behind after.
+	TasksOfUser(ctx context.Context, userID, after string, limit int) ([]string, error)
 }
 
 // TaskFilter selects a page of a user's tasks, newest activity first.

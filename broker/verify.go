@@ -16,11 +16,12 @@ import (
 // database. All numbers are of events.
 type Verification struct {
 	SessionID  string `json:"sessionId"`
-	Journal    int64  `json:"journal"`    // in the journal
-	Stored     int64  `json:"stored"`     // of these, in the database with the same content
-	Late       int64  `json:"late"`       // of these, stored without effects because their epoch was over
-	Pending    int64  `json:"pending"`    // of these, not acknowledged yet and not in the database
-	Superseded int64  `json:"superseded"` // in the database alone: the journal was lost or restored from an older copy
+	Journal    int64  `json:"journal"`          // in the journal
+	Stored     int64  `json:"stored"`           // of these, in the database with the same content
+	Late       int64  `json:"late"`             // of these, stored without effects because their epoch was over
+	Pending    int64  `json:"pending"`          // of these, not acknowledged yet and not in the database
+	Pruned     int64  `json:"pruned,omitempty"` // of those stored, without their body: retention removed it
+	Superseded int64  `json:"superseded"`       // in the database alone: the journal was lost or restored from an older copy
 
 	Missing   int64 `json:"missing"`   // acknowledged, and not in the database
 	Different int64 `json:"different"` // in the database with other content
@@ -179,7 +180,7 @@ func (c *comparison) event(ctx context.Context, raw json.RawMessage) error {
 	case row == nil:
 		return c.absent(ctx, e, at)
 	}
-	same, err := sameEvent(row.Body, raw)
+	same, err := c.hasContent(row, raw)
 	if err != nil {
 		return err
 	}
@@ -189,6 +190,15 @@ func (c *comparison) event(ctx context.Context, raw json.RawMessage) error {
 	}
 	c.v.Stored++
 	return c.text(ctx, e)
+}
+
+// hasContent reports whether a row has the content of an event, or had it until retention removed its body.
+func (c *comparison) hasContent(row *StoredEvent, raw json.RawMessage) (bool, error) {
+	if row.Body == nil {
+		c.v.Pruned++
+		return true, nil
+	}
+	return sameEvent(row.Body, raw)
 }
 
 // sameEvent reports whether two events have the same content. Most are equal byte for

@@ -65,6 +65,12 @@ func TestVerifyFindsEveryDifference(t *testing.T) {
 			`{'journal':3,'stored':3,'superseded':2}`,
 		},
 		{
+			"retention removed bodies", complete, complete,
+			protocol.Cursor{Epoch: 2, Seq: 2},
+			`UPDATE log SET body = NULL WHERE type <> 'text'`,
+			`{'journal':5,'stored':5,'pruned':2}`,
+		},
+		{
 			"a message is missing", complete, complete,
 			protocol.Cursor{Epoch: 2, Seq: 2},
 			`UPDATE log SET seq = NULL WHERE body LIKE '%"two"%'`,

@@ -77,6 +77,7 @@ type outbox struct {
 	answers   []notebook.Answer
 	failures  []notebook.Failure
 	progress  map[string]protocol.FollowupProgress
+	cleared   []string
 }
 
 func (o *outbox) SetEndpoint(_ context.Context, e notebook.Endpoint) (seal.Secret, error) {
@@ -93,6 +94,13 @@ func (o *outbox) SetEndpoint(_ context.Context, e notebook.Endpoint) (seal.Secre
 	}
 	o.endpoints[e.ID], o.disabled[e.ID] = e, false
 	return e.Secret, nil
+}
+
+func (o *outbox) ClearEndpoint(_ context.Context, _, id string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.cleared = append(o.cleared, id)
+	return nil
 }
 
 func (o *outbox) RemoveEndpoint(_ context.Context, _, id string) error {

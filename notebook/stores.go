@@ -128,6 +128,9 @@ type Outbox interface {
 	// SetEndpoint creates an endpoint or changes its URL and secret. A zero secret is
 	// generated. The secret returned must not be shown again later.
 	SetEndpoint(ctx context.Context, e Endpoint) (seal.Secret, error)
+	// ClearEndpoint deletes the deliveries of an endpoint. There may be millions, so it must not be called
+	// in a transaction.
+	ClearEndpoint(ctx context.Context, userID, endpointID string) error
 	// RemoveEndpoint deletes an endpoint and its deliveries.
 	RemoveEndpoint(ctx context.Context, userID, endpointID string) error
 	Enqueue(ctx context.Context, f Outgoing) error

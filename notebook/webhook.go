@@ -57,6 +57,11 @@ func (s *Service) RemoveWebhook(ctx context.Context, c Caller, sessionID string)
 	if err != nil {
 		return nil, err
 	}
+	if session.EndpointID != "" && s.o.Outbox != nil {
+		if err := ignoreMissing(s.o.Outbox.ClearEndpoint(ctx, session.UserID, session.EndpointID)); err != nil {
+			return nil, err
+		}
+	}
 	var resp *SessionResponse
 	err = s.agentChange(ctx, c, session.ID, func(ctx context.Context, session *Session, now time.Time) error {
 		if session.EndpointID != "" && s.o.Outbox != nil {

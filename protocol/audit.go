@@ -20,6 +20,7 @@ const (
 	AuditUserDisabled   AuditAction = "user.disabled"
 	AuditUserEnabled    AuditAction = "user.enabled"
 	AuditUserDeleted    AuditAction = "user.deleted"
+	AuditUserErased     AuditAction = "user.erased" // the last row of a deleted user was removed
 	AuditFactorEnabled  AuditAction = "second-factor.enabled"
 	AuditFactorDisabled AuditAction = "second-factor.disabled" // by the user, with a code
 	AuditFactorReset    AuditAction = "second-factor.reset"    // by an administrator or the operator
@@ -31,6 +32,7 @@ const (
 	AuditTaskAdopted    AuditAction = "task.adopted"
 	AuditTaskAnswered   AuditAction = "task.answered"   // a person allowed or denied a tool call, or answered a question
 	AuditTaskMode       AuditAction = "task.mode"       // how much a person wants to be asked about
+	AuditTaskExpired    AuditAction = "task.expired"    // an archived task was deleted by its retention
 	AuditWebhookRotated AuditAction = "webhook.rotated" // the secret that signs what a webhook gets was replaced
 	AuditKeysRotated    AuditAction = "keys.rotated"    // secrets are sealed with the present key of the keyset
 	AuditExported       AuditAction = "audit.exported"
@@ -43,9 +45,9 @@ func AuditActions() []AuditAction {
 	return []AuditAction{
 		AuditSignIn, AuditSignInFailed, AuditSignInLink, AuditSignInEnded, AuditSignInPassword, AuditSignOut,
 		AuditTokenCreated, AuditTokenRevoked, AuditUserCreated, AuditUserPassword, AuditUserDisabled, AuditUserEnabled,
-		AuditUserDeleted, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
+		AuditUserDeleted, AuditUserErased, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
-		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditWebhookRotated, AuditKeysRotated, AuditExported,
+		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskExpired, AuditWebhookRotated, AuditKeysRotated, AuditExported,
 		AuditDataExported, AuditDataImported,
 	}
 }

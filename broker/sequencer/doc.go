@@ -8,6 +8,7 @@
 //
 //	id known, same digest            duplicate (fenced, if it was stored as late)
 //	the same content, other epoch    moved, if the position is the next one; else see request.move
+//	id known, its body was removed   like the same content
 //	id known, other digest           conflict
 //	no position (basic host)         accepted
 //	the next seq of the epoch        accepted

@@ -17,7 +17,7 @@ type Event struct {
 
 // Known is a stored event.
 type Known struct {
-	Digest   string
+	Digest   string          // "" if its body was removed (retention): then the id alone identifies the event
 	Position protocol.Cursor // the zero Cursor for an event without one
 	Late     bool            // its epoch had ended when it arrived
 }
@@ -28,7 +28,7 @@ func (k *Known) isMoved(e *Event) bool {
 	if e.Body == nil || k.Position.Epoch == 0 || e.Position.Epoch == 0 || k.Position.Epoch == e.Position.Epoch {
 		return false
 	}
-	return k.Digest == digestAt(e.Body, k.Position)
+	return k.Digest == "" || k.Digest == digestAt(e.Body, k.Position)
 }
 
 // State is what the broker has stored of a task.
@@ -136,13 +136,18 @@ func (r *request) decide(i int) *protocol.Error {
 		switch {
 		case known.isMoved(e):
 			return r.move(i, known)
-		case known.Digest == e.Digest && known.Late:
+		case known.Digest != "" && known.Digest != e.Digest:
+			return conflict()
+		case known.Late:
 			return fenced(r.state.Cursor)
 		}
-		return sameContent(known.Digest, e.Digest)
+		return nil
 	}
 	if digest, ok := r.seen[e.ID]; ok {
-		return sameContent(digest, e.Digest)
+		if digest != e.Digest {
+			return conflict()
+		}
+		return nil
 	}
 	refusal := r.advance(e.Position)
 	switch {
@@ -213,10 +218,7 @@ func follows(cursor, next protocol.Cursor) bool {
 	return next.Epoch > cursor.Epoch && next.Seq == 1
 }
 
-func sameContent(known, digest string) *protocol.Error {
-	if known == digest {
-		return nil
-	}
+func conflict() *protocol.Error {
 	return &protocol.Error{Code: protocol.CodeConflict, Message: "An event with this id and other content is known"}
 }
 

@@ -49,6 +49,15 @@ func withLate(s sequencer.State, e sequencer.Event) sequencer.State {
 	return s.Record(events, sequencer.Decide(s, events))
 }
 
+// withoutBody returns s as it is after retention removed the body of an event.
+func withoutBody(s sequencer.State, id string) sequencer.State {
+	s.Known = maps.Clone(s.Known)
+	k := s.Known[id]
+	k.Digest = ""
+	s.Known[id] = k
+	return s
+}
+
 // refusal returns a refusal as the API shows it; index is -1 for a single event.
 func refusal(code protocol.Code, cursor protocol.Cursor, index int) *protocol.Error {
 	e := &protocol.Error{Code: code, Cursor: &cursor}
@@ -111,6 +120,18 @@ func TestDecide(t *testing.T) {
 		},
 		{"no events", one, nil, decision{Cursor: at(1, 1)}},
 
+		{
+			"a stored id without its body is a duplicate, whatever its content",
+			withoutBody(one, "e1-1"),
+			events{altered(event(1, 1)), event(1, 2)},
+			decision{Accepted: []int{1}, Duplicates: 1, Cursor: at(1, 2), Positioned: true},
+		},
+		{
+			"an event without its body moves to its next position",
+			withoutBody(one, "e1-1"),
+			events{{ID: "e1-1", Digest: "e1-1", Position: at(2, 1), Body: json.RawMessage(`{}`)}},
+			decision{Moved: []int{0}, Duplicates: 1, Cursor: at(2, 1), Positioned: true},
+		},
 		{"a stored id with other content", one, events{altered(event(1, 1))}, decision{Refusal: refusal(protocol.CodeConflict, at(0, 0), alone)}},
 		{
 			"twice in one request with other content",

@@ -77,8 +77,3 @@ func (s *Store) AuditEntries(ctx context.Context, f broker.AuditFilter) ([]proto
 	return database.Find(ctx, s.db, namedAudit, "Audit log", "",
 		"WHERE "+strings.Join(where, " AND ")+" ORDER BY audit_log.no "+order+" LIMIT ?", append(args, f.Limit)...)
 }
-
-// PruneAudit implements broker.MaintenanceStore.
-func (s *Store) PruneAudit(ctx context.Context, before time.Time) (int64, error) {
-	return s.db.Exec(ctx, "Audit log", "", `DELETE FROM audit_log WHERE at < ?`, before.UTC())
-}

@@ -9,7 +9,6 @@ import (
 
 	"bellhop/broker"
 	"bellhop/broker/store"
-	"bellhop/broker/store/storetest"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
 	"bellhop/internal/testenv"
@@ -22,6 +21,8 @@ type purged struct {
 	db    *database.DB
 	store *store.Store
 	user  string
+
+	refused string // the table of refuse
 }
 
 func (p *purged) must(err error) {
@@ -76,15 +77,17 @@ func (p *purged) count(sql string) (n int64) {
 	return n
 }
 
-// refuse makes every DELETE of a task's row fail, but for another task's.
-func (p *purged) refuse(id string) {
+// refuse makes the DELETE of one row fail: the one with that key.
+func (p *purged) refuse(table, key, value string) {
 	p.Helper()
+	p.refused = table
+	on := ` BEFORE DELETE ON ` + table
 	if p.db.Dialect() == database.SQLite {
-		p.run(`CREATE TRIGGER refuse BEFORE DELETE ON tasks WHEN old.id = '` + id + `' BEGIN SELECT RAISE(ABORT, 'no'); END`)
+		p.run(`CREATE TRIGGER refuse` + on + ` WHEN old.` + key + ` = '` + value + `' BEGIN SELECT RAISE(ABORT, 'no'); END`)
 		return
 	}
 	p.run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
-	p.run(`CREATE TRIGGER refuse BEFORE DELETE ON tasks FOR EACH ROW WHEN (old.id = '` + id + `') EXECUTE FUNCTION refuse()`)
+	p.run(`CREATE TRIGGER refuse` + on + ` FOR EACH ROW WHEN (old.` + key + ` = '` + value + `') EXECUTE FUNCTION refuse()`)
 }
 
 // A deleted task is removed though it has more rows than a statement can delete: 5 million
@@ -94,36 +97,25 @@ func TestALargeTaskIsPurgedInChunks(t *testing.T) {
 	if os.Getenv("BELLHOP_LONG") != "" {
 		events = 5_000_000
 	}
-	for name, url := range map[string]string{"sqlite": storetest.SQLiteURL(t), "postgres": storetest.PostgresURL(t)} {
-		t.Run(name, func(t *testing.T) {
-			db := storetest.OpenDB(t, url)
-			p := &purged{T: t, db: db, store: store.New(db, storetest.Sealer(t))}
-			user := &broker.User{ID: protocol.NewID(), Email: "u@example.org", CreatedAt: time.Now()}
-			p.must(p.store.CreateUser(t.Context(), user))
-			p.user = user.ID
-			bad, large, small := p.task(3), p.task(events), p.task(3)
-			p.refuse(bad)
-			n, err := p.store.PurgeTasks(t.Context(), time.Now())
-			if n != 2 || err == nil {
-				t.Errorf("%d purged, %v", n, err)
+	eachPurged(t, func(p *purged) {
+		bad, large, small := p.task(3), p.task(events), p.task(3)
+		p.refuse("tasks", "id", bad)
+		n, err := p.store.PurgeTasks(p.Context(), time.Now())
+		if n != 2 || err == nil {
+			p.Errorf("%d purged, %v", n, err)
+		}
+		for _, id := range []string{large, small} {
+			_, err := p.store.AnyTask(p.Context(), id)
+			testenv.WantCode(p, err, protocol.CodeNotFound)
+		}
+		for _, name := range []string{"log", "change_ranges", "turns", "audit"} {
+			if n := p.count("SELECT count(*) FROM " + name); n != 0 {
+				p.Errorf("%d rows are left in %s", n, name)
 			}
-			for _, id := range []string{large, small} {
-				_, err := p.store.AnyTask(t.Context(), id)
-				testenv.WantCode(t, err, protocol.CodeNotFound)
-			}
-			for _, name := range []string{"log", "change_ranges", "turns", "audit"} {
-				if n := p.count("SELECT count(*) FROM " + name); n != 0 {
-					t.Errorf("%d rows are left in %s", n, name)
-				}
-			}
-			drop := "DROP TRIGGER refuse"
-			if db.Dialect() == database.Postgres {
-				drop += " ON tasks"
-			}
-			p.run(drop)
-			if n, err := p.store.PurgeTasks(t.Context(), time.Now()); n != 1 || err != nil {
-				t.Errorf("the next time: %d purged, %v", n, err)
-			}
-		})
-	}
+		}
+		p.allow()
+		if n, err := p.store.PurgeTasks(p.Context(), time.Now()); n != 1 || err != nil {
+			p.Errorf("the next time: %d purged, %v", n, err)
+		}
+	})
 }

@@ -163,7 +163,8 @@ type usersDeleteCommand struct {
 func (usersDeleteCommand) Help() string {
 	return `The user is signed out at once and the e-mail address is free. A running broker then ends the sessions of the
 user's tasks on their hosts, and erases notebooks, webhooks and their deliveries. Tasks are erased after 48 hours,
-and the user with them. Entries of the audit log keep the user's id. The last administrator cannot be deleted.`
+and the user with them: an entry user.erased in the audit log says so. Its other entries keep the user's id. The last
+administrator cannot be deleted.`
 }
 
 // Run prints "deleted" and the user's id.

@@ -48,15 +48,15 @@ type BrokerConfig struct {
 	CustomPasswords bool // CustomAgentURL gets the stored password of the task or its host
 	NoSessionKeys   bool // hosts are not asked to bind keys, while replicas of an earlier release run
 	DefaultAgent    string
-	AgentLifetime   time.Duration    // of inactive notebook connections; 0 = 30 days
-	VerifyWorker    []string         // command line of "bellhop verify-worker"; nil = most languages are unsupported
-	VerifyCache     string           // directory for what verify workers compile; "" = a temporary one
-	Version         string           // of this program
-	AdminListen     string           // address for metrics and profiles; "" = none
-	AdminToken      seal.Secret      // of AdminListen
-	TokenLife       time.Duration    // how long API tokens may live; 0 = they need no expiry
-	Quotas          Quotas           // of each user
-	AuditRetention  time.Duration    // how long entries of the audit log are kept; 0 = forever
+	AgentLifetime   time.Duration // of inactive notebook connections; 0 = 30 days
+	VerifyWorker    []string      // command line of "bellhop verify-worker"; nil = most languages are unsupported
+	VerifyCache     string        // directory for what verify workers compile; "" = a temporary one
+	Version         string        // of this program
+	AdminListen     string        // address for metrics and profiles; "" = none
+	AdminToken      seal.Secret   // of AdminListen
+	TokenLife       time.Duration // how long API tokens may live; 0 = they need no expiry
+	Quotas          Quotas        // of each user
+	Retention       Retention
 	DiskWarning     int64            // bytes of free space below which a warning is shown; 0 = none
 	Now             func() time.Time // nil = time.Now
 
@@ -98,6 +98,21 @@ type Broker struct {
 type Quotas struct {
 	broker.QuotaLimits
 	Requests int // a minute, to one replica
+}
+
+// Retention says what a broker keeps; 0: everything.
+type Retention struct {
+	broker.Retention
+	Deliveries time.Duration // deliveries that ended more recently
+}
+
+// DefaultRetention is what a broker keeps unless it is configured.
+func DefaultRetention() Retention {
+	const day = 24 * time.Hour
+	return Retention{
+		Retention:  broker.Retention{Audit: 365 * day, Changes: 10_000, Refused: 1000},
+		Deliveries: 30 * day,
+	}
 }
 
 // Admin is the part of a broker that administration commands use.
@@ -327,7 +342,8 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 		announcements: a.newAnnouncements(targets, link, installation, changes),
 		offers:        offers,
 		maintenance: &broker.Maintenance{
-			Store: st, Updater: updater, Tasks: tasks, AuditRetention: c.AuditRetention, Now: now, Log: log,
+			Store: st, Updater: updater, Tasks: tasks, Retention: c.Retention.Retention, Observer: a.observer(),
+			Now: now, Log: log,
 		},
 		recovery: &broker.Recovery{
 			Store: st, Link: link, Targets: targets, Incarnation: incarnation, Reconciler: reconciler, BrokerID: installation, Now: now, Log: log,

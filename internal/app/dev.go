@@ -101,7 +101,7 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
 		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log},
 		Listen:      c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins,
-		AllowLoopback: true, DefaultAgent: c.Agent,
+		AllowLoopback: true, DefaultAgent: c.Agent, Retention: DefaultRetention(),
 		VerifyWorker: c.VerifyWorker, VerifyCache: c.VerifyCache, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
 	})
 	return err

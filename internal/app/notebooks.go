@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"bellhop/broker/api"
@@ -48,7 +49,7 @@ func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebo
 	return &notebooks{
 		Service: service, verifier: verifier, outbound: sending, notifier: notifier,
 		worker: outbound.NewWorker(sending, outbound.WorkerOptions{
-			Client: guard.Client(outbound.Timeouts()), Observer: a.observer(),
+			Client: guard.Client(outbound.Timeouts()), Observer: a.observer(), Keep: cmp.Or(c.Retention.Deliveries, -1),
 			Kinds: map[string]outbound.Kind{
 				kindAgent:         {Render: renderFollowup(service), Notices: followupNotices{service}},
 				outbound.KindTask: {},
@@ -104,6 +105,10 @@ func (o *outbox) SetEndpoint(ctx context.Context, e notebook.Endpoint) (seal.Sec
 
 func (o *outbox) Enable(ctx context.Context, userID, endpointID string) error {
 	return o.Service.Enable(ctx, userID, kindAgent, endpointID)
+}
+
+func (o *outbox) ClearEndpoint(ctx context.Context, userID, endpointID string) error {
+	return o.Clear(ctx, userID, kindAgent, endpointID)
 }
 
 func (o *outbox) RemoveEndpoint(ctx context.Context, userID, endpointID string) error {

@@ -46,6 +46,8 @@ var (
 		{"bellhop_webhook_lag_seconds", "histogram", []string{"kind"}, "time from queueing a delivery to its success"},
 		{"bellhop_webhook_deliveries", "gauge", []string{"state"}, "deliveries that are `queued` or `held`"},
 		{"bellhop_webhook_oldest_seconds", "gauge", nil, "age of the oldest queued delivery; 0 = none is queued"},
+		{"bellhop_retention_rows_total", "counter", []string{"step"}, "rows that retention and erasure removed, tasks that they deleted, bodies that they removed"},
+		{"bellhop_retention_runs_total", "counter", []string{"step", "result"}, "rounds of retention and erasure, by `ok` or the error's code"},
 		{"go_sql_max_open_connections", "gauge", []string{"db_name"}, "limit of the database pool `writer` or `reader`"},
 		{"go_sql_open_connections", "gauge", []string{"db_name"}, "connections of the pool"},
 		{"go_sql_in_use_connections", "gauge", []string{"db_name"}, "connections that a request uses"},

@@ -55,7 +55,8 @@ var (
 	counted = []string{
 		"bellhop_http_requests_total", "bellhop_rejections_total", "bellhop_checkins_total", "bellhop_ingest_total",
 		"bellhop_ingest_events_total", "bellhop_host_calls_total", "bellhop_webhook_attempts_total", "bellhop_turns_total",
-		"bellhop_outbox_posts_total", "bellhop_outbox_posted_events_total",
+		"bellhop_outbox_posts_total", "bellhop_outbox_posted_events_total", "bellhop_retention_rows_total",
+		"bellhop_retention_runs_total",
 	}
 	timed = map[string][]float64{
 		"bellhop_http_request_duration_seconds":    requestBuckets,
@@ -137,6 +138,11 @@ func (r *Recorder) record(start observe.Start, out *observe.Outcome, took time.D
 		r.count("bellhop_outbox_posts_total", 1, result)
 		r.count("bellhop_outbox_posted_events_total", out.Accepted)
 		r.observe("bellhop_outbox_post_duration_seconds", took)
+	case observe.Retention:
+		r.count("bellhop_retention_rows_total", out.Accepted, name)
+		if result != observe.ResultRemoved {
+			r.count("bellhop_retention_runs_total", 1, name, result)
+		}
 	case observe.Attempt:
 		r.count("bellhop_webhook_attempts_total", 1, name, result)
 		r.observe("bellhop_webhook_attempt_duration_seconds", took, name)

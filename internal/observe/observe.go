@@ -25,6 +25,7 @@ const (
 	Turn                        // a turn of an agent; Name is the agent's id
 	Post                        // events that a host sends to its broker
 	Attempt                     // a delivery to a user's webhook; Name is the kind of its endpoint
+	Retention                   // a step of retention; Name is the step
 	Operations                  // how many there are
 )
 
@@ -42,7 +43,7 @@ type Outcome struct {
 	Result string // one of the Result constants, or a protocol.FinishReason of a Turn; "" = that of Err
 	Status int    // of a Request
 
-	Accepted, Duplicates int // events of Ingest and Post
+	Accepted, Duplicates int // events of Ingest and Post; rows that Retention removed
 
 	// Lag is how long ago the oldest of the events was made, or the delivery was queued;
 	// 0 = not known.
@@ -61,6 +62,9 @@ const (
 	ResultDelivered = "delivered"
 	ResultRetry     = "retry"
 	ResultFailed    = "failed"
+
+	// Retention: rows were removed, and the step goes on
+	ResultRemoved = "removed"
 )
 
 // ResultOf returns Result, or else the code of Err, or else ResultOK.

@@ -125,9 +125,15 @@ func (s *Service) Endpoints(ctx context.Context, ownerID, kind string) ([]Endpoi
 	return s.store.Endpoints(ctx, ownerID, kind)
 }
 
-// Remove deletes an endpoint and its deliveries.
+// Remove deletes an endpoint and its deliveries. Before a transaction that calls it, call Clear.
 func (s *Service) Remove(ctx context.Context, ownerID, kind, id string) error {
 	return s.store.DeleteEndpoint(ctx, ownerID, kind, id)
+}
+
+// Clear deletes the deliveries of an endpoint, in transactions of its own, because there may be more than
+// a statement can delete. Those before an error stay deleted, so a repetition goes on.
+func (s *Service) Clear(ctx context.Context, ownerID, kind, id string) error {
+	return s.store.ClearEndpoint(ctx, ownerID, kind, id)
 }
 
 // Rotate replaces an endpoint's secret; a zero secret is generated. The old one also signs for

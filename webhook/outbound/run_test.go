@@ -287,6 +287,17 @@ func TestTheLogIsPruned(t *testing.T) {
 	})
 }
 
+func TestANegativeTimeKeepsTheLogForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, always(200), func(o *outbound.WorkerOptions) { o.Keep, o.Poll = -1, time.Minute })
+		r.enqueue(r.worker.Service)
+		time.Sleep(time.Hour)
+		if list, _, err := r.worker.List(t.Context(), outbound.Filter{OwnerID: r.user}); len(list) != 1 || err != nil {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
 // An outage of the database delays deliveries and loses none.
 func TestAClosedDatabaseDoesNotEndTheWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,10 @@ type EndpointStore interface {
 	// UpdateEndpoint locks the row while change runs. If the host changed, open deliveries move
 	// to the new one.
 	UpdateEndpoint(ctx context.Context, ownerID, id string, change func(*Endpoint) error) (*Endpoint, error)
-	// DeleteEndpoint also deletes its deliveries.
+	// ClearEndpoint deletes the deliveries of an endpoint in transactions of bounded size. It must not be
+	// called inside a Write.
+	ClearEndpoint(ctx context.Context, ownerID, kind, id string) error
+	// DeleteEndpoint also deletes its deliveries. Inside a Write there must be few of them.
 	DeleteEndpoint(ctx context.Context, ownerID, kind, id string) error
 	// Hold changes the deliveries of an endpoint that are Queued, and not in flight, to Held.
 	// Release changes its Held deliveries to Queued and makes them due now.
@@ -120,8 +123,9 @@ type LogStore interface {
 	// ExpireHeld makes held deliveries due once their expiry has passed, so that a worker
 	// ends them. It returns how many.
 	ExpireHeld(ctx context.Context, now time.Time) (int64, error)
-	// Prune deletes up to limit final deliveries that ended before the given time.
-	Prune(ctx context.Context, before time.Time, limit int) (int64, error)
+	// Prune deletes the final deliveries that ended before the given time, in transactions of bounded
+	// size. Those that cannot be deleted keep no others; the error says so.
+	Prune(ctx context.Context, before time.Time) (int64, error)
 }
 
 // Filter selects deliveries.

@@ -35,7 +35,7 @@ type WorkerOptions struct {
 	Lease       time.Duration   // 15 s; renewed after a third of it
 	Poll        time.Duration   // 1 s: the interval at which deliveries of other processes are noticed
 	Grace       time.Duration   // 3 s: how long requests in flight may take to finish when Run ends
-	Keep        time.Duration   // 30 days: how long final deliveries stay in the log
+	Keep        time.Duration   // 30 days: how long final deliveries stay in the log; negative = for ever
 	Random      func() float64  // in [0,1), for the jitter
 
 	Observer observe.Observer // of attempts; nil = none
@@ -74,7 +74,6 @@ const (
 	pace       = 5 * time.Millisecond // between two claims, so that deliveries are claimed in batches
 	walkRest   = 4                    // walks through many hosts take at most a fifth of the time
 	pruneEvery = 10 * time.Minute
-	pruneBatch = 1000
 	heldEvery  = 10 * time.Second
 )
 
@@ -170,9 +169,9 @@ func (w *Worker) maintain(ctx context.Context) {
 		if n > 0 {
 			w.Wake()
 		}
-		if now.Sub(pruned) >= pruneEvery {
+		if w.o.Keep > 0 && now.Sub(pruned) >= pruneEvery {
 			pruned = now
-			w.report(ctx, "prune", w.prune(ctx, now))
+			w.prune(ctx, now.Add(-w.o.Keep))
 		}
 		if !wait.For(ctx, heldEvery) {
 			return
@@ -180,13 +179,17 @@ func (w *Worker) maintain(ctx context.Context) {
 	}
 }
 
-func (w *Worker) prune(ctx context.Context, now time.Time) error {
-	for {
-		n, err := w.store.Prune(ctx, now.Add(-w.o.Keep), pruneBatch)
-		if err != nil || n < pruneBatch {
-			return err
-		}
+func (w *Worker) prune(ctx context.Context, before time.Time) {
+	_, end := observe.Begin(ctx, w.o.Observer, observe.Start{Operation: observe.Retention, Name: "deliveries"})
+	rows, err := w.store.Prune(ctx, before)
+	if ctx.Err() != nil { // the next process goes on
+		return
 	}
+	end(observe.Outcome{Err: err, Accepted: int(rows)})
+	if rows > 0 {
+		w.log.InfoContext(ctx, "old deliveries removed", "rows", rows)
+	}
+	w.report(ctx, "prune", err)
 }
 
 func (w *Worker) report(ctx context.Context, what string, err error) {

@@ -180,15 +180,21 @@ func testErasure(t *testing.T, s suite) {
 		t.Errorf("%v", ids)
 	}
 	s.must(s.store.EraseUser(s.ctx, gone))
-	if _, err := s.store.User(s.ctx, gone); err != nil {
-		t.Errorf("erased before its task %s: %v", task.ID, err)
+	if removed, err := s.store.RemoveUser(s.ctx, gone); removed || err != nil {
+		t.Errorf("removed before its task %s: %v", task.ID, err)
 	}
 	other := s.user()
 	s.factor(other)
 	_, err = s.store.UpdateUser(s.ctx, other, erase)
 	s.must(err)
-	for range 2 { // a repetition is no error
+	for i := range 2 { // a repetition is no error
 		s.must(s.store.EraseUser(s.ctx, other))
+		if removed, err := s.store.RemoveUser(s.ctx, other); removed != (i == 0) || err != nil {
+			t.Errorf("round %d: removed %t, %v", i, removed, err)
+		}
+	}
+	if removed, err := s.store.RemoveUser(s.ctx, kept); removed || err != nil {
+		t.Errorf("a user who is not deleted: removed %t, %v", removed, err)
 	}
 	_, err = s.store.User(s.ctx, other)
 	s.code(err, protocol.CodeNotFound)

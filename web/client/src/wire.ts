@@ -186,6 +186,7 @@ export type AuditAction =
   | 'user.disabled'
   | 'user.enabled'
   | 'user.deleted'
+  | 'user.erased' // the last row of a deleted user was removed
   | 'second-factor.enabled'
   | 'second-factor.disabled' // by the user, with a code
   | 'second-factor.reset' // by an administrator or the operator
@@ -197,6 +198,7 @@ export type AuditAction =
   | 'task.adopted'
   | 'task.answered' // a person allowed or denied a tool call, or answered a question
   | 'task.mode' // how much a person wants to be asked about
+  | 'task.expired' // an archived task was deleted by its retention
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
   | 'audit.exported'

@@ -181,6 +181,8 @@ func testEndpoints(t *testing.T, s suite) {
 	for range 1100 { // more than DeleteEndpoint removes in one statement
 		s.insert(e, "c", 0)
 	}
+	s.code(s.store.ClearEndpoint(s.ctx, s.site.User(t), "agent", other.ID), protocol.CodeNotFound)
+	s.must(s.store.ClearEndpoint(s.ctx, s.user, outbound.KindTask, other.ID)) // it is of another kind
 	s.code(s.store.DeleteEndpoint(s.ctx, s.site.User(t), "agent", other.ID), protocol.CodeNotFound)
 	s.code(s.store.DeleteEndpoint(s.ctx, s.user, outbound.KindTask, other.ID), protocol.CodeNotFound)
 	s.code(s.store.DeleteEndpoint(s.ctx, "", "agent", other.ID), protocol.CodeNotFound)

@@ -89,10 +89,9 @@ func testPrune(t *testing.T, s suite) {
 	}
 	for _, c := range []struct {
 		before time.Time
-		limit  int
 		want   int64
-	}{{now, 10, 0}, {now.Add(time.Second), 2, 2}, {now.Add(time.Second), 2, 1}, {now.Add(time.Second), 2, 0}} {
-		if n, err := s.store.Prune(s.ctx, c.before, c.limit); n != c.want || err != nil {
+	}{{now, 0}, {now.Add(time.Second), 3}, {now.Add(time.Second), 0}} {
+		if n, err := s.store.Prune(s.ctx, c.before); n != c.want || err != nil {
 			t.Errorf("%d pruned, want %d: %v", n, c.want, err)
 		}
 	}

@@ -170,27 +170,29 @@ func (s *Store) UpdateEndpoint(
 	return e, nil
 }
 
-// DeleteEndpoint implements outbound.EndpointStore. Its deliveries are deleted in chunks, as
-// there may be more than a statement can delete; a foreign key deletes those that were added
-// meanwhile.
-func (s *Store) DeleteEndpoint(ctx context.Context, ownerID, kind, id string) error {
+// deliveriesAtOnce is how many deliveries, with their attempts, a statement deletes.
+const deliveriesAtOnce = 1000
+
+// ClearEndpoint implements outbound.EndpointStore.
+func (s *Store) ClearEndpoint(ctx context.Context, ownerID, kind, id string) error {
 	e, err := s.findEndpoint(ctx, ownerID, id, "")
-	if err != nil {
+	if err != nil || e.OwnerID != ownerID || e.Kind != kind {
 		return err
 	}
-	if e.OwnerID == ownerID && e.Kind == kind {
-		if _, err := s.db.DeleteChunks(ctx, "Deliveries of webhook", id, deliveriesOf(id)); err != nil {
-			return err
-		}
+	_, err = s.db.DeleteChunks(ctx, "Deliveries of webhook", id, database.Chunks{
+		Table: "deliveries", Key: "message_id", Where: "endpoint_id = ?", Args: []any{id}, Rows: deliveriesAtOnce,
+	})
+	return err
+}
+
+// DeleteEndpoint implements outbound.EndpointStore. A foreign key deletes the deliveries that were added
+// since ClearEndpoint.
+func (s *Store) DeleteEndpoint(ctx context.Context, ownerID, kind, id string) error {
+	if err := s.ClearEndpoint(ctx, ownerID, kind, id); err != nil {
+		return err
 	}
 	return s.db.ExecOne(ctx, "Webhook", id,
 		`DELETE FROM webhook_endpoints WHERE id = ? AND user_id = ? AND kind = ?`, id, ownerID, kind)
-}
-
-func deliveriesOf(endpointID string) database.Chunks {
-	return database.Chunks{
-		Table: "deliveries", Key: "message_id", Where: "endpoint_id = ?", Args: []any{endpointID}, Rows: 1000,
-	}
 }
 
 // Hold implements outbound.EndpointStore.

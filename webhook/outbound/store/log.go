@@ -82,7 +82,9 @@ func (s *Store) ExpireHeld(ctx context.Context, now time.Time) (int64, error) {
 }
 
 // Prune implements outbound.LogStore.
-func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, error) {
-	return s.db.Exec(ctx, "Deliveries", "", `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
-		WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)`, before.UTC(), limit)
+func (s *Store) Prune(ctx context.Context, before time.Time) (int64, error) {
+	return s.db.DeleteChunks(ctx, "Deliveries", "", database.Chunks{
+		Table: "deliveries", Key: "finished_at", Where: "finished_at IS NOT NULL AND finished_at < ?",
+		Args: []any{before.UTC()}, Rows: deliveriesAtOnce,
+	})
 }
