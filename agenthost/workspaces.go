@@ -1,6 +1,7 @@
 package agenthost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -18,6 +19,13 @@ type NamedWorkspaces interface {
 	// CodeNoWorkspace: the owner has no such workspace; CodeConflict: another session works there,
 	// or this session has a workspace already.
 	Use(ctx context.Context, sessionID, name, owner string, exists func(sessionID string) bool) (project string, err error)
+}
+
+// BranchedWorkspaces is a Workspaces whose sessions can start from a branch of their project.
+type BranchedWorkspaces interface {
+	// DirFrom is Dir for a session that starts from a branch. CodeNoBranch: the project has no such branch.
+	// CodeInvalid: sessions of this project start from none. CodeConflict: the session began from another.
+	DirFrom(ctx context.Context, sessionID, project, branch string) (dir, stateDir string, err error)
 }
 
 // Keys are what a broker proves itself with; "" for none.
@@ -82,6 +90,40 @@ func (u UserWorkspaces) useWorkspace(ctx context.Context, req *protocol.OpenSess
 	}
 	req.Project = project
 	return nil
+}
+
+func checkBranch(req *protocol.OpenSessionRequest) error {
+	switch {
+	case req.Branch == "":
+		return nil
+	case req.Workspace != "":
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "branch and workspace exclude each other",
+			Hint: "A workspace that was created by name has a branch already",
+		}
+	}
+	return protocol.CheckBranch(req.Branch)
+}
+
+// makeWorkspace makes the workspace of a new session, or of one that gets another project. A request that
+// names a branch is checked against the branch that the session began from. The session's lock is held.
+func (u UserWorkspaces) makeWorkspace(ctx context.Context, s *session, req *protocol.OpenSessionRequest) error {
+	if req.Branch != "" {
+		branched, ok := u.h.opts.Workspaces.(BranchedWorkspaces)
+		if !ok {
+			return &protocol.Error{
+				Code: protocol.CodeInvalid, Message: "Sessions of this host start from no branch",
+				Hint: "The capabilities in its answer to POST /session say what it can do",
+			}
+		}
+		_, _, err := branched.DirFrom(ctx, s.id, cmp.Or(req.Project, s.state.Record.Project), req.Branch)
+		return err
+	}
+	if s.state.Durable && (req.Project == "" || req.Project == s.state.Record.Project) {
+		return nil
+	}
+	_, _, err := u.h.opts.Workspaces.Dir(ctx, s.id, req.Project)
+	return err
 }
 
 // WorkspacePath returns the directory in which a session's agent was opened. CodeNotFound: there

@@ -29,13 +29,14 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
     event?.preventDefault();
     const text = message.trim();
     if (!text || create.isPending) return;
-    const { agent, model, project, hostId, workspace, mode } = picks;
+    const { agent, model, project, branch, hostId, workspace, mode } = picks;
     create.mutate(
       {
         title: titleOf(text),
         ...(agent && { agent }),
         ...(model && { model }),
         ...(project && { project }),
+        ...(branch && !workspace && { branch }),
         ...(hostId && { hostId }),
         ...(workspace && { workspace: nameOf(workspace) }),
         ...(mode !== 'ask' && { permissionMode: mode }),
