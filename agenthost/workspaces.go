@@ -105,7 +105,7 @@ func checkBranch(req *protocol.OpenSessionRequest) error {
 	return protocol.CheckBranch(req.Branch)
 }
 
-// makeWorkspace makes the workspace of a new session, or of one that gets another project. A request that
+// makeWorkspace makes the workspace of a new session, and of a session that gets another project. A request that
 // names a branch is checked against the branch that the session began from. The session's lock is held.
 func (u UserWorkspaces) makeWorkspace(ctx context.Context, s *session, req *protocol.OpenSessionRequest) error {
 	if req.Branch != "" {

@@ -119,6 +119,14 @@ export const maxMessageId = 128;
 /** maxOfferedBranches limits the branches of an OfferedProject. */
 export const maxOfferedBranches = 200;
 
+export const maxPaths = 50;
+
+/** bytes of one path */
+export const maxPath = 4_096;
+
+/** bytes of a query */
+export const maxPathQuery = 256;
+
 /** bytes of one credential's id */
 export const maxCredential = 64;
 
@@ -1283,6 +1291,19 @@ export interface Ask {
   prompt: string;
   default?: string;
   options?: string[];
+}
+
+/**
+ * PathList is the response to GET /session/:id/paths and GET /projects/:project/paths of an agent host, and to GET
+ * /api/tasks/:id/paths and GET /api/paths of a broker: the files that a message can name.
+ */
+export interface PathList {
+  /** the best match first, at most maxPaths; a directory ends in "/" */
+  paths: string[];
+  /** further paths match, or the host has not read all */
+  more?: boolean;
+  /** why the broker knows none */
+  problem?: string;
 }
 
 /** QueuePause says why the broker starts none of a task's queued messages. "" means that it starts them. */
