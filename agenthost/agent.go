@@ -2,7 +2,6 @@ package agenthost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -281,108 +280,4 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	}
 	diff.Fit() // a mask can be longer than its secret
 	return diff, nil
-}
-
-// NamedWorkspaces is a Workspaces whose workspaces created by name sessions can work in. An owner
-// is the hash of a key.
-type NamedWorkspaces interface {
-	// Named describes the workspaces of an owner, the oldest first. There are none of owner "".
-	Named(ctx context.Context, owner string) ([]protocol.Workspace, error)
-	// Use has a session work in a workspace from its next Dir on, and returns the workspace's
-	// project. It may be repeated. A session that does not exist any more uses no workspace.
-	// CodeNoWorkspace: the owner has no such workspace; CodeConflict: another session works there,
-	// or this session has a workspace already.
-	Use(ctx context.Context, sessionID, name, owner string, exists func(sessionID string) bool) (project string, err error)
-}
-
-// Keys are the keys that a broker sends with a request; "" for none.
-type Keys struct {
-	Session string // of the session
-	Owner   string // of the session's user: it opens the workspaces that the user's sessions create
-}
-
-func (k Keys) check() error {
-	return errors.Join(checkKeyForm(protocol.HeaderSessionKey, k.Session), checkKeyForm(protocol.HeaderOwnerKey, k.Owner))
-}
-
-// UserWorkspaces is what a Host does with the workspaces that users' agents created, and with
-// those of its sessions.
-type UserWorkspaces struct{ h *Host }
-
-// NamedWorkspaces describes the workspaces that sessions of the key's owner created. CodeInvalid: there is
-// no key. CodeNotFound: sessions of this host work in no such workspaces.
-func (u UserWorkspaces) NamedWorkspaces(ctx context.Context, ownerKey string) (*protocol.WorkspaceList, error) {
-	named, ok := u.h.opts.Workspaces.(NamedWorkspaces)
-	if !ok {
-		return nil, protocol.Errorf(protocol.CodeNotFound, "The host has no workspaces that tasks can name")
-	}
-	if ownerKey == "" {
-		return nil, &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "The header " + protocol.HeaderOwnerKey + " is missing",
-			Hint: "It has the key of the user whose workspaces are listed. A proxy may have removed it",
-		}
-	}
-	if err := checkKeyForm(protocol.HeaderOwnerKey, ownerKey); err != nil {
-		return nil, err
-	}
-	found, err := named.Named(ctx, keyHash(ownerKey))
-	if err != nil {
-		return nil, err
-	}
-	return &protocol.WorkspaceList{Workspaces: append([]protocol.Workspace{}, found...)}, nil
-}
-
-// useWorkspace has the session of a request work in the workspace that the request names, and adds
-// the workspace's project to the request.
-func (u UserWorkspaces) useWorkspace(ctx context.Context, req *protocol.OpenSessionRequest, ownerHash string) error {
-	if req.Workspace == "" {
-		return nil
-	}
-	named, ok := u.h.opts.Workspaces.(NamedWorkspaces)
-	if !ok {
-		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "This host has no workspaces that sessions can name",
-			Hint: "The capabilities in its answer to POST /session say what it can do",
-		}
-	}
-	project, err := named.Use(ctx, req.SessionID, req.Workspace, ownerHash, func(id string) bool {
-		_, err := u.h.session(id)
-		return err == nil
-	})
-	if err != nil {
-		return err
-	}
-	if req.Project != "" && req.Project != project {
-		return protocol.Errorf(protocol.CodeInvalid, "The workspace %q is not of the project %q", req.Workspace, req.Project)
-	}
-	req.Project = project
-	return nil
-}
-
-// WorkspacePath returns the directory in which a session's agent was opened. CodeNotFound: there
-// is no such session, or its agent was not opened yet.
-func (u UserWorkspaces) WorkspacePath(sessionID string) (string, error) {
-	path, err := u.h.LocalPath(LocalGrant{SessionID: sessionID})
-	if err == nil && path == "" {
-		err = &protocol.Error{
-			Code: protocol.CodeNotFound, Message: "The session has no workspace yet", Hint: "Its first turn makes one",
-		}
-	}
-	return path, err
-}
-
-// Mask replaces the session's secrets in texts that its agent may have written.
-func (u UserWorkspaces) Mask(sessionID string, texts map[string]string) (map[string]string, error) {
-	s, err := u.h.session(sessionID)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	mask := stream.NewMasker(s.secrets())
-	s.mu.Unlock()
-	masked := make(map[string]string, len(texts))
-	for key, text := range texts {
-		masked[mask.Text(key)] = mask.Text(text)
-	}
-	return masked, nil
 }

@@ -24,9 +24,10 @@
 //	effects.go    effects of steps; delivery's side of a session
 //	clients.go    prompts and the queue; the headless interface
 //	turn.go       turns as they run, and how they and their agents are stopped
-//	agent.go      the agent of a session: opened, closed; its workspace, and those of users
+//	agent.go      the agent of a session: opened, closed; its workspace
 //	output.go     what an agent reports; questions
 //	terminal.go   agents' own terminal clients
 //	status.go     status of host and workspaces; hooks
 //	reconcile.go  the sessions of one broker: listed, compared, keyed, credentials revoked
+//	workspaces.go workspaces made by users' agents; branches and paths of projects
 package agenthost

@@ -20,7 +20,7 @@ var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Open creates or refreshes a session and mints a stream token. It starts no
 // program. keys are those of the request. CodeInvalid: bad request, unknown
-// agent or project; CodeForeignBroker; CodeSessionKey; CodeNoWorkspace.
+// agent or project; CodeForeignBroker; CodeSessionKey; CodeNoWorkspace; CodeNoBranch.
 func (h *Host) Open(
 	ctx context.Context, request *protocol.OpenSessionRequest, keys Keys,
 ) (*protocol.OpenSessionResponse, error) {
@@ -40,10 +40,8 @@ func (h *Host) Open(
 	if err := h.useWorkspace(ctx, req, ownerHash); err != nil {
 		return nil, err
 	}
-	if !s.state.Durable || req.Project != "" && req.Project != s.state.Record.Project {
-		if _, _, err := h.opts.Workspaces.Dir(ctx, s.id, req.Project); err != nil {
-			return nil, err
-		}
+	if err := h.makeWorkspace(ctx, s, req); err != nil {
+		return nil, err
 	}
 	known, err := s.knowsTurn(ctx, req.Turn)
 	if err != nil {
@@ -88,7 +86,7 @@ func (h *Host) checkOpen(req *protocol.OpenSessionRequest) error {
 			Hint: "It has: " + agentNames(h.opts.Providers),
 		}
 	}
-	if err := req.PermissionMode.Check(); err != nil {
+	if err := errors.Join(req.PermissionMode.Check(), checkBranch(req)); err != nil {
 		return err
 	}
 	if c := req.Cursor; c != nil && (c.Epoch < 0 || c.Seq < 0) {
@@ -343,6 +341,9 @@ func (h *Host) capabilities() []string {
 	}
 	if _, ok := h.opts.Workspaces.(NamedWorkspaces); ok {
 		all = append(all, protocol.CapabilityWorkspaces)
+	}
+	if _, ok := h.opts.Workspaces.(BranchedWorkspaces); ok {
+		all = append(all, protocol.CapabilityBranches)
 	}
 	if !h.opts.Password.IsZero() {
 		all = append(all, protocol.CapabilitySignatures)

@@ -223,6 +223,9 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 	}
 	open.PermissionMode = cmp.Or(c.req.PermissionMode, c.task.PermissionMode)
 	response, err := s.open(ctx, &c.session, open)
+	if err == nil {
+		err = checkKnowsBranches(open, response)
+	}
 	if err == nil && open.Workspace != "" && !slices.Contains(response.Capabilities, protocol.CapabilityWorkspaces) {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "The agent host has no workspaces that tasks can name",

@@ -85,13 +85,13 @@ type fit int
 const (
 	fitOffered fit = iota // the host offers what the task names
 	fitUnknown            // the host describes nothing, or has no key of the agent's language model
-	fitLacking            // the host does not have the agent or the project
+	fitLacking            // the host does not have the agent, the project or the branch
 )
 
 // fits returns how well hosts suit a task by their ids. It asks them as List does. Of a task that
 // names neither an agent nor a project, and without offers, every host is fitOffered.
-func (s *Offers) fits(ctx context.Context, hosts []Host, agent, project string) map[string]fit {
-	if s == nil || (agent == "" && project == "") || len(hosts) < 2 {
+func (s *Offers) fits(ctx context.Context, hosts []Host, t *Task) map[string]fit {
+	if s == nil || (t.Agent == "" && t.Project == "") || len(hosts) < 2 {
 		return nil
 	}
 	found := make([]fit, len(hosts))
@@ -99,7 +99,7 @@ func (s *Offers) fits(ctx context.Context, hosts []Host, agent, project string) 
 	group.SetLimit(probesAtOnce)
 	for i := range hosts {
 		group.Go(func() error {
-			found[i] = fitOf(s.ofHost(ctx, &hosts[i]).Offer, agent, project)
+			found[i] = fitOf(s.ofHost(ctx, &hosts[i]).Offer, t)
 			return nil
 		})
 	}
@@ -111,18 +111,18 @@ func (s *Offers) fits(ctx context.Context, hosts []Host, agent, project string) 
 	return byID
 }
 
-func fitOf(offer *protocol.HostOffer, agent, project string) fit {
+func fitOf(offer *protocol.HostOffer, t *Task) fit {
 	if offer == nil {
 		return fitUnknown
 	}
-	isNamed := func(p protocol.OfferedProject) bool { return p.Name == project }
-	if project != "" && !slices.ContainsFunc(offer.Projects, isNamed) {
+	isNamed := func(p protocol.OfferedProject) bool { return p.Name == t.Project && mayHaveBranch(&p, t.Branch) }
+	if t.Project != "" && !slices.ContainsFunc(offer.Projects, isNamed) {
 		return fitLacking
 	}
-	if agent == "" {
+	if t.Agent == "" {
 		return fitOffered
 	}
-	i := slices.IndexFunc(offer.Agents, func(a protocol.OfferedAgent) bool { return a.ID == agent && a.Installed })
+	i := slices.IndexFunc(offer.Agents, func(a protocol.OfferedAgent) bool { return a.ID == t.Agent && a.Installed })
 	switch {
 	case i < 0:
 		return fitLacking

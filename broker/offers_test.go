@@ -155,6 +155,13 @@ func TestATaskGoesToAHostThatOffersItsAgentAndProject(t *testing.T) {
 			t.Errorf("agent %q of project %q is on host %q, want %q", c.agent, c.project, task.HostID, c.want)
 		}
 	}
+	link.offers["http://b"].Projects[0].Branches = []string{"main"}
+	link.offers["http://c"].Projects[0].Branches = []string{"main", "next"}
+	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "t", Project: "shop", Branch: "next"})
+	k.must(err)
+	if task.HostID != "c" {
+		t.Errorf("the branch next of the project is on host %q", task.HostID)
+	}
 	if n := link.asked["http://a pw"]; n != 1 {
 		t.Errorf("the host was asked %d times within its answer's age", n)
 	}

@@ -79,7 +79,7 @@ func pickHost(ctx context.Context, store hostLister, offers *Offers, t *Task) (s
 	if len(hosts) == 0 {
 		return "", nil
 	}
-	fits := offers.fits(ctx, hosts, t.Agent, t.Project)
+	fits := offers.fits(ctx, hosts, t)
 	best := slices.MinFunc(hosts, func(a, b Host) int {
 		return cmp.Or(
 			cmp.Compare(fits[a.ID], fits[b.ID]),

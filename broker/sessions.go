@@ -248,6 +248,7 @@ func (s *Sessions) openRequest(at *session, turnID string) (*protocol.OpenSessio
 	return &protocol.OpenSessionRequest{
 		SessionID: task.ID, WebhookURL: hook, BrokerID: s.BrokerID,
 		Cursor: &cursor, Agent: task.Agent, Project: task.Project, Model: task.Model, Workspace: task.Workspace,
+		Branch:      task.Branch,
 		Incarnation: at.incarnation, Title: task.Title, Owner: task.UserID,
 	}, nil
 }

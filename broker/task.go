@@ -20,6 +20,7 @@ type Task struct {
 	Model          string                  // of the agent; "" leaves it to the host
 	PermissionMode protocol.PermissionMode // of check-ins that name none; "" leaves it to the host
 	Workspace      string                  // created by name, in which the session works; "" = one of its own
+	Branch         string                  // of the project, that the session starts from; "" = the project's default
 	HostID         string                  // a registered host, or "" when the task has its own AgentURL
 	AgentURL       string
 	AgentPassword  seal.Secret // set when the task is created; reads leave it sealed

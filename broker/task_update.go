@@ -19,7 +19,8 @@ type TaskPatch struct {
 	ReadRev       *int64             `json:"readRev"`
 	Agent         *string            `json:"agent"`
 	Project       *string            `json:"project"`
-	Model         *string            `json:"model"` // of the turns that are checked in from now on
+	Branch        *string            `json:"branch"` // of the project, for a task that has no session yet
+	Model         *string            `json:"model"`  // of the turns that are checked in from now on
 	HostID        *string            `json:"hostId"`
 	AgentURL      *string            `json:"agentUrl"`
 	AgentPassword *string            `json:"agentPassword"`
@@ -90,8 +91,11 @@ func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Calle
 	if err := t.checkWorkspace(&before); err != nil {
 		return err
 	}
+	if err := t.setBranch(p.Branch, before.Project); err != nil {
+		return err
+	}
 	if before.Title != t.Title || before.Agent != t.Agent || before.Project != t.Project ||
-		before.Model != t.Model || before.Archived != t.Archived || before.ReadRev != t.ReadRev ||
+		before.Model != t.Model || before.Branch != t.Branch || before.Archived != t.Archived || before.ReadRev != t.ReadRev ||
 		before.HostID != t.HostID || before.AgentURL != t.AgentURL || before.Guarded != t.Guarded {
 		tx.touch()
 	}

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -96,8 +97,8 @@ func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateT
 	now := nowUTC(s.Now)
 	task := &Task{
 		ID: protocol.NewID(), UserID: caller.UserID, Title: strings.TrimSpace(req.Title), Mode: req.Mode,
-		PermissionMode: req.PermissionMode,
-		Agent:          req.Agent, Project: req.Project, Model: req.Model, AgentPassword: seal.NewSecret(req.AgentPassword),
+		PermissionMode: req.PermissionMode, Branch: req.Branch,
+		Agent: req.Agent, Project: req.Project, Model: req.Model, AgentPassword: seal.NewSecret(req.AgentPassword),
 		WebhookSecret: seal.NewSecret(token.NewSecretHex()), AgentStatus: protocol.StatusNone,
 		CreatedAt: now, LastActivityAt: now, ChangedAt: now,
 	}
@@ -107,7 +108,7 @@ func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateT
 	if task.Agent == "" && req.HostID == "" && req.AgentURL == "" {
 		task.Agent = s.DefaultAgent
 	}
-	if err := checkTask(task); err != nil {
+	if err := errors.Join(checkTask(task), checkBranch(task, req.Workspace)); err != nil {
 		return nil, err
 	}
 	if err := s.setPlace(ctx, caller, task, req.HostID, req.AgentURL); err != nil {

@@ -6,7 +6,7 @@ import "bellhop/protocol"
 func (t *Task) View() *protocol.Task {
 	v := &protocol.Task{
 		ID: t.ID, Title: t.Title, Mode: t.Mode, Agent: t.Agent, Project: t.Project, Model: t.Model, HostID: t.HostID,
-		PermissionMode: t.PermissionMode, Workspace: t.Workspace, AgentURL: t.AgentURL,
+		PermissionMode: t.PermissionMode, Workspace: t.Workspace, Branch: t.Branch, AgentURL: t.AgentURL,
 		AgentStatus: t.AgentStatus, Reason: t.Reason, OpenTurn: optional(t.OpenTurn),
 		OpenInteractions: t.OpenQuestions, ReadRev: t.ReadRev, Rev: t.Rev, Archived: t.Archived,
 		CreatedAt: t.CreatedAt, LastActivityAt: t.LastActivityAt,

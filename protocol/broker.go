@@ -131,6 +131,9 @@ type CreateTaskRequest struct {
 	// Workspace is the name of one of the user's workspaces, in which the task works. It decides
 	// host and project.
 	Workspace string `json:"workspace,omitempty"`
+
+	// Branch is the branch of the project that the task starts from; "" = the project's default.
+	Branch string `json:"branch,omitempty"`
 }
 
 // Task is a task, as the broker's API returns it.
@@ -159,6 +162,7 @@ type Task struct {
 	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // of its next turns; "" leaves it to the host
 
 	Workspace string `json:"workspace,omitempty"` // created by name, in which the task works
+	Branch    string `json:"branch,omitempty"`    // of the project, that the task starts from; "" = the project's default
 }
 
 // LastTurn describes how a task's newest closed turn ended.

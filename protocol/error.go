@@ -31,6 +31,7 @@ const (
 	CodeBusy             Code = "busy"               // 409: a turn is open
 	CodeAttached         Code = "attached"           // 409: a terminal client works in the session; force takes over
 	CodeNoWorkspace      Code = "no_workspace"       // 409: the workspace that the session works in does not exist, or is another user's
+	CodeNoBranch         Code = "no_branch"          // 409: the project has no such branch for the session to start from
 	CodeNoTurn           Code = "no_turn"            // 409: this token cannot start a turn
 	CodePromptMismatch   Code = "prompt_mismatch"    // 409: the prompt differs from the checked-in message
 	CodeForeignBroker    Code = "foreign_broker"     // 409: the session belongs to another broker

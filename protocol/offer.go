@@ -38,6 +38,7 @@ type OfferedProject struct {
 	IsRepository  bool     `json:"isRepository"`            // of git; sessions work in clones of their own, unless it is shared
 	DefaultBranch string   `json:"defaultBranch,omitempty"` // where new clones start
 	Branches      []string `json:"branches"`                // the latest commit first, at most MaxOfferedBranches
+	Shared        bool     `json:"shared,omitempty"`        // sessions work in the project's own directory, and start from no branch
 	Problem       string   `json:"problem,omitempty"`       // why it cannot be read
 }
 

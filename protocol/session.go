@@ -34,6 +34,10 @@ type OpenSessionRequest struct {
 	// Workspace is the name of a workspace of the session's user, in which the session works instead
 	// of one of its own. Hosts that do not list CapabilityWorkspaces ignore it.
 	Workspace string `json:"workspace,omitempty"`
+
+	// Branch is the branch of the project that a new session starts from; "" = the project's default.
+	// Hosts that do not list CapabilityBranches ignore it.
+	Branch string `json:"branch,omitempty"`
 }
 
 // AnnouncedTurn is a turn that the token of the response may start once.
@@ -80,6 +84,9 @@ const (
 
 	// CapabilityWorkspaces: the host knows Workspace, HeaderOwnerKey, GET /workspaces and GET /session/:id/workspace.
 	CapabilityWorkspaces = "workspaces"
+
+	// CapabilityBranches: the host knows Branch.
+	CapabilityBranches = "branches"
 )
 
 // Limits of credentials.

@@ -58,6 +58,8 @@ var routeClasses = map[string]class{
 	"POST /projects/:project/stop":        byOperator,
 	"GET /metrics":                        byPassword,
 	"GET /session/:id/workspace":          byKey,
+	"GET /session/:id/paths":              byKeyOrTok,
+	"GET /projects/:project/paths":        byPassword,
 	"GET /workspaces":                     byPassword,
 	"GET /status":                         byPassword,
 	"GET /status/events":                  byPassword,

@@ -46,6 +46,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), keyed)
 	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), keyed)
 	e.GET("/session/:id/workspace", httpapi.Handle(ok, a.sessionWorkspace), keyed)
+	e.GET("/session/:id/paths", httpapi.Handle(ok, a.sessionPaths), keyedOrToken)
 	e.POST("/session/:id/revoke", httpapi.Handle(ok, a.revoke), keyed)
 	e.POST("/session/:id/restart", httpapi.Handle(ok, a.restart, httpapi.OptionalBody()), keyed)
 	e.POST("/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), keyed)
@@ -63,6 +64,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/workspaces", httpapi.Handle(ok, a.listWorkspaces), passwordOnly, withKeys)
 	e.GET("/offer", httpapi.Handle(ok, a.offer), passwordOnly)
 	e.PUT("/announcements", httpapi.Handle(ok, a.putAnnouncements), passwordOnly)
+	e.GET("/projects/:project/paths", httpapi.Handle(ok, a.projectPaths), passwordOnly)
 	e.POST("/projects/:project/stop", httpapi.Handle(ok, a.stopProject, httpapi.OptionalBody()), a.requireOperator)
 
 	e.GET("/metrics", a.metrics, passwordOnly)

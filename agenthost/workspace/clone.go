@@ -19,11 +19,14 @@ func (m *Manager) makeForProject(ctx context.Context, rec *record, p Project) er
 	if p.InPlace {
 		return m.makeShared(ctx, rec, p)
 	}
-	src, err := m.source(ctx, rec.Project, true)
+	src, err := m.sourceFrom(ctx, rec.Project, rec.From)
 	if err != nil {
 		return err
 	}
 	if src == nil || src.startCommit == "" {
+		if rec.From != "" {
+			return errNoBranches(rec.Project)
+		}
 		if src != nil {
 			m.log.Warn("a project without a commit has no clones: its directory is used", "project", rec.Project)
 		}
@@ -172,7 +175,7 @@ func (m *Manager) projectRefs(ctx context.Context, src *source) (map[string]stri
 	}
 	refs := map[string]string{}
 	for line := range strings.SplitSeq(out, "\n") {
-		if id, name, ok := strings.Cut(line, " "); ok && isRefName(name) {
+		if id, name, ok := strings.Cut(line, " "); ok && protocol.IsRefName(name) {
 			refs[name] = id
 		}
 	}

@@ -18,10 +18,11 @@ import (
 )
 
 var (
-	_ agenthost.Workspaces       = (*Manager)(nil)
-	_ agenthost.WorkspaceRemover = (*Manager)(nil)
-	_ agenthost.WorkspaceFetcher = (*Manager)(nil)
-	_ agenthost.Differ           = (*Manager)(nil)
+	_ agenthost.Workspaces         = (*Manager)(nil)
+	_ agenthost.WorkspaceRemover   = (*Manager)(nil)
+	_ agenthost.WorkspaceFetcher   = (*Manager)(nil)
+	_ agenthost.Differ             = (*Manager)(nil)
+	_ agenthost.BranchedWorkspaces = (*Manager)(nil)
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

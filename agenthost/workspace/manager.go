@@ -60,6 +60,7 @@ type Manager struct {
 	maxUntrackedFiles int           // caps on the number and size of untracked files
 	maxUntrackedBytes int64
 	disk              diskUse
+	listings          listings
 
 	// Background jobs outlive the request that started them; Close ends them.
 	ctx  context.Context

@@ -25,12 +25,12 @@ func (m *Manager) Projects(ctx context.Context) []protocol.OfferedProject {
 }
 
 func (m *Manager) describeProject(ctx context.Context, name string, p Project) protocol.OfferedProject {
-	shown := protocol.OfferedProject{Name: name, DefaultBranch: p.Branch, Branches: []string{}}
+	shown := protocol.OfferedProject{Name: name, DefaultBranch: p.Branch, Branches: []string{}, Shared: p.InPlace}
 	if _, err := os.Lstat(p.Path); p.Clone != "" && errors.Is(err, os.ErrNotExist) {
 		shown.IsRepository = true
 		return shown
 	}
-	src, err := m.source(ctx, name, false)
+	src, err := m.source(ctx, name)
 	if err == nil && src != nil {
 		shown.IsRepository = true
 		if shown.Branches, err = m.branches(ctx, src); err == nil && shown.DefaultBranch == "" {

@@ -50,6 +50,8 @@ type record struct {
 	Uses      string    `json:"uses,omitempty"`   // of the kind named: the key of the workspace
 	CreatedAt time.Time `json:"createdAt"`
 
+	From string `json:"from,omitempty"` // branch of the project that a session asked to start from
+
 	// Used when the configuration no longer names the project.
 	Repository string `json:"repository,omitempty"` // git directory
 	Path       string `json:"path,omitempty"`       // directory of a shared workspace

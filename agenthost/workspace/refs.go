@@ -20,7 +20,7 @@ func mirrorRefs(agent *os.Root, dir string) error {
 		return err
 	}
 	line := strings.TrimSpace(string(head))
-	if name, symbolic := strings.CutPrefix(line, "ref: "); !objectID.MatchString(line) && (!symbolic || !isRefName(name)) {
+	if name, symbolic := strings.CutPrefix(line, "ref: "); !objectID.MatchString(line) && (!symbolic || !protocol.IsRefName(name)) {
 		return protocol.Errorf(protocol.CodeConflict, "The workspace's HEAD names no branch and no commit")
 	}
 	refs, err := readRefs(agent)
@@ -42,7 +42,7 @@ func readRefs(agent *os.Root) (map[string]string, error) {
 	refs := map[string]string{}
 	for line := range strings.Lines(string(packed)) {
 		id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if objectID.MatchString(id) && isRefName(name) {
+		if objectID.MatchString(id) && protocol.IsRefName(name) {
 			refs[name] = id
 		}
 	}
@@ -70,7 +70,7 @@ func readLooseRefs(agent *os.Root, dir string, refs map[string]string, depth int
 			if err := readLooseRefs(agent, path, refs, depth+1); err != nil {
 				return err
 			}
-		case info.Mode().IsRegular() && isRefName(path):
+		case info.Mode().IsRegular() && protocol.IsRefName(path):
 			content, err := readFile(agent, path, maxLooseRef)
 			if err != nil {
 				return err
@@ -92,25 +92,4 @@ func packedRefs(refs map[string]string) []byte {
 		out.WriteString(refs[name] + " " + name + "\n")
 	}
 	return []byte(out.String())
-}
-
-// isRefName reports whether git accepts name as the full name of a ref. It refuses
-// a little more than git does.
-func isRefName(name string) bool {
-	if !strings.HasPrefix(name, "refs/") || len(name) > 1024 || strings.Contains(name, "..") ||
-		strings.Contains(name, "@{") || strings.ContainsAny(name, " ~^:?*[\\\x7f") {
-		return false
-	}
-	for i := range len(name) {
-		if name[i] < ' ' {
-			return false
-		}
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part[0] == '.' || part[0] == '-' || strings.HasSuffix(part, ".lock") ||
-			strings.HasSuffix(part, ".") {
-			return false
-		}
-	}
-	return true
 }

@@ -247,7 +247,7 @@ func (m *Manager) removeBranch(ctx context.Context, rec *record) error {
 func (m *Manager) releaseRecord(rec *record) error {
 	if rec.Kind != kindShared && rec.Session != "" && !m.isSessionDeleted(rec) {
 		removed := m.newRecord(rec.Key, rec.Session, rec.Project)
-		removed.State = stateRemoved
+		removed.State, removed.From = stateRemoved, rec.From
 		return errors.Join(m.saveRecord(removed), m.removeMetadata(rec))
 	}
 	return errors.Join(os.Remove(m.recordPath(rec.Key)), m.removeMetadata(rec))

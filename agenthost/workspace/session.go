@@ -28,7 +28,7 @@ func (m *Manager) Dir(ctx context.Context, sessionID, project string) (dir, stat
 		}
 	}
 	dir, err = m.runOnce(ctx, sessionID+"\x00"+project, func(ctx context.Context) (string, error) {
-		return m.prepareSession(ctx, sessionID, project)
+		return m.prepareSession(ctx, sessionID, project, "")
 	})
 	return dir, m.dataPath("state", sessionID), err
 }
@@ -38,8 +38,9 @@ func errSessionID() error {
 		"sessionId must be 1 to %d of A-Z a-z 0-9 . _ -, and start with a letter or digit", protocol.MaxSessionID)
 }
 
-// prepareSession creates or repairs both directories of a session.
-func (m *Manager) prepareSession(ctx context.Context, sessionID, project string) (string, error) {
+// prepareSession creates or repairs both directories of a session. A branch that is not "" is the
+// one that the session starts from.
+func (m *Manager) prepareSession(ctx context.Context, sessionID, project, branch string) (string, error) {
 	release, err := m.locks.acquire(ctx, m.lockKey(sessionID, project))
 	if err != nil {
 		return "", err
@@ -47,6 +48,9 @@ func (m *Manager) prepareSession(ctx context.Context, sessionID, project string)
 	defer release()
 	rec, err := m.sessionRecord(sessionID, project)
 	if err != nil {
+		return "", err
+	}
+	if err := rec.startFrom(branch); err != nil {
 		return "", err
 	}
 	if rec.State == stateReady {
@@ -106,6 +110,9 @@ func (m *Manager) hasWorkedBefore(sessionID, project string) bool {
 // saves the record first, so that after a crash the remains have an owner.
 func (m *Manager) makeWorkspace(ctx context.Context, rec *record) error {
 	rec.State = stateMaking
+	if err := m.canBranch(rec); err != nil {
+		return err
+	}
 	var err error
 	switch {
 	case rec.Kind == kindShared:

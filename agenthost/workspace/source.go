@@ -25,26 +25,39 @@ const (
 	fetchTimeout = time.Minute
 )
 
-// source returns the repository of a project, or nil for a plain directory. With
-// withBase it clones or fetches first and also finds the start commit.
-func (m *Manager) source(ctx context.Context, name string, withBase bool) (*source, error) {
+// source returns the repository of a project as it is on this machine, or nil for a plain directory.
+func (m *Manager) source(ctx context.Context, name string) (*source, error) {
 	p, err := m.project(name)
 	if err != nil {
 		return nil, err
 	}
-	if p.Clone != "" && withBase {
+	if err := m.checkDirectory(name, p.Path); err != nil {
+		return nil, err
+	}
+	return m.findRepository(ctx, p.Path)
+}
+
+// sourceFrom is source, after it cloned or fetched the project. It also finds the commit that new
+// clones start from: the last one of a branch, or of the project's default if branch is "".
+func (m *Manager) sourceFrom(ctx context.Context, name, branch string) (*source, error) {
+	p, err := m.project(name)
+	if err != nil {
+		return nil, err
+	}
+	if p.Clone != "" {
 		if err := m.cloneOrFetch(ctx, name, p); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.checkDirectory(name, p.Path); err != nil {
-		return nil, err
-	}
-	src, err := m.findRepository(ctx, p.Path)
-	if src == nil || err != nil || !withBase {
+	src, err := m.source(ctx, name)
+	if src == nil || err != nil {
 		return src, err
 	}
-	src.startCommit, err = m.startCommit(ctx, name, p)
+	if branch != "" {
+		src.startCommit, err = m.branchCommit(ctx, name, p, src, branch)
+	} else {
+		src.startCommit, err = m.startCommit(ctx, name, p)
+	}
 	return src, err
 }
 
@@ -57,7 +70,7 @@ func (m *Manager) recordSource(ctx context.Context, rec *record) (*source, error
 		}
 		return &source{gitDir: rec.Repository}, nil
 	}
-	src, err := m.source(ctx, rec.Project, false)
+	src, err := m.source(ctx, rec.Project)
 	if err == nil && src == nil {
 		err = &protocol.Error{
 			Code: protocol.CodeConflict, Message: fmt.Sprintf("The project %s is no git repository any more", rec.Project),
@@ -144,7 +157,19 @@ func (m *Manager) startCommit(ctx context.Context, name string, p Project) (stri
 	case p.Branch != "":
 		candidates = []string{"refs/heads/" + p.Branch, "refs/remotes/origin/" + p.Branch}
 	}
-	for _, ref := range candidates {
+	commit, err := m.firstCommit(ctx, p, candidates)
+	if commit != "" || err != nil || p.Branch == "" {
+		return commit, err
+	}
+	return "", &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("The project %s has no branch %q", name, p.Branch),
+		Hint: "Correct the branch in the host's configuration, or create it",
+	}
+}
+
+// firstCommit returns the commit of the first ref that a project has, "" if it has none of them.
+func (m *Manager) firstCommit(ctx context.Context, p Project, refs []string) (string, error) {
+	for _, ref := range refs {
 		out, err := m.git.run(ctx, call{
 			dir: p.Path, noFiles: true,
 			args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"},
@@ -156,13 +181,7 @@ func (m *Manager) startCommit(ctx context.Context, name string, p Project) (stri
 			return "", err
 		}
 	}
-	if p.Branch == "" {
-		return "", nil
-	}
-	return "", &protocol.Error{
-		Code: protocol.CodeConflict, Message: fmt.Sprintf("The project %s has no branch %q", name, p.Branch),
-		Hint: "Correct the branch in the host's configuration, or create it",
-	}
+	return "", nil
 }
 
 // cloneOrFetch clones a project, or fetches new commits. If the fetch fails,

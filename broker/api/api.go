@@ -34,6 +34,7 @@ type API struct {
 	Webhook       Webhook
 	Offers        *broker.Offers
 	Workspaces    *broker.Workspaces
+	Files         *broker.Files
 	Parts         []Part  // other resources of the same server
 	Console       Console // serves the paths without a route; may be nil
 	Doctor        func(ctx context.Context) *doctor.Report

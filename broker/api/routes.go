@@ -35,6 +35,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.DELETE("/api/tasks/:id", httpapi.Handle(ok, a.deleteTask), noStore, user)
 	e.GET("/api/tasks/:id/messages", httpapi.Handle(ok, a.listMessages), noStore, user)
 	e.GET("/api/tasks/:id/workspace", httpapi.Handle(ok, a.taskWorkspace), noStore, user)
+	e.GET("/api/tasks/:id/paths", httpapi.Handle(ok, a.taskPaths), noStore, user)
 	e.GET("/api/tasks/:id/queue", httpapi.Handle(ok, a.listQueue), noStore, user)
 	e.POST("/api/tasks/:id/queue", httpapi.Handle(created, a.addQueued, httpapi.MaxBody(protocol.MaxPrompt)),
 		noStore, user, httpapi.RequestDeadline(protocol.PromptTimeout))
@@ -57,6 +58,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
 
 	e.GET("/api/workspaces", httpapi.Handle(ok, a.listWorkspaces), noStore, user)
+	e.GET("/api/paths", httpapi.Handle(ok, a.projectPaths), noStore, user)
 	e.GET("/api/agents", httpapi.Handle(ok, a.listAgents), noStore, user)
 	a.installationRoutes(e, noStore, user)
 

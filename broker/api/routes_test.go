@@ -40,7 +40,7 @@ var guarded = []string{
 	"POST /api/agent", "POST /api/agent/attach", "POST /api/agent/interrupt", "POST /api/agent/restart",
 	"POST /api/agent/finish", "POST /api/agent/diff",
 	"GET /api/interactions", "POST /api/interactions/:id",
-	"GET /api/agents", "GET /api/workspaces", "GET /api/tasks/:id/workspace", "GET /api/doctor", "GET /metrics",
+	"GET /api/agents", "GET /api/workspaces", "GET /api/tasks/:id/workspace", "GET /api/tasks/:id/paths", "GET /api/paths", "GET /api/doctor", "GET /metrics",
 	"GET /api/announcements", "POST /api/announcements", "DELETE /api/announcements/:id",
 	"GET /api/audit", "GET /api/audit/export",
 	"GET /api/orphans", "POST /api/orphans/:sessionId",

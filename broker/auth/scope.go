@@ -70,6 +70,8 @@ var routeScopes = map[string]broker.Scope{
 	"GET /api/interactions":                       tasksRead,
 	"POST /api/interactions/:id":                  tasksWrite,
 	"GET /api/agents":                             tasksRead,
+	"GET /api/paths":                              tasksRead,
+	"GET /api/tasks/:id/paths":                    tasksRead,
 	"GET /api/workspaces":                         tasksRead,
 	"GET /api/tasks/:id/workspace":                tasksRead,
 	"GET /api/hosts":                              hosts,

@@ -30,6 +30,7 @@ var relayedCodes = map[protocol.Code]bool{
 	protocol.CodeBusy:            true,
 	protocol.CodeNoTurn:          true,
 	protocol.CodeNoWorkspace:     true,
+	protocol.CodeNoBranch:        true,
 	protocol.CodeForeignBroker:   true,
 	protocol.CodeAnswered:        true,
 	protocol.CodeGone:            true,

@@ -28,6 +28,7 @@ type chatCommand struct {
 	Agent     string      `placeholder:"ID" help:"Agent of a new task."`
 	Project   string      `placeholder:"NAME" help:"Project of a new task."`
 	Workspace string      `placeholder:"NAME" help:"Start a new task in this workspace, which an agent of yours created with workspace_create."`
+	Branch    string      `placeholder:"NAME" help:"Branch of the project that a new task starts from. Without it, the project's default."`
 	Model     string      `placeholder:"NAME" help:"Model of the agent of a new task. Without it, the host's default."`
 	Mode      string      `name:"permission-mode" enum:",plan,ask,accept-edits,auto" default:"" placeholder:"MODE" help:"How much the task asks from now on: plan, ask, accept-edits or auto. What a rule denies stays denied."`
 	Message   string      `short:"m" placeholder:"TEXT" help:"Send this message, show the turn and exit. The exit code is 1 if the turn did not finish."`
@@ -103,6 +104,7 @@ func (c chatCommand) selectTask(ctx context.Context, chat *chat) (*protocol.Task
 	}
 	return chat.client.CreateTask(ctx, &protocol.CreateTaskRequest{
 		Title: title, Agent: c.Agent, Project: c.Project, Model: c.Model, Workspace: c.Workspace,
+		Branch: c.Branch,
 	})
 }
 

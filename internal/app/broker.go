@@ -274,7 +274,7 @@ func (a *Admin) newBroker(
 		Webhook: inbound.New(inbound.Options{
 			Ingest: b.Reconciler.Ingest, Sessions: b.Sessions, Incarnation: b.incarnation.ID, Now: now, Log: log,
 		}),
-		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces, Doctor: a.diagnose,
+		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces, Files: &broker.Files{Sessions: b.Sessions, Link: link}, Doctor: a.diagnose,
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console, Disk: c.disk(),
 		Metrics: a.metrics.Handler(), Observer: a.observer(),

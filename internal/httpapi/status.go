@@ -29,6 +29,7 @@ var statusOf = map[protocol.Code]int{
 	protocol.CodeAttached:         http.StatusConflict,
 	protocol.CodeNoTurn:           http.StatusConflict,
 	protocol.CodeNoWorkspace:      http.StatusConflict,
+	protocol.CodeNoBranch:         http.StatusConflict,
 	protocol.CodePromptMismatch:   http.StatusConflict,
 	protocol.CodeForeignBroker:    http.StatusConflict,
 	protocol.CodeAnswered:         http.StatusConflict,

@@ -34,3 +34,22 @@ test('a task from list to answer on a touch screen', async ({ bell }) => {
   await page.getByRole('link', { name: 'Back to tasks' }).tap();
   await expect(page.getByRole('link', { name: /write phone\.txt/ })).toContainText('Done');
 });
+
+test('a file is named and chosen by touch', async ({ bell }) => {
+  const { page } = bell;
+  await page.goto('/');
+  await page.getByRole('button', { name: 'New task' }).tap();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'First message' }).fill('write thumb.md: one');
+  await page.getByRole('button', { name: 'Start task' }).tap();
+  await expect(bell.allow).toBeEnabled();
+  await bell.allow.tap();
+  await bell.done();
+  const message = page.getByRole('textbox', { name: 'Message' });
+  await message.tap();
+  await message.pressSequentially('See @thumb');
+  const option = page.getByRole('option', { name: 'thumb.md' });
+  await expect(option).toBeVisible();
+  expect((await option.boundingBox())?.height ?? 0, 'a target for a thumb').toBeGreaterThanOrEqual(44);
+  await option.tap();
+  await expect(message).toHaveValue('See @thumb.md ');
+});

@@ -1,3 +1,5 @@
+import type { Page } from '@playwright/test';
+import { accessible } from './kit/axe.ts';
 import { expect, test } from './kit/test.ts';
 
 test('text grows while the agent writes, and is complete after a reload', async ({ bell }) => {
@@ -184,4 +186,77 @@ test('the header shows branch and changes of the workspace, and a new task can w
   await page.keyboard.press('Enter');
   expect((await sent).postDataJSON()).toMatchObject({ workspace: 'fix', hostId: host?.id });
   await expect(page.getByText('Another task works in the workspace')).toBeVisible();
+});
+
+/** Has the hosts offer the project shop, and collects the searches for its files. */
+async function offerShop(page: Page): Promise<string[]> {
+  const asked: string[] = [];
+  await page.route('**/api/agents', async (route) => {
+    const list = (await (await route.fetch()).json()) as { hosts: { offer?: { projects: unknown[] } }[] };
+    const branches = ['main', 'release/2', 'fix-login'];
+    for (const host of list.hosts)
+      host.offer?.projects.push({ name: 'shop', isRepository: true, defaultBranch: 'main', branches });
+    await route.fulfill({ json: list });
+  });
+  await page.route('**/api/paths?**', (route) => {
+    const { searchParams } = new URL(route.request().url());
+    asked.push(`${searchParams.get('project')}@${searchParams.get('branch')} ${searchParams.get('q')}`);
+    return route.fulfill({ json: { paths: ['src/main.ts', 'src/', 'my notes.md'] } });
+  });
+  return asked;
+}
+
+test('a task starts from the chosen branch, and its message names files', async ({ bell, guard }) => {
+  guard.allow(/409/);
+  const { page } = bell;
+  const asked = await offerShop(page);
+  await page.route('**/api/tasks', (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ status: 409, json: { error: 'The project shop has no branch', code: 'no_branch' } })
+      : route.fallback(),
+  );
+  await page.goto('/');
+  await page.getByRole('combobox', { name: 'Project' }).selectOption('shop (main)');
+  const branch = page.getByRole('combobox', { name: 'Branch' });
+  await branch.click();
+  const listed = (name: string) => page.getByRole('listbox', { name }).getByRole('option');
+  await expect(listed('Branches')).toHaveText(['Default (main)', 'main', 'release/2', 'fix-login']);
+  await accessible(page, 'branches');
+  await branch.fill('fix');
+  await branch.press('Enter');
+  await expect(branch).toHaveValue('fix-login');
+  await expect(listed('Branches')).toHaveCount(0);
+
+  const message = page.getByRole('textbox', { name: 'First message' });
+  await message.click();
+  await message.pressSequentially('Read @ma');
+  await expect(listed('Files')).toHaveText(['src/main.ts', 'src/', 'my notes.md']);
+  await accessible(page, 'files');
+  await message.press('ArrowDown');
+  await message.press('ArrowDown');
+  await message.press('Tab');
+  await expect(message).toHaveValue('Read @"my notes.md" ');
+  await message.pressSequentially('and @x');
+  await expect(listed('Files')).toHaveCount(3);
+  await message.press('Escape');
+  await expect(listed('Files')).toHaveCount(0);
+  expect(asked).toContain('shop@fix-login ma');
+
+  const sent = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/api/tasks'));
+  await message.press('Enter');
+  expect((await sent).postDataJSON()).toMatchObject({ project: 'shop', branch: 'fix-login' });
+  await expect(page.getByText('The project shop has no branch')).toBeVisible();
+});
+
+test('a message of a task names a file of its workspace', async ({ bell }) => {
+  const { page } = bell;
+  await bell.newTask('write notes.md: one');
+  await bell.allow.click();
+  await bell.done();
+  const message = page.getByRole('textbox', { name: 'Message' });
+  await message.click();
+  await message.pressSequentially('See @note');
+  await page.getByRole('option', { name: 'notes.md' }).click();
+  await expect(message).toHaveValue('See @notes.md ');
+  await expect(message).toBeFocused();
 });

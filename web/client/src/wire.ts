@@ -15,6 +15,9 @@ export const defaultAnnouncementLife = 86_400;
 
 export const maxAnnouncementLife = 2_592_000;
 
+/** maxBranch limits the name of a branch that a task starts from, in bytes. */
+export const maxBranch = 200;
+
 /**
  * maxPosition is the greatest epoch, seq and offset. Every JSON number up to it is exact in all languages (RFC 8259
  * section 6), and adding one does not overflow.
@@ -115,6 +118,14 @@ export const maxMessageId = 128;
 
 /** maxOfferedBranches limits the branches of an OfferedProject. */
 export const maxOfferedBranches = 200;
+
+export const maxPaths = 50;
+
+/** bytes of one path */
+export const maxPath = 4_096;
+
+/** bytes of a query */
+export const maxPathQuery = 256;
 
 /** bytes of one credential's id */
 export const maxCredential = 64;
@@ -376,6 +387,8 @@ export interface CreateTaskRequest {
   permissionMode?: PermissionMode;
   /** workspace is the name of one of the user's workspaces, in which the task works. It decides host and project. */
   workspace?: string;
+  /** branch is the branch of the project that the task starts from; "" = the project's default. */
+  branch?: string;
 }
 
 /** Task is a task, as the broker's API returns it. */
@@ -408,6 +421,8 @@ export interface Task {
   permissionMode?: PermissionMode;
   /** created by name, in which the task works */
   workspace?: string;
+  /** of the project, that the task starts from; "" = the project's default */
+  branch?: string;
 }
 
 /** LastTurn describes how a task's newest closed turn ended. */
@@ -628,6 +643,7 @@ export type Code =
   | 'busy' // 409: a turn is open
   | 'attached' // 409: a terminal client works in the session; force takes over
   | 'no_workspace' // 409: the workspace that the session works in does not exist, or is another user's
+  | 'no_branch' // 409: the project has no such branch for the session to start from
   | 'no_turn' // 409: this token cannot start a turn
   | 'prompt_mismatch' // 409: the prompt differs from the checked-in message
   | 'foreign_broker' // 409: the session belongs to another broker
@@ -1128,6 +1144,8 @@ export interface OfferedProject {
   defaultBranch?: string;
   /** the latest commit first, at most maxOfferedBranches */
   branches: string[];
+  /** sessions work in the project's own directory, and start from no branch */
+  shared?: boolean;
   /** why it cannot be read */
   problem?: string;
 }
@@ -1275,6 +1293,19 @@ export interface Ask {
   prompt: string;
   default?: string;
   options?: string[];
+}
+
+/**
+ * PathList is the response to GET /session/:id/paths and GET /projects/:project/paths of an agent host, and to GET
+ * /api/tasks/:id/paths and GET /api/paths of a broker: the files that a message can name.
+ */
+export interface PathList {
+  /** the best match first, at most maxPaths; a directory ends in "/" */
+  paths: string[];
+  /** further paths match, or the host has not read all */
+  more?: boolean;
+  /** why the broker knows none */
+  problem?: string;
 }
 
 /** QueuePause says why the broker starts none of a task's queued messages. "" means that it starts them. */
@@ -1487,6 +1518,11 @@ export interface OpenSessionRequest {
    * Hosts that do not list 'workspaces' ignore it.
    */
   workspace?: string;
+  /**
+   * branch is the branch of the project that a new session starts from; "" = the project's default. Hosts that do not
+   * list 'branches' ignore it.
+   */
+  branch?: string;
 }
 
 /**

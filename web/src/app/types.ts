@@ -17,6 +17,7 @@ export type {
   OfferedProject,
   OfferingHost,
   OfferList,
+  PathList,
   PermissionMode,
   Queue,
   QueuedMessage,

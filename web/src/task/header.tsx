@@ -25,7 +25,8 @@ export function TaskHeader({
   const host = useHostName(task);
   const workspace = useTaskWorkspace(task);
   const branch = workspace?.branch ? `${workspace.branch}${workspace.dirty ? ' (uncommitted changes)' : ''}` : '';
-  const where = [task.agent, task.project, host, branch].filter(Boolean).join(' · ');
+  const start = task.branch ? `from ${task.branch}` : '';
+  const where = [task.agent, task.project, start, host, branch].filter(Boolean).join(' · ');
   return (
     <header className={styles.header}>
       <Link to="/" className={styles.back} aria-label="Back to tasks">

@@ -45,6 +45,7 @@ export interface NewTask {
   model?: string;
   project?: string;
   hostId?: string;
+  branch?: string;
   workspace?: string;
   permissionMode?: PermissionMode;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OfferedAgent, OfferingHost, OfferList } from '../app/types.ts';
-import { choicesOf, possible, type Picks } from './choices.ts';
+import { branchesOf, choicesOf, possible, type Picks } from './choices.ts';
 
 const agent = (id: string, change: Partial<OfferedAgent> = {}): OfferedAgent => ({
   id,
@@ -36,6 +36,7 @@ const picks = (change: Partial<Picks> = {}): Picks => ({
   model: '',
   project: '',
   hostId: '',
+  branch: '',
   workspace: '',
   mode: 'ask',
   ...change,
@@ -82,6 +83,41 @@ describe('choicesOf', () => {
     expect(choicesOf(two, picks()).models).toEqual([]);
     expect(choicesOf(two, picks({ agent: 'claude' })).models).toEqual([{ value: 'large', label: 'Large' }]);
     expect(choicesOf(two, picks({ agent: 'claude', hostId: 'b' })).models).toEqual([]);
+  });
+});
+
+describe('branchesOf', () => {
+  const repository = (branches: string[], change = {}) => ({ ...project('shop'), branches, ...change });
+  const [one, other] = [host('a', [], [repository(['main', 'next'])]), host('b', [], [repository(['fix', 'main'])])];
+  it('joins the branches of the hosts, or takes those of the chosen one', () => {
+    const both = list(one, {
+      ...other,
+      offer: { ...other.offer!, projects: [repository(['fix'], { defaultBranch: 'fix' })] },
+    });
+    expect(branchesOf(list(one, other), picks({ project: 'shop' }))).toEqual({
+      names: ['main', 'next', 'fix'],
+      unset: 'main',
+      more: false,
+    });
+    expect(branchesOf(both, picks({ project: 'shop' }))?.unset).toBe('');
+    expect(branchesOf(both, picks({ project: 'shop', hostId: 'b' }))).toEqual({
+      names: ['fix'],
+      unset: 'fix',
+      more: false,
+    });
+  });
+  it('has none where tasks start from none', () => {
+    for (const change of [{ shared: true }, { isRepository: false }, { branches: [] }])
+      expect(branchesOf(list(host('a', [], [repository(['main'], change)])), picks({ project: 'shop' }))).toBeNull();
+    expect(branchesOf(list(one), picks())).toBeNull();
+    expect(branchesOf(list(one), picks({ project: 'shop', workspace: 'a/fix' }))).toBeNull();
+  });
+  it('keeps a branch only where the project can have it', () => {
+    const full = list(host('a', [], [repository(Array.from({ length: 200 }, (_, i) => `b${i}`))]));
+    const chosen = (branch: string) => picks({ project: 'shop', branch });
+    expect(possible(list(one), chosen('next')).branch).toBe('next');
+    expect(possible(list(one), chosen('gone')).branch).toBe('');
+    expect(possible(full, chosen('older')).branch).toBe('older');
   });
 });
 

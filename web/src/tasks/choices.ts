@@ -6,6 +6,8 @@ export interface Picks {
   model: string;
   project: string;
   hostId: string;
+  /** Of the project; the task starts from it. */
+  branch: string;
   /** A value of workspaceChoices. */
   workspace: string;
   mode: PermissionMode;
@@ -112,6 +114,38 @@ function modelsOf(host: OfferingHost, agent: string) {
   return host.offer?.agents.find((a) => a.id === agent && a.installed)?.models ?? [];
 }
 
+/** The branches that a new task can start from. */
+export interface Branches {
+  /** The latest commit first. */
+  names: string[];
+  /** Where a task starts that names none; "" where hosts differ. */
+  unset: string;
+  /** Whether the project can have branches beside these. */
+  more: boolean;
+}
+
+/** Hosts list so many branches of a project. */
+const listedBranches = 200;
+
+/** The branches of the chosen project, on the chosen host or on any; null where tasks start from none. */
+export function branchesOf(
+  { hosts }: OfferList,
+  { project, hostId, workspace }: Pick<Picks, 'project' | 'hostId' | 'workspace'>,
+): Branches | null {
+  if (!project || workspace) return null;
+  const offered = hosts
+    .filter((h) => !hostId || h.hostId === hostId)
+    .flatMap((h) => h.offer?.projects ?? [])
+    .filter((p) => p.name === project && p.isRepository && !p.shared && p.branches.length > 0);
+  if (offered.length === 0) return null;
+  const [first, ...others] = new Set(offered.map((p) => p.defaultBranch ?? ''));
+  return {
+    names: [...new Set(offered.flatMap((p) => p.branches))],
+    unset: others.length === 0 ? (first ?? '') : '',
+    more: offered.some((p) => p.branches.length >= listedBranches),
+  };
+}
+
 /** The picks without those that cannot be chosen, because hosts, agents and projects come and go. */
 export function possible(list: OfferList, picks: Picks): Picks {
   const kept = { ...picks };
@@ -122,5 +156,7 @@ export function possible(list: OfferList, picks: Picks): Picks {
   keep('agent', 'agents');
   keep('project', 'projects');
   keep('model', 'models');
+  const branches = branchesOf(list, kept);
+  if (!branches?.more && !branches?.names.includes(kept.branch)) kept.branch = '';
   return kept;
 }

@@ -1,12 +1,13 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useRef, useState, type FormEvent } from 'react';
+import { usePaths } from '../task/composer/paths.tsx';
 import { readDraft, saveDraft, saveFirstMessage } from '../task/composer/draft.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { useWorkspaces } from '../workspaces/api.ts';
 import { nameOf, possibleWorkspace } from '../workspaces/choices.ts';
 import { useCreateTask, useOffers } from './api.ts';
-import { possible } from './choices.ts';
+import { possible, type Picks } from './choices.ts';
 import { Pickers } from './pickers.tsx';
 import { readPicks, savePicks } from './picks.ts';
 import { titleOf } from './title.ts';
@@ -14,28 +15,46 @@ import styles from './form.module.css';
 
 const draftKey = 'new';
 
-/** The first message of a task and where it runs; the task takes its title from the message. */
-export function NewTaskForm({ onDone }: { onDone?: () => void }) {
+/** The text of the first message, which survives reloads. */
+function useFirstMessage(): [string, (text: string) => void] {
   const [message, setMessage] = useState(() => readDraft(draftKey));
-  const [remembered, setPicks] = useState(readPicks);
+  const change = (text: string) => {
+    setMessage(text);
+    saveDraft(draftKey, text);
+  };
+  return [message, change];
+}
+
+/** What the hosts offer, and those of the picks that can be chosen. */
+function useOffered(remembered: Picks) {
   const offers = useOffers();
   const workspaces = useWorkspaces().data;
   const offered = offers.data ? possible(offers.data, remembered) : remembered;
-  const picks = { ...offered, workspace: possibleWorkspace(workspaces, offered) };
+  return { offers, workspaces, picks: { ...offered, workspace: possibleWorkspace(workspaces, offered) } };
+}
+
+/** The first message of a task and where it runs; the task takes its title from the message. */
+export function NewTaskForm({ onDone }: { onDone?: () => void }) {
+  const [message, change] = useFirstMessage();
+  const [remembered, setPicks] = useState(readPicks);
+  const { offers, workspaces, picks } = useOffered(remembered);
   const create = useCreateTask();
   const navigate = useNavigate();
-
+  const { project, branch, hostId } = picks;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const paths = usePaths(field, message, change, project ? { hostId, project, branch } : null);
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     const text = message.trim();
     if (!text || create.isPending) return;
-    const { agent, model, project, hostId, workspace, mode } = picks;
+    const { agent, model, workspace, mode } = picks;
     create.mutate(
       {
         title: titleOf(text),
         ...(agent && { agent }),
         ...(model && { model }),
         ...(project && { project }),
+        ...(branch && !workspace && { branch }),
         ...(hostId && { hostId }),
         ...(workspace && { workspace: nameOf(workspace) }),
         ...(mode !== 'ask' && { permissionMode: mode }),
@@ -44,8 +63,7 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
         onSuccess: (task) => {
           savePicks(picks);
           saveFirstMessage(task.id, text);
-          saveDraft(draftKey, '');
-          setMessage('');
+          change('');
           onDone?.();
           void navigate({ to: '/tasks/$taskId', params: { taskId: task.id } });
         },
@@ -55,6 +73,8 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
   return (
     <form className={styles.form} onSubmit={submit}>
       <textarea
+        ref={field}
+        {...paths.field}
         className={styles.message}
         aria-label="First message"
         placeholder="What should the agent do?"
@@ -62,16 +82,15 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
         autoFocus
         dir="auto"
         value={message}
-        onChange={(e) => {
-          setMessage(e.target.value);
-          saveDraft(draftKey, e.target.value);
-        }}
+        onChange={(e) => change(e.target.value)}
         onKeyDown={(e) => {
+          if (paths.keys(e)) return;
           if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return;
           e.preventDefault();
           submit();
         }}
       />
+      {paths.list}
       <Pickers
         offers={offers.data}
         workspaces={workspaces}

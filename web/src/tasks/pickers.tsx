@@ -1,8 +1,10 @@
 import type { HostWorkspaceList, OfferList } from '../app/types.ts';
 import { Field } from '../ui/field.tsx';
 import { placeOf, workspaceChoices } from '../workspaces/choices.ts';
-import { choicesOf, type Choice, type Picks } from './choices.ts';
+import { BranchPicker } from './branch.tsx';
+import { branchesOf, choicesOf, type Choice, type Picks } from './choices.ts';
 import { ModeSelect } from './mode.tsx';
+import { lastBranch } from './picks.ts';
 import styles from './form.module.css';
 
 /** Chooses where and how a new task runs, from what the hosts offer. */
@@ -19,7 +21,9 @@ export function Pickers({
   picks: Picks;
   onChange: (change: Partial<Picks>) => void;
 }) {
-  const { agents, models, projects, hosts } = choicesOf(offers ?? { agents: [], hosts: [] }, picks);
+  const offered = offers ?? { agents: [], hosts: [] };
+  const { agents, models, projects, hosts } = choicesOf(offered, picks);
+  const branches = branchesOf(offered, picks);
   const pick = (key: keyof Picks, label: string, unset: string, choices: Choice[], also: Partial<Picks> = {}) => (
     <Picker
       label={label}
@@ -34,7 +38,16 @@ export function Pickers({
     <div className={styles.options}>
       {pick('agent', 'Agent', 'Default', agents, { model: '' })}
       {models.length > 0 && pick('model', 'Model', 'Default', models)}
-      {pick('project', 'Project', 'None: an empty directory', projects)}
+      <Picker
+        label="Project"
+        unset="None: an empty directory"
+        value={picks.project}
+        choices={projects}
+        onChange={(project) => onChange({ project, branch: lastBranch(project) })}
+      />
+      {branches && (
+        <BranchPicker branches={branches} value={picks.branch} onChange={(branch) => onChange({ branch })} />
+      )}
       {hosts.length > 1 && pick('hostId', 'Host', 'Least busy', hosts)}
       {workspaces && existing.length > 0 && (
         <Picker

@@ -2,7 +2,7 @@ import { readSetting, writeSetting } from '../settings/store.ts';
 import type { Picks } from './choices.ts';
 import { isMode } from './mode.tsx';
 
-const nothing: Picks = { agent: '', model: '', project: '', hostId: '', workspace: '', mode: 'ask' };
+const nothing: Picks = { agent: '', model: '', project: '', hostId: '', branch: '', workspace: '', mode: 'ask' };
 
 /** The picks of the last task that was created in this browser. */
 export function readPicks(): Picks {
@@ -19,6 +19,7 @@ export function readPicks(): Picks {
       model: text('model'),
       project: text('project'),
       hostId: text('hostId'),
+      branch: lastBranch(text('project')),
       workspace: '', // only one task at a time works in a workspace
       mode: isMode(mode) ? mode : 'ask',
     };
@@ -27,4 +28,34 @@ export function readPicks(): Picks {
   }
 }
 
-export const savePicks = (picks: Picks) => writeSetting('picks', JSON.stringify({ ...picks, workspace: undefined }));
+export function savePicks(picks: Picks) {
+  writeSetting('picks', JSON.stringify({ ...picks, workspace: undefined, branch: undefined }));
+  if (picks.project && !picks.workspace) saveBranch(picks.project, picks.branch);
+}
+
+/** How many projects are remembered with the branch that their last task started from. */
+const rememberedProjects = 50;
+
+function readBranches(): Map<string, string> {
+  try {
+    const kept: unknown = JSON.parse(readSetting('branches') ?? '[]');
+    return new Map(
+      (Array.isArray(kept) ? kept : []).filter(
+        (pair): pair is [string, string] =>
+          Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string'),
+      ),
+    );
+  } catch {
+    return new Map();
+  }
+}
+
+/** The branch that the last task of a project started from in this browser, "" for its default. */
+export const lastBranch = (project: string): string => readBranches().get(project) ?? '';
+
+function saveBranch(project: string, branch: string) {
+  const kept = readBranches();
+  kept.delete(project);
+  if (branch) kept.set(project, branch);
+  writeSetting('branches', JSON.stringify([...kept].slice(-rememberedProjects)));
+}

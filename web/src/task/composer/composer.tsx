@@ -7,6 +7,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { cx } from '../../ui/class.ts';
 import { useArmed } from '../dock/armed.ts';
 import { readDraft, saveDraft } from './draft.ts';
+import { usePaths } from './paths.tsx';
 import { acceptedImages, imagesOf, readImages } from './images.ts';
 import type { ImageFile } from './queue.ts';
 import styles from './composer.module.css';
@@ -26,6 +27,7 @@ export function Composer({ taskId, busy, lastMessage, onSend, question, onAnswer
   const [text, change] = useDraft(question ? `answer.${question.id}` : taskId, question?.default ?? '');
   const { files, setFiles, add } = useImages();
   const field = useRef<HTMLTextAreaElement>(null);
+  const paths = usePaths(field, text, change, question ? null : { taskId });
   const armed = useArmed(question?.id ?? '');
   const empty = text.trim() === '' && (question !== undefined || files.length === 0);
   const words = wordsOf(question !== undefined, busy);
@@ -47,6 +49,7 @@ export function Composer({ taskId, busy, lastMessage, onSend, question, onAnswer
   }, []);
 
   const onKey = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (paths.keys(event)) return;
     // keyCode 229: Safari ends a composition before it reports the Enter key that ended it.
     if (event.nativeEvent.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey) return;
     if (event.key === 'Enter' && !event.shiftKey) {
@@ -62,8 +65,10 @@ export function Composer({ taskId, busy, lastMessage, onSend, question, onAnswer
   return (
     <DropZone onDrop={add}>
       {!question && <Attached files={files} onChange={setFiles} />}
+      {paths.list}
       <textarea
         ref={field}
+        {...paths.field}
         rows={1}
         dir="auto"
         data-composer

@@ -1,0 +1,189 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bellhop/protocol"
+)
+
+const (
+	pathsAge      = 5 * time.Second // a younger list of a session is not read again
+	pathsTimeout  = 20 * time.Second
+	listingsAtAll = 8 // lists that are remembered
+)
+
+// listing is the files of a workspace, or of a project at a commit.
+type listing struct {
+	key     string
+	paths   []string
+	partial bool // git had more
+	readAt  time.Time
+}
+
+// listings remembers the last lists, the newest last: a list is searched at each letter that a user types.
+type listings struct {
+	mu   sync.Mutex
+	last []*listing
+}
+
+// Paths returns the files of a session's workspace that match a query best: those that git tracks, and
+// new ones that it does not ignore. CodeNotFound: the session has no workspace.
+func (m *Manager) Paths(ctx context.Context, sessionID, project, query string) (*protocol.PathList, error) {
+	if err := protocol.CheckPathQuery(query); err != nil {
+		return nil, err
+	}
+	rec, err := m.existingRecord(sessionID, project)
+	if err != nil {
+		return nil, err
+	}
+	if rec.State != stateReady {
+		return nil, errNoWorkspace()
+	}
+	return m.searchPaths(ctx, "session\x00"+rec.Key, pathsAge, query, func(ctx context.Context) (*listing, error) {
+		repo, err := m.pathsRepository(ctx, rec)
+		if err != nil {
+			return nil, err
+		}
+		return m.listWorkTree(ctx, repo, rec.Prefix)
+	})
+}
+
+// ProjectPaths returns the files of a project's branch that match a query best; branch "" is the project's
+// default. It uses no network. CodeNoBranch: the project has no such branch; CodeInvalid: no such project.
+func (m *Manager) ProjectPaths(ctx context.Context, project, branch, query string) (*protocol.PathList, error) {
+	p, err := m.project(project)
+	if err == nil {
+		err = protocol.CheckPathQuery(query)
+	}
+	if err == nil && branch != "" {
+		err = protocol.CheckBranch(branch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(p.Path); p.Clone != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoFiles(project)
+	}
+	src, err := m.source(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	if src == nil {
+		return nil, errNoFiles(project)
+	}
+	commit, err := m.commitOf(ctx, project, p, src, branch)
+	if err != nil {
+		return nil, err
+	}
+	if commit == "" || p.InPlace {
+		return m.searchPaths(ctx, "directory\x00"+project, pathsAge, query, func(ctx context.Context) (*listing, error) {
+			return m.listFiles(ctx, call{dir: p.Path, args: listWorkTreeArgs}, "")
+		})
+	}
+	tree := commit + ":" + src.prefix
+	return m.searchPaths(ctx, "tree\x00"+project+"\x00"+tree, time.Hour, query, func(ctx context.Context) (*listing, error) {
+		return m.listFiles(ctx, call{
+			dir: src.gitDir, repo: repository{gitDir: src.gitDir}, noFiles: true,
+			args: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", tree},
+		}, "")
+	})
+}
+
+func (m *Manager) commitOf(ctx context.Context, name string, p Project, src *source, branch string) (string, error) {
+	if branch != "" {
+		return m.branchCommit(ctx, name, p, src, branch)
+	}
+	return m.startCommit(ctx, name, p)
+}
+
+func errNoFiles(project string) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("The files of the project %s are not known", project),
+		Hint: "It is no git repository, or was not cloned yet. Its files are listed once a task has begun in it",
+	}
+}
+
+// pathsRepository returns the repository that lists a workspace's files. A clone's commits are not fetched.
+func (m *Manager) pathsRepository(ctx context.Context, rec *record) (repository, error) {
+	switch rec.Kind {
+	case kindClone, kindOwn:
+		return m.mirror(ctx, rec)
+	case kindShared, kindPlain:
+		return m.inPlaceRepository(ctx, rec)
+	default:
+		return m.repository(ctx, rec)
+	}
+}
+
+var listWorkTreeArgs = []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"}
+
+// listWorkTree runs at the root, because the agent may replace the project's subdirectory by a link.
+func (m *Manager) listWorkTree(ctx context.Context, repo repository, prefix string) (*listing, error) {
+	return m.listFiles(ctx, call{repo: repo, args: listWorkTreeArgs}, prefix)
+}
+
+func (m *Manager) listFiles(ctx context.Context, c call, prefix string) (*listing, error) {
+	c.limit, c.time = maxListing, pathsTimeout
+	out, err := m.git.run(ctx, c)
+	partial := errors.Is(err, errOutputLimit)
+	if err != nil && !partial {
+		return nil, err
+	}
+	names := string(out)
+	if partial { // the last name is cut
+		names = names[:strings.LastIndexByte(names, 0)+1]
+	}
+	return &listing{paths: namesAndDirectories(names, prefix), partial: partial}, nil
+}
+
+// searchPaths searches in a remembered list that is not older than age, or in a new one.
+func (m *Manager) searchPaths(
+	ctx context.Context, key string, age time.Duration, query string, read func(context.Context) (*listing, error),
+) (*protocol.PathList, error) {
+	found := m.listings.find(key, m.now().Add(-age))
+	if found == nil {
+		release, err := m.acquireSlot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		if found = m.listings.find(key, m.now().Add(-age)); found == nil { // another request may have read it
+			if found, err = read(ctx); err != nil {
+				return nil, err
+			}
+			found.key, found.readAt = key, m.now()
+			m.listings.add(found)
+		}
+	}
+	list := search(found.paths, query)
+	list.More = list.More || found.partial
+	return list, nil
+}
+
+func (l *listings) find(key string, notBefore time.Time) *listing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, known := range l.last {
+		if known.key == key && known.readAt.After(notBefore) {
+			return known
+		}
+	}
+	return nil
+}
+
+func (l *listings) add(read *listing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = append(slices.DeleteFunc(l.last, func(known *listing) bool { return known.key == read.key }), read)
+	if len(l.last) > listingsAtAll {
+		l.last = slices.Delete(l.last, 0, 1)
+	}
+}
