@@ -6,7 +6,7 @@ CREATE TABLE event_prunings (
     task_no integer NOT NULL PRIMARY KEY,
     epoch   integer NOT NULL,
     seq     integer NOT NULL
-);
+) WITHOUT ROWID;
 
 -- Archived tasks, and a task's refused events from the oldest to the newest.
 CREATE INDEX tasks_archived ON tasks (no) WHERE archived = TRUE;
