@@ -50,14 +50,14 @@ func TestATurnShowsInTheMetrics(t *testing.T) {
 		`bellhop_turns_total{agent="demo",result="stop"}`:   1,
 		`bellhop_turn_duration_seconds_count{agent="demo"}`: 1,
 
-		`bellhop_turns_open`:                                                       0,
-		`bellhop_sessions{status="idle"}`:                                          1,
-		`bellhop_outbox_events`:                                                    0,
-		`bellhop_outbox_oldest_seconds`:                                            0,
-		`bellhop_outbox_sessions{state="ok"}`:                                      1,
-		`bellhop_dead_letters`:                                                     0,
-		`bellhop_streams{kind="session"}`:                                          0,
-		`bellhop_collect_errors_total{part="sessions"}`:                            0,
+		`bellhop_turns_open`:                            0,
+		`bellhop_sessions{status="idle"}`:               1,
+		`bellhop_outbox_events`:                         0,
+		`bellhop_outbox_oldest_seconds`:                 0,
+		`bellhop_outbox_sessions{state="ok"}`:           1,
+		`bellhop_dead_letters`:                          0,
+		`bellhop_streams{kind="session"}`:               0,
+		`bellhop_collect_errors_total{part="sessions"}`: 0,
 		`bellhop_http_requests_total{method="POST",route="/session",status="200"}`: 1,
 	})
 	events := scrape(t, s.host.url, hostPassword)["bellhop_outbox_posted_events_total"]
