@@ -114,6 +114,11 @@ func TestASearchPrefersNamesToPathsAndShortToLong(t *testing.T) {
 }
 
 // Of a repository with 100,000 files the best are returned, however many match.
+func TestASearchForNothingShowsPathsOfAnyDepth(t *testing.T) {
+	paths := []string{"1/2/3/4/5/6/deepest", "1/2/3/4/5/deep", "1/2/3/4/near", "root"}
+	equal(t, "order", strings.Join(search(paths, "").Paths, " "), "root 1/2/3/4/near 1/2/3/4/5/deep 1/2/3/4/5/6/deepest")
+}
+
 func TestASearchIsBoundedInALargeRepository(t *testing.T) {
 	var out strings.Builder
 	for i := range 100_000 {

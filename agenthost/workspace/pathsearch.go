@@ -53,7 +53,7 @@ func search(paths []string, query string) *protocol.PathList {
 // rankOf compares a path with a query in lower case. Without a query, paths near the root are first.
 func rankOf(path, query string) int {
 	if query == "" {
-		return strings.Count(strings.TrimSuffix(path, "/"), "/")
+		return min(strings.Count(strings.TrimSuffix(path, "/"), "/"), pathScatters)
 	}
 	path = strings.ToLower(path)
 	name := path[strings.LastIndexByte(strings.TrimSuffix(path, "/"), '/')+1:]
