@@ -48,8 +48,8 @@ type QueueStore interface {
 	SaveQueued(ctx context.Context, m *QueuedMessage) error
 	RemoveQueued(ctx context.Context, taskID, id string) error
 	ClearQueue(ctx context.Context, taskID string) error
-	// DueQueues returns the tasks whose next message may be due.
-	DueQueues(ctx context.Context, now time.Time, limit int) ([]DueTask, error)
+	// DueQueues returns the tasks whose next message may be due, but none of the hosts to skip.
+	DueQueues(ctx context.Context, now time.Time, skip []string, limit int) ([]DueTask, error)
 	User(ctx context.Context, id string) (*User, error)
 	// WithheldQueues returns the tasks whose queues are paused because their users could not sign in,
 	// and now can.

@@ -1,6 +1,9 @@
 package broker_test
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,4 +198,51 @@ func TestAMessageThatTheHostMayHaveIsNotRepeatedForADisabledUser(t *testing.T) {
 	q.wantHistory("a:SENT")
 	q.wantQueue("b | user-disabled")
 	q.wantStarted("a")
+}
+
+// oneDueQueue is a store whose batches have one task.
+type oneDueQueue struct{ broker.QueueStore }
+
+func (s oneDueQueue) DueQueues(
+	ctx context.Context, now time.Time, skip []string, _ int,
+) ([]broker.DueTask, error) {
+	return s.QueueStore.DueQueues(ctx, now, skip, 1)
+}
+
+func TestAHostThatDoesNotAnswerKeepsNoOtherHostsQueues(t *testing.T) {
+	q := newQueueKit(t)
+	q.queue.Store = oneDueQueue{q.store}
+	q.add("to the silent host")
+	q.task = q.kit.task().ID
+	q.add("to the silent host too")
+	q.clock.Advance(time.Second)
+	other, err := q.tasks.Create(q.ctx, q.user, &protocol.CreateTaskRequest{
+		Title: "Elsewhere", AgentURL: "https://other.example/", AgentPassword: "agent-password",
+	})
+	q.must(err)
+	silent, asked, reached := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var prompts atomic.Int32
+	q.at.beforeStart = func() {
+		if prompts.Add(1) > 1 {
+			close(reached)
+			return
+		}
+		close(asked)
+		<-silent
+	}
+	ctx, cancel := context.WithCancel(q.ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = q.queue.Run(ctx) })
+	<-asked
+	q.task = other.ID
+	q.add("to the other")
+	q.queue.Wake()
+	select {
+	case <-reached:
+	case <-time.After(time.Minute):
+		t.Error("the other host was not asked")
+	}
+	close(silent)
+	cancel()
+	running.Wait()
 }

@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,6 +51,13 @@ func (r *queueRunner) wake() {
 	}
 }
 
+// busyHosts returns the hosts with a goroutine.
+func (r *queueRunner) busyHosts() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.active))
+}
+
 // Wake makes Run begin its next round at once. It never blocks.
 func (q *Queue) Wake() { q.runner.wake() }
 
@@ -78,10 +87,11 @@ func (q *Queue) Round(ctx context.Context) {
 	q.runner.working.Wait()
 }
 
-// serveDueHosts starts a goroutine for each host with due tasks that has none.
+// serveDueHosts starts a goroutine for each host with due tasks that has none. A host with a goroutine is
+// skipped: if it does not answer, its tasks could otherwise fill the batch, and no other host be served.
 func (q *Queue) serveDueHosts(ctx context.Context) {
 	q.report(ctx, "resume", "", q.resumeActive(ctx))
-	due, err := q.Store.DueQueues(ctx, nowUTC(q.Now), queueBatch)
+	due, err := q.Store.DueQueues(ctx, nowUTC(q.Now), q.runner.busyHosts(), queueBatch)
 	if err != nil {
 		q.report(ctx, "find", "", err)
 		return

@@ -96,15 +96,22 @@ func (s *Store) WithheldQueues(ctx context.Context, limit int) (ids []string, er
 
 // DueQueues implements broker.QueueStore. A task's next message has the lowest position.
 // A message that an attempt has claimed is due whatever the task does, to find out its outcome.
-func (s *Store) DueQueues(ctx context.Context, now time.Time, limit int) ([]broker.DueTask, error) {
+func (s *Store) DueQueues(
+	ctx context.Context, now time.Time, skip []string, limit int,
+) ([]broker.DueTask, error) {
+	const host = `COALESCE(t.host_id, t.agent_url, '')`
+	others, args := "", []any{now.UTC()}
+	if len(skip) > 0 {
+		others, args = ` AND `+host+` NOT IN ?`, append(args, skip)
+	}
 	var due []broker.DueTask
-	err := s.conn(ctx).Raw(`SELECT t.id AS id, COALESCE(t.host_id, t.agent_url) AS host
+	err := s.conn(ctx).Raw(`SELECT t.id AS id, `+host+` AS host
 		FROM queued_messages q JOIN tasks t ON t.id = q.task_id
-		WHERE q.due_at <= ? AND t.deleted_at IS NULL
+		WHERE q.due_at <= ? AND t.deleted_at IS NULL`+others+`
 			AND NOT EXISTS (SELECT 1 FROM queued_messages b WHERE b.task_id = q.task_id AND
 				(b.position < q.position OR b.position = q.position AND b.id < q.id))
 			AND (q.state <> 'waiting' OR t.queue_paused = '' AND t.archived = FALSE AND NOT EXISTS (
 				SELECT 1 FROM turns WHERE turns.task_id = q.task_id AND turns.state <> 'closed' AND turns.id <> q.turn_id))
-		ORDER BY q.due_at, t.id LIMIT ?`, now.UTC(), limit).Scan(&due).Error
+		ORDER BY q.due_at, t.id LIMIT ?`, append(args, limit)...).Scan(&due).Error
 	return due, database.Fault(err, "Due queues", "")
 }

@@ -104,7 +104,7 @@ func testDueQueues(t *testing.T, s suite) {
 		s.must(s.store.AddQueued(s.ctx, queuedMessage(task, "behind", 1), nil))
 		due[task] = c.want
 	}
-	found, err := s.store.DueQueues(s.ctx, now, 100)
+	found, err := s.store.DueQueues(s.ctx, now, []string{"https://other.example"}, 100)
 	s.must(err)
 	for _, d := range found {
 		if wanted, known := due[d.ID]; !wanted || !known {
@@ -118,8 +118,11 @@ func testDueQueues(t *testing.T, s suite) {
 			t.Errorf("%q is not due", messages[0].ID)
 		}
 	}
-	if some, err := s.store.DueQueues(s.ctx, now, 2); err != nil || len(some) != 2 {
+	if some, err := s.store.DueQueues(s.ctx, now, nil, 2); err != nil || len(some) != 2 {
 		t.Errorf("%d due queues within a limit of 2, %v", len(some), err)
+	}
+	if others, err := s.store.DueQueues(s.ctx, now, []string{found[0].Host}, 100); err != nil || len(others) != 0 {
+		t.Errorf("due on another host than %s: %+v, %v", found[0].Host, others, err)
 	}
 }
 
