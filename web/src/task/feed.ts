@@ -1,5 +1,6 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
+import { changeCached } from '../app/cached.ts';
 import { client } from '../app/http.ts';
 import type { Interaction } from '../app/types.ts';
 import { patchTask } from '../tasks/cache.ts';
@@ -87,8 +88,7 @@ async function followTask(
  * way may have an older state and would undo the change, so it is sent again.
  */
 export function applyInteraction(queries: QueryClient, row: Interaction) {
-  queries.setQueryData<Interaction[]>(['interactions'], (list) => {
-    if (!list) return list;
+  changeCached<Interaction[]>(queries, ['interactions'], (list) => {
     const others = list.filter((i) => i.id !== row.id);
     return row.state === 'open' ? [...others, row].sort((a, b) => a.createdAt.localeCompare(b.createdAt)) : others;
   });

@@ -56,7 +56,8 @@ export function useCreateTask() {
     mutationFn: (task: NewTask) => api<Task>('POST', '/api/tasks', task),
     onSuccess: (task) => {
       client.setQueryData(['task', task.id], task);
-      void client.invalidateQueries({ queryKey: ['tasks'] });
+      // A first request for the list that is on its way may not have the task, and an invalidation does not repeat it.
+      void client.cancelQueries({ queryKey: ['tasks'] }).then(() => client.invalidateQueries({ queryKey: ['tasks'] }));
       if (task.workspace) void client.invalidateQueries({ queryKey: ['workspaces'] });
     },
   });

@@ -1,4 +1,5 @@
 import type { InfiniteData, QueryClient } from '@tanstack/react-query';
+import { changeCached } from '../app/cached.ts';
 import { api } from '../app/http.ts';
 import type { Task, TaskHint } from '../app/types.ts';
 
@@ -25,7 +26,7 @@ function* listed(client: QueryClient): Generator<Task> {
 
 /** Updates a task in every cached query. An older rev never replaces a newer one. */
 export function patchTask(client: QueryClient, id: string, change: Partial<Task>) {
-  client.setQueryData<Task>(['task', id], (task) => task && applied(task, change));
+  changeCached<Task>(client, ['task', id], (task) => applied(task, change));
   patchList(client, id, change);
 }
 
@@ -37,8 +38,8 @@ function applied(task: Task, change: Partial<Task>): Task {
 }
 
 function patchList(client: QueryClient, id: string, change: Partial<Task>) {
-  client.setQueriesData<Pages>({ queryKey: ['tasks'] }, (data) =>
-    data?.pages.some((p) => p.tasks.some((t) => t.id === id))
+  changeCached<Pages>(client, ['tasks'], (data) =>
+    data.pages.some((p) => p.tasks.some((t) => t.id === id))
       ? {
           ...data,
           pages: data.pages.map((p) => ({ ...p, tasks: p.tasks.map((t) => (t.id === id ? applied(t, change) : t)) })),
@@ -73,7 +74,7 @@ export function applyHint(client: QueryClient, hint: TaskHint): Task | undefined
   }
   const { taskId, rev, ...change } = hint;
   patchList(client, taskId, { rev, ...change });
-  client.setQueryData<Task>(['task', taskId], (task) => (task && rev >= task.rev ? { ...task, ...change } : task));
+  changeCached<Task>(client, ['task', taskId], (task) => (rev >= task.rev ? { ...task, ...change } : task));
   return before;
 }
 

@@ -1,5 +1,5 @@
-import { QueryClient } from '@tanstack/react-query';
-import { describe, expect, it } from 'vitest';
+import { QueryClient, QueryObserver } from '@tanstack/react-query';
+import { describe, expect, it, vi } from 'vitest';
 import { notice } from '../inbox/notify.ts';
 import { relative } from '../ui/time.tsx';
 import type { Task, TaskHint } from '../app/types.ts';
@@ -72,6 +72,25 @@ describe('applyHint', () => {
     const c = client(task({ rev: 9 }));
     applyHint(c, hint);
     expect(findTask(c, 't')).toMatchObject({ rev: 9, agentStatus: 'idle' });
+  });
+  it('leaves a list stale that has to be read again', async () => {
+    const c = client(task());
+    await c.invalidateQueries({ queryKey: ['tasks'] });
+    applyHint(c, hint);
+    expect(findTask(c, 't')?.rev).toBe(7);
+    expect(c.getQueryState(['tasks', { q: '', archived: false }])?.isInvalidated).toBe(true);
+  });
+  it('leaves a list stale whose page is left while it is read', async () => {
+    const c = client(task());
+    const queryKey = ['tasks', { q: '', archived: false }];
+    const reads = vi.fn(({ signal }: { signal: AbortSignal }) => new Promise(() => signal));
+    const leave = new QueryObserver(c, { queryKey, queryFn: reads, staleTime: Infinity }).subscribe(vi.fn());
+    void c.invalidateQueries({ queryKey });
+    expect(reads).toHaveBeenCalledOnce();
+    applyHint(c, hint);
+    leave();
+    await vi.waitFor(() => expect(c.isFetching()).toBe(0));
+    expect(c.getQueryState(queryKey)?.isInvalidated).toBe(true);
   });
   it('survives a list that was read before it', () => {
     const c = client(task());
