@@ -74,9 +74,9 @@ func TestAnExportIsJSONLines(t *testing.T) {
 		`{"error":"action names no act of the audit log","code":"invalid",`+
 			`"hint":"Use one of sign-in, sign-in.failed, sign-in.link, sign-in.ended, sign-in.password, `+
 			`sign-out, token.created, token.revoked, user.created, user.password, user.disabled, `+
-			`user.enabled, user.deleted, second-factor.enabled, second-factor.disabled, second-factor.reset, `+
+			`user.enabled, user.deleted, user.erased, second-factor.enabled, second-factor.disabled, second-factor.reset, `+
 			`second-factor.codes, host.created, host.changed, host.removed, host.reconciled, task.adopted, `+
-			`task.answered, task.mode, webhook.rotated, keys.rotated, audit.exported, data.exported, `+
+			`task.answered, task.mode, task.expired, webhook.rotated, keys.rotated, audit.exported, data.exported, `+
 			`data.imported, `+
 			`or the part before a point"}`)
 	if got := len(s.audit("?action=audit.exported").Entries); got != 2 {
