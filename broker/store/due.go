@@ -7,12 +7,13 @@ import (
 	"bellhop/internal/database"
 )
 
-// DueTasks implements broker.DueStore.
+// DueTasks implements broker.DueStore. SQLite begins with the left side of a CROSS JOIN: few turns are not
+// closed.
 func (s *Store) DueTasks(ctx context.Context, hostEvents bool, when broker.Overdue) ([]broker.DueTask, error) {
 	var due []broker.DueTask
 	err := s.conn(ctx).Raw(`SELECT DISTINCT tasks.id AS id, COALESCE(tasks.host_id, tasks.agent_url) AS host
-		FROM turns JOIN tasks ON tasks.id = turns.task_id
-		WHERE turns.state <> 'closed' AND tasks.deleted_at IS NULL AND tasks.host_events = ? AND (
+		FROM turns CROSS JOIN tasks
+		WHERE tasks.id = turns.task_id AND turns.state <> 'closed' AND tasks.deleted_at IS NULL AND tasks.host_events = ? AND (
 			turns.state = 'open' AND (tasks.last_event_at IS NULL OR tasks.last_event_at <= ? OR tasks.last_event_at > ?)
 			OR turns.state = 'announced' AND turns.announced_at <= ?)
 		ORDER BY 1`, hostEvents, when.Silent.UTC(), when.Future.UTC(), when.Announced.UTC()).Scan(&due).Error

@@ -58,7 +58,9 @@ func (s *Store) OpenInteractions(ctx context.Context, taskID string) ([]broker.I
 // Interactions implements broker.InteractionStore; newest first.
 func (s *Store) Interactions(ctx context.Context, userID, state string, limit int) ([]broker.Interaction, error) {
 	condition, args := "tasks.user_id = ? AND tasks.deleted_at IS NULL", []any{userID}
-	if state != "" {
+	if state == string(protocol.InteractionOpen) { // as part of the text, so that an index has only these
+		condition += " AND interactions.state = 'open'"
+	} else if state != "" {
 		condition, args = condition+" AND interactions.state = ?", append(args, state)
 	}
 	return s.interactions(ctx, "WHERE "+condition+" ORDER BY interactions.created_at DESC, interactions.id DESC LIMIT ?",

@@ -15,6 +15,7 @@ import (
 // The zero value of a part (no EventID, no Seq) means that the row has none.
 type logRow struct {
 	taskNo  int64
+	userID  string // of the task
 	event   broker.StoredEvent
 	message broker.Message
 }
@@ -56,7 +57,17 @@ var logTable = table.New("log",
 	table.OptionalTextBytes("body", func(r *logRow) *json.RawMessage { return &r.event.Body }),
 	only((*logRow).hasText, table.Text("message", func(r *logRow) *string { return &r.message.Message.Message })),
 	table.JSONList("artifacts", nil, func(r *logRow) *[]protocol.Artifact { return &r.message.Artifacts }),
+	table.Column[logRow]{Name: "words", Type: "tsvector", Value: func(r *logRow) any { return r.words() }},
 )
+
+// words returns the words of the row's message, "" for a message without text and nil for an event without
+// a message.
+func (r *logRow) words() any {
+	if !r.hasMessage() {
+		return nil
+	}
+	return wordsOf(r.userID, r.message.Message.Message)
+}
 
 func (r *logRow) hasPosition() bool { return r.event.Epoch > 0 }
 func (r *logRow) hasMessage() bool  { return r.message.Seq > 0 }
@@ -95,7 +106,7 @@ var (
 	// revivedEvents also has the columns of a message. A late event gets its message
 	// when it moves to a position of the present epoch.
 	revivedEvents = table.New("log", slices.Concat(movedEvents.Columns, logTable.Pick(
-		"created_at", "seq", "rev", "id", "role", "status", "tool_call_id", "phase", "message", "artifacts"))...)
+		"created_at", "seq", "rev", "id", "role", "status", "tool_call_id", "phase", "message", "artifacts", "words"))...)
 )
 
 // move returns the statement that gives the row's event its new position.
@@ -112,11 +123,11 @@ func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 	rows, moved = make([]logRow, len(b.Events), len(b.Events)+len(b.NewMessages)), make([]logRow, len(b.MovedEvents))
 	byEvent := make(map[string]*logRow, len(b.Events))
 	for i := range b.Events {
-		rows[i] = logRow{taskNo: b.Task.No, event: b.Events[i]}
+		rows[i] = logRow{taskNo: b.Task.No, userID: b.Task.UserID, event: b.Events[i]}
 		byEvent[b.Events[i].EventID] = &rows[i]
 	}
 	for i := range b.MovedEvents {
-		moved[i] = logRow{taskNo: b.Task.No, event: b.MovedEvents[i]}
+		moved[i] = logRow{taskNo: b.Task.No, userID: b.Task.UserID, event: b.MovedEvents[i]}
 		byEvent[b.MovedEvents[i].EventID] = &moved[i]
 	}
 	for i := range b.NewMessages {
@@ -124,7 +135,7 @@ func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 		row := byEvent[m.EventID]
 		switch {
 		case m.EventID == "":
-			rows = append(rows, logRow{taskNo: b.Task.No, message: *m})
+			rows = append(rows, logRow{taskNo: b.Task.No, userID: b.Task.UserID, message: *m})
 		case row == nil || row.hasMessage():
 			return nil, nil, fmt.Errorf("task %s: message %s does not have an event of its own", b.Task.ID, m.ID)
 		default:
