@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -178,44 +179,54 @@ func testSearchFollows(t *testing.T, s suite) {
 	want("shared", "Gamma")
 }
 
-// The messages that changed since a rev are those that the whole task shows with a later rev.
+// sent writes messages of a task in one batch, which makes consecutive ones a range of changes. Messages
+// that it does not have yet are new; the others change.
+func (s suite) sent(taskID string, seqs ...int64) {
+	s.Helper()
+	s.must(s.apply(taskID, func(b *broker.Batch) {
+		known := b.Task.LastSeq
+		for _, seq := range seqs {
+			b.Task.Rev++
+			m := broker.Message{Message: protocol.Message{
+				ID: fmt.Sprintf("%s-%d", taskID, seq), TaskID: taskID, Seq: seq, Rev: b.Task.Rev, Role: protocol.RoleUser,
+				Status: protocol.MessageSending, CreatedAt: now,
+			}}
+			if seq > known {
+				b.Task.LastSeq = seq
+				b.NewMessages = append(b.NewMessages, m)
+			} else {
+				b.ChangedMessages = append(b.ChangedMessages, m)
+			}
+			b.Changes = append(b.Changes, broker.ChangeRef{Rev: m.Rev, Kind: broker.ChangeMessage, Seq: seq})
+		}
+	}))
+}
+
+// The messages that changed since a rev are those that the whole task shows with a later rev, if the rev
+// is inside a range of changes too.
 func testSince(t *testing.T, s suite) {
 	task := s.task(s.user())
-	const total = 12
-	for seq := int64(1); seq <= total; seq++ {
-		s.must(s.apply(task.ID, func(b *broker.Batch) {
-			b.Task.LastSeq, b.Task.Rev = seq, seq
-			b.NewMessages = []broker.Message{{Message: protocol.Message{
-				ID: protocol.NewID(), TaskID: task.ID, Seq: seq, Rev: seq, Role: protocol.RoleUser, Status: protocol.MessageSending, CreatedAt: now,
-			}}}
-			b.Changes = []broker.ChangeRef{{Rev: seq, Kind: broker.ChangeMessage, Seq: seq}}
-		}))
+	for _, batch := range [][]int64{
+		{1, 2, 3}, {4}, {5, 6, 7, 8, 9}, {10, 11, 12}, // new
+		{3}, {5, 6, 7, 8}, {9, 10, 2, 3}, {6}, // changed: one, a range, two ranges, one of a range again
+	} {
+		s.sent(task.ID, batch...)
 	}
 	all, err := s.store.Messages(s.ctx, task.ID, broker.MessageQuery{Limit: 100})
 	s.must(err)
-	for i, seq := range []int64{3, 9, 3} { // an old message changes, and one of them again
-		rev := total + int64(i) + 1
-		m := all[seq-1]
-		s.must(s.apply(task.ID, func(b *broker.Batch) {
-			b.Task.Rev, m.Rev, m.Status = rev, rev, protocol.MessageSent
-			b.ChangedMessages = []broker.Message{m}
-			b.Changes = []broker.ChangeRef{{Rev: rev, Kind: broker.ChangeMessage, Seq: seq}}
-		}))
-	}
-	all, err = s.store.Messages(s.ctx, task.ID, broker.MessageQuery{Limit: 100})
-	s.must(err)
+	head := all[5].Rev // of message 6, which changed last
 	bounds := []*int64{nil}
-	for _, at := range []int64{0, 3, 8, 12} {
+	for _, at := range []int64{3, 7} {
 		bounds = append(bounds, &at)
 	}
-	for since := int64(-1); since <= total+5; since++ {
+	for since := int64(-1); since <= head+2; since++ {
 		for _, after := range bounds {
 			for _, before := range bounds {
 				for _, limit := range []int{1, 3, 100} {
 					q := broker.MessageQuery{Since: &since, After: after, Before: before, Limit: limit}
 					got, err := s.store.Messages(s.ctx, task.ID, q)
 					s.must(err)
-					if want := selected(all, q); !slices.EqualFunc(got, want, func(a, b broker.Message) bool { return a.Seq == b.Seq && a.Rev == b.Rev }) {
+					if want := selected(all, q); !slices.EqualFunc(got, want, sameRev) {
 						t.Fatalf("since %d after %v before %v limit %d: %+v, want %+v", since, after, before, limit, got, want)
 					}
 				}
@@ -223,6 +234,8 @@ func testSince(t *testing.T, s suite) {
 		}
 	}
 }
+
+func sameRev(a, b broker.Message) bool { return a.Seq == b.Seq && a.Rev == b.Rev }
 
 // selected returns those of all messages that a query names.
 func selected(all []broker.Message, q broker.MessageQuery) []broker.Message {
