@@ -50,7 +50,7 @@ func (s *Store) Announce(ctx context.Context, userID string, m *broker.Message, 
 	if moving, err := s.moving(ctx); err != nil || moving {
 		return 0, err
 	}
-	row := logRow{userID: userID, message: *m}
+	row := logRow{message: *m, indexed: wordsOf(userID, m.Message.Message)}
 	args := []any{m.TaskID, userID, m.CreatedAt.UTC()}
 	for i := range announcedMessage {
 		args = append(args, announcedMessage[i].Value(&row))

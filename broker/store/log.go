@@ -15,9 +15,9 @@ import (
 // The zero value of a part (no EventID, no Seq) means that the row has none.
 type logRow struct {
 	taskNo  int64
-	userID  string // of the task
 	event   broker.StoredEvent
 	message broker.Message
+	indexed string // the words of message, once logRows is done: a group's leader does not compute them
 }
 
 func (r *logRow) at() *time.Time {
@@ -66,7 +66,7 @@ func (r *logRow) words() any {
 	if !r.hasMessage() {
 		return nil
 	}
-	return wordsOf(r.userID, r.message.Message.Message)
+	return r.indexed
 }
 
 func (r *logRow) hasPosition() bool { return r.event.Epoch > 0 }
@@ -123,11 +123,11 @@ func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 	rows, moved = make([]logRow, len(b.Events), len(b.Events)+len(b.NewMessages)), make([]logRow, len(b.MovedEvents))
 	byEvent := make(map[string]*logRow, len(b.Events))
 	for i := range b.Events {
-		rows[i] = logRow{taskNo: b.Task.No, userID: b.Task.UserID, event: b.Events[i]}
+		rows[i] = logRow{taskNo: b.Task.No, event: b.Events[i]}
 		byEvent[b.Events[i].EventID] = &rows[i]
 	}
 	for i := range b.MovedEvents {
-		moved[i] = logRow{taskNo: b.Task.No, userID: b.Task.UserID, event: b.MovedEvents[i]}
+		moved[i] = logRow{taskNo: b.Task.No, event: b.MovedEvents[i]}
 		byEvent[b.MovedEvents[i].EventID] = &moved[i]
 	}
 	for i := range b.NewMessages {
@@ -135,7 +135,7 @@ func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 		row := byEvent[m.EventID]
 		switch {
 		case m.EventID == "":
-			rows = append(rows, logRow{taskNo: b.Task.No, userID: b.Task.UserID, message: *m})
+			rows = append(rows, logRow{taskNo: b.Task.No, message: *m})
 		case row == nil || row.hasMessage():
 			return nil, nil, fmt.Errorf("task %s: message %s does not have an event of its own", b.Task.ID, m.ID)
 		default:
@@ -144,6 +144,11 @@ func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 	}
 	if b.Task.No == 0 && len(rows)+len(moved) > 0 {
 		return nil, nil, fmt.Errorf("task %s was not read from the database", b.Task.ID)
+	}
+	for _, list := range [][]logRow{rows, moved} {
+		for i := range list {
+			list[i].indexed = wordsOf(b.Task.UserID, list[i].message.Message.Message)
+		}
 	}
 	return rows, moved, nil
 }

@@ -36,6 +36,7 @@ func wordKey(userID string) string {
 // the text has none.
 func wordsOf(userID, text string) string {
 	var b strings.Builder
+	b.Grow(min(2*len(text), maxWordsBytes))
 	seen := map[string]bool{}
 	key := wordKey(userID)
 	split(text, func(word string) bool {
@@ -56,7 +57,7 @@ func wordsOf(userID, text string) string {
 
 // split calls use with each word of a text until it returns false.
 func split(text string, use func(word string) bool) {
-	var word []rune
+	word := make([]rune, 0, maxWord)
 	end := func() bool {
 		if len(word) == 0 {
 			return true
@@ -67,6 +68,10 @@ func split(text string, use func(word string) bool) {
 	}
 	for _, r := range plain(text) {
 		switch {
+		case isASCIIWord(r): // most letters: the tables below take ten times as long
+			if len(word) < maxWord {
+				word = append(word, unicode.ToLower(r))
+			}
 		case unicode.Is(unicode.So, r), unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
 			if !end() || !use(string(r)) {
 				return
@@ -82,6 +87,10 @@ func split(text string, use func(word string) bool) {
 		}
 	}
 	end()
+}
+
+func isASCIIWord(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
 // plain returns a text without accents and without variants of the same letter.

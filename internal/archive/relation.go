@@ -39,7 +39,7 @@ var ofUsers = []*relation{
 		},
 		parts: []*relation{
 			{table: "turns", owner: "task_id", key: "id", order: "id"},
-			{table: "interactions", owner: "task_id", key: "id", order: "id"},
+			{table: "interactions", owner: "task_id", key: "id", order: "id", absent: map[string]any{"user_id": byDatabase}},
 			{table: "queued_messages", owner: "task_id", key: "id", order: "position, id"},
 			{table: "log", owner: "task_no", key: "no", order: "created_at, epoch, event_seq, seq, event_id", absent: unsearched},
 			{table: "change_ranges", owner: "task_no", key: "no", order: "rev"},

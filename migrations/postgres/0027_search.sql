@@ -22,6 +22,23 @@ CREATE INDEX CONCURRENTLY log_running ON log (task_no, turn_id) WHERE phase = 'c
 DROP INDEX IF EXISTS audit_log_name;
 CREATE INDEX CONCURRENTLY audit_log_name ON audit_log (subject_name, no);
 
+-- Questions have their user, so that a list of one state is a page of an index. A trigger writes it, for
+-- brokers of an earlier version too. A task never changes its user.
+ALTER TABLE interactions ADD COLUMN IF NOT EXISTS user_id text;
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION interactions_find_user() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT user_id INTO NEW.user_id FROM tasks WHERE id = NEW.task_id;
+    RETURN NEW;
+END
+$$;
+-- +goose StatementEnd
+DROP TRIGGER IF EXISTS interactions_user ON interactions;
+CREATE TRIGGER interactions_user BEFORE INSERT ON interactions FOR EACH ROW EXECUTE FUNCTION interactions_find_user();
+UPDATE interactions i SET user_id = t.user_id FROM tasks t WHERE t.id = i.task_id AND i.user_id IS NULL;
+DROP INDEX IF EXISTS interactions_listed;
+CREATE INDEX CONCURRENTLY interactions_listed ON interactions (user_id, state, created_at, id);
+
 -- A broker of an earlier version changes a title without its words.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION tasks_forget_words() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -11,6 +11,17 @@ CREATE INDEX log_unsearched ON log (task_no, seq) WHERE words IS NULL AND seq IS
 CREATE INDEX log_running ON log (task_no, turn_id) WHERE phase = 'call';
 CREATE INDEX audit_log_name ON audit_log (subject_name, no);
 
+-- Questions have their user, so that a list of one state is a page of an index. A task never changes its
+-- user.
+ALTER TABLE interactions ADD COLUMN user_id text;
+UPDATE interactions SET user_id = (SELECT user_id FROM tasks WHERE id = interactions.task_id);
+CREATE INDEX interactions_listed ON interactions (user_id, state, created_at, id);
+-- +goose StatementBegin
+CREATE TRIGGER interactions_user AFTER INSERT ON interactions BEGIN
+    UPDATE interactions SET user_id = (SELECT user_id FROM tasks WHERE id = NEW.task_id) WHERE task_id = NEW.task_id AND id = NEW.id;
+END;
+-- +goose StatementEnd
+
 -- The row of a message is task_no * 4294967296 + seq, that of a title has seq 0. The triggers write it in
 -- the transaction of the text. The words are split already: the tokenizer only sees spaces.
 CREATE VIRTUAL TABLE search USING fts5 (words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');

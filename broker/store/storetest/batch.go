@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -285,13 +286,17 @@ func testDue(t *testing.T, s suite) {
 	future := now.Add(2 * time.Hour)
 	add(broker.TurnClosed, true, &early)
 	announced := add(broker.TurnAnnounced, true, nil)
+	s.must(s.apply(announced, func(b *broker.Batch) { // a second turn
+		b.Turns = []broker.Turn{{ID: "u", TaskID: announced, State: broker.TurnAnnounced, AnnouncedAt: now}}
+	}))
 	basic := add(broker.TurnOpen, false, &early)
 	due := func(events bool, silent, announced time.Time) map[string]string {
-		list, err := s.store.DueTasks(s.ctx, events, broker.Overdue{Silent: silent, Announced: announced, Future: future})
-		s.must(err)
-		all := map[string]string{}
-		for _, d := range list {
-			all[d.ID] = d.Host
+		when := broker.Overdue{Silent: silent, Announced: announced, Future: future}
+		all := s.dueTasks(events, when, 100)
+		for _, limit := range []int{1, 2} {
+			if got := s.dueTasks(events, when, limit); !maps.Equal(got, all) {
+				t.Errorf("pages of %d have %v, want %v", limit, got, all)
+			}
 		}
 		return all
 	}
@@ -308,6 +313,25 @@ func testDue(t *testing.T, s suite) {
 	future = now.Add(2 * time.Minute)
 	if got := due(true, now, now); got[stale] == "" || len(got) != 4 {
 		t.Errorf("%v", got)
+	}
+}
+
+// dueTasks reads pages of due tasks, and returns their hosts by their ids. None may come twice.
+func (s suite) dueTasks(events bool, when broker.Overdue, limit int) map[string]string {
+	s.Helper()
+	all := map[string]string{}
+	for after := ""; ; {
+		page, last, err := s.store.DueTasks(s.ctx, events, when, after, limit)
+		s.must(err)
+		for _, d := range page {
+			if _, known := all[d.ID]; known {
+				s.Errorf("%s comes twice", d.ID)
+			}
+			all[d.ID] = d.Host
+		}
+		if after = last; after == "" {
+			return all
+		}
 	}
 }
 

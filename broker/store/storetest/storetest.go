@@ -70,6 +70,7 @@ func Run(t *testing.T, open func(t testing.TB) Store, without ...string) {
 		{"Search", testSearch},
 		{"SearchFollows", testSearchFollows},
 		{"Since", testSince},
+		{"Interactions", testInteractions},
 		{"Secrets", testSecrets},
 		{"Batch", testBatch},
 		{"BatchTaken", testTaken},
