@@ -142,12 +142,12 @@ func (s *Store) TurnMessage(ctx context.Context, taskID, turnID string) (*broker
 	})
 }
 
-// LastWithHash implements broker.SessionStore. Such messages are rare and not
-// indexed: the search begins at the newest.
-func (s *Store) LastWithHash(ctx context.Context, taskID, prefix string) (*broker.Message, error) {
-	return s.oneMessage(ctx, taskID, selection{
-		condition: "substr(body_hash, 1, ?) = ?", args: []any{len(prefix), prefix}, newestFirst: true,
-	})
+// isDiff selects messages that hold a diff, in the words of their index. The hash begins with broker.DiffHash.
+const isDiff = "substr(body_hash, 1, 5) = 'diff:'"
+
+// LastDiff implements broker.SessionStore.
+func (s *Store) LastDiff(ctx context.Context, taskID string) (*broker.Message, error) {
+	return s.oneMessage(ctx, taskID, selection{condition: isDiff, newestFirst: true})
 }
 
 // Messages implements broker.TaskStore.

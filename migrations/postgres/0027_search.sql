@@ -16,9 +16,11 @@ CREATE INDEX CONCURRENTLY tasks_unsearched ON tasks (no) WHERE words IS NULL;
 DROP INDEX IF EXISTS log_unsearched;
 CREATE INDEX CONCURRENTLY log_unsearched ON log (task_no, seq) WHERE words IS NULL AND seq IS NOT NULL;
 
--- Tool calls that run, and the audit log by names.
+-- Tool calls that run, diffs, and the audit log by names.
 DROP INDEX IF EXISTS log_running;
 CREATE INDEX CONCURRENTLY log_running ON log (task_no, turn_id) WHERE phase = 'call';
+DROP INDEX IF EXISTS log_diffs;
+CREATE INDEX CONCURRENTLY log_diffs ON log (task_no, seq) WHERE substr(body_hash, 1, 5) = 'diff:';
 DROP INDEX IF EXISTS audit_log_name;
 CREATE INDEX CONCURRENTLY audit_log_name ON audit_log (subject_name, no);
 

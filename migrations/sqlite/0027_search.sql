@@ -7,8 +7,9 @@ ALTER TABLE log ADD COLUMN words text;
 CREATE INDEX tasks_unsearched ON tasks (no) WHERE words IS NULL;
 CREATE INDEX log_unsearched ON log (task_no, seq) WHERE words IS NULL AND seq IS NOT NULL;
 
--- Tool calls that run, and the audit log by names.
+-- Tool calls that run, diffs, and the audit log by names.
 CREATE INDEX log_running ON log (task_no, turn_id) WHERE phase = 'call';
+CREATE INDEX log_diffs ON log (task_no, seq) WHERE substr(body_hash, 1, 5) = 'diff:';
 CREATE INDEX audit_log_name ON audit_log (subject_name, no);
 
 -- Questions have their user, so that a list of one state is a page of an index. A task never changes its

@@ -107,20 +107,6 @@ func testBatch(t *testing.T, s suite) {
 		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, Seq: 1}}
 	}))
 	s.readBatch(t, task.ID)
-	s.readHashed(task.ID)
-}
-
-// readHashed reads the newest message whose hash begins with a prefix.
-func (s suite) readHashed(taskID string) {
-	for prefix, want := range map[string]string{"hash": "m2", "ha": "m2", "": "m2", "hash%": "", "HASH": "", "other": ""} {
-		got, err := s.store.LastWithHash(s.ctx, taskID, prefix)
-		switch {
-		case want == "":
-			s.code(err, protocol.CodeNotFound)
-		case err != nil || got.ID != want:
-			s.Errorf("%q: %+v, %v", prefix, got, err)
-		}
-	}
 }
 
 // readBatch checks what testBatch wrote.

@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t testing.TB) Store, without ...string) {
 		{"SearchFollows", testSearchFollows},
 		{"Since", testSince},
 		{"Interactions", testInteractions},
+		{"LastDiff", testLastDiff},
 		{"Secrets", testSecrets},
 		{"Batch", testBatch},
 		{"BatchTaken", testTaken},

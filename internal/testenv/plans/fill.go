@@ -120,6 +120,11 @@ func Fill(t testing.TB, db *database.DB, size Size) {
 			t.Fatalf("%v\n%s", err, sql)
 		}
 	}
+	if db.Dialect() == database.Postgres { // else its own statistics could replace those made here
+		for _, table := range tables(t, db) {
+			run("ALTER TABLE " + table + " SET (autovacuum_enabled = off)")
+		}
+	}
 	for _, f := range fillings {
 		for from := 1; from <= f.rows(size); from += atOnce {
 			run(f.statement(db.Dialect(), size, from, min(from+atOnce-1, f.rows(size))))

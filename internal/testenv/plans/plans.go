@@ -88,7 +88,8 @@ func (w *Watch) findTables(t testing.TB, db *database.DB) {
 	}
 }
 
-// explained adds the settings of auto_explain to a URL.
+// explained adds the settings of auto_explain to a URL. Plans of several processes, and those that are
+// compiled, depend on the load.
 func explained(t testing.TB, rawURL string) string {
 	t.Helper()
 	u, err := url.Parse(rawURL)
@@ -97,6 +98,8 @@ func explained(t testing.TB, rawURL string) string {
 	}
 	q := u.Query()
 	for name, value := range map[string]string{
+		"jit":                                "off",
+		"max_parallel_workers_per_gather":    "0",
 		"session_preload_libraries":          "auto_explain",
 		"auto_explain.log_min_duration":      "0",
 		"auto_explain.log_analyze":           "on",
