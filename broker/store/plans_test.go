@@ -126,6 +126,14 @@ func readsOfLists() map[string]read {
 			_, _, err := s.DueTasks(ctx, true, broker.Overdue{Silent: at, Announced: at, Future: at}, "", 50)
 			return err
 		},
+		"TasksOfUser": func(ctx context.Context, s storetest.Store) error {
+			_, err := s.TasksOfUser(ctx, plans.Owner, "task-1", 50)
+			return err
+		},
+		"ArchivedTasks": func(ctx context.Context, s storetest.Store) error {
+			_, err := s.ArchivedTasks(ctx, at.AddDate(1, 0, 0), mid, 50)
+			return err
+		},
 		"AuditEntries": func(ctx context.Context, s storetest.Store) error {
 			_, err := s.AuditEntries(ctx, broker.AuditFilter{Before: 1 << 50, Limit: 50})
 			return err

@@ -35,25 +35,35 @@ func (s *Store) search(ctx context.Context, userID string, f broker.TaskFilter) 
 // found returns the numbers of the tasks whose texts have the words, or all = false if more than maxFound
 // texts have them.
 func (s *Store) found(ctx context.Context, w wanted) (numbers []int64, all bool, err error) {
-	const ofSQLite = `SELECT rowid / 4294967296 AS no FROM search WHERE search MATCH ? LIMIT ?`
-	// Inside WITH each part is planned for its own limit.
-	const ofPostgres = `(SELECT no FROM tasks WHERE words @@ ?::tsquery LIMIT ?) UNION ALL
-		(SELECT task_no FROM log WHERE words @@ ?::tsquery LIMIT ?)`
-	query, args := ofSQLite, []any{w.match(), maxFound}
-	if s.postgres() {
-		query, args = ofPostgres, []any{w.tsquery(), maxFound, w.tsquery(), maxFound}
+	if !s.postgres() {
+		return s.foundByFTS(ctx, w)
 	}
+	// Inside WITH each part is planned for its own limit.
+	const query = `(SELECT no FROM tasks WHERE words @@ ?::tsquery LIMIT ?) UNION ALL
+		(SELECT task_no FROM log WHERE words @@ ?::tsquery LIMIT ?)`
 	err = s.Read(ctx, func(ctx context.Context) error {
-		if s.postgres() {
-			// Because of the LIMIT, PostgreSQL would hope to meet enough texts at the beginning of the table.
-			const indexOnly = `SELECT set_config('enable_seqscan', 'off', TRUE), set_config('enable_indexscan', 'off', TRUE)`
-			if err := s.conn(ctx).Exec(indexOnly).Error; err != nil {
-				return err
-			}
+		// Because of the LIMIT, PostgreSQL would hope to meet enough texts at the beginning of the table.
+		const indexOnly = `SELECT set_config('enable_seqscan', 'off', TRUE), set_config('enable_indexscan', 'off', TRUE)`
+		if err := s.conn(ctx).Exec(indexOnly).Error; err != nil {
+			return err
 		}
-		return s.conn(ctx).Raw(`SELECT no FROM (`+query+`) AS found`, args...).Scan(&numbers).Error
+		return s.conn(ctx).Raw(`SELECT no FROM (`+query+`) AS found`, w.tsquery(), maxFound, w.tsquery(), maxFound).Scan(&numbers).Error
 	})
 	return numbers, len(numbers) < maxFound, database.Fault(err, "Tasks", "")
+}
+
+// foundByFTS is found for SQLite. FTS5 collects all places of the words with a beginning before it returns
+// the first, but reads the places of one word as they are needed. So texts that have exactly the wanted
+// words are counted first: if they are too many already, the beginnings need not be looked for.
+func (s *Store) foundByFTS(ctx context.Context, w wanted) (numbers []int64, all bool, err error) {
+	for _, match := range []string{w.exactly().match(), w.match()} {
+		err := s.conn(ctx).Raw(`SELECT rowid / 4294967296 AS no FROM search WHERE search MATCH ? LIMIT ?`, match, maxFound).
+			Scan(&numbers).Error
+		if err != nil || len(numbers) == maxFound {
+			return nil, false, database.Fault(err, "Tasks", "")
+		}
+	}
+	return numbers, true, nil
 }
 
 // having is a condition that a task's title or one of its messages has the words. The subquery has a

@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -156,6 +157,15 @@ func (w wanted) join(and, before, afterExact, afterBeginning string) string {
 		}
 	}
 	return strings.Join(parts, and)
+}
+
+// exactly is what a text must have when no word may be only the beginning of its word.
+func (w wanted) exactly() wanted {
+	exact := wanted{slices.Clone(w.words)}
+	for i := range exact.words {
+		exact.words[i].exact = true
+	}
+	return exact
 }
 
 // within is a condition that the column words of a row has the wanted words, for SQLite.

@@ -14,5 +14,8 @@ CREATE INDEX tasks_active ON tasks (user_id, archived, active_slot) WHERE delete
 CREATE INDEX tasks_changed ON tasks (user_id, changed_slot);
 DROP INDEX tasks_user;
 
+-- All tasks of a user who is deleted.
+CREATE INDEX tasks_owned ON tasks (user_id, id) WHERE deleted_at IS NULL;
+
 CREATE INDEX interactions_turn ON interactions (task_id, turn_id);
 CREATE INDEX interactions_open ON interactions (task_id) WHERE state = 'open';
