@@ -44,7 +44,7 @@ func until(t *testing.T, last, text string) fs.FS {
 }
 
 // The migration of the search is not one transaction. When it stops after any of its statements, its
-// repetition goes on, and what is left is what one run without a stop leaves. A stopped CREATE INDEX
+// repetition goes on, and the schema is that of a run without a stop. A stopped CREATE INDEX
 // CONCURRENTLY leaves an index that is not valid.
 func TestTheSearchMigrationGoesOnAfterEachInterruption(t *testing.T) {
 	parts := statementsOf(t, searchMigration)

@@ -29,8 +29,16 @@ func testInteractions(t *testing.T, s suite) {
 		task  *broker.Task
 		state protocol.InteractionState
 	}{
-		{first, "open"}, {second, "resolved"}, {first, "expired"}, {second, "open"}, {theirs, "open"}, {deleted, "open"},
-		{first, "resolved"}, {first, "resolved"}, {second, "resolved"}, {theirs, "resolved"},
+		{first, "open"},
+		{second, "resolved"},
+		{first, "expired"},
+		{second, "open"},
+		{theirs, "open"},
+		{deleted, "open"},
+		{first, "resolved"},
+		{first, "resolved"},
+		{second, "resolved"},
+		{theirs, "resolved"},
 	} {
 		s.question(q.task.ID, number, q.state)
 	}
