@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"time"
 
 	"bellhop/broker/sequencer"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/generations"
 	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
@@ -29,8 +31,31 @@ type Ingest struct {
 
 	Observer observe.Observer // may be nil
 
-	secrets secretCache
+	Remember *int // tasks in each cache; nil = DefaultRemembered
+
+	caches sync.Once
+	cached remembered
+}
+
+// DefaultRemembered is the number of tasks whose keys, tokens and last states a broker remembers.
+const DefaultRemembered = 20_000
+
+// remembered saves Ingest queries. Without it nothing but the speed is another.
+type remembered struct {
+	secrets *secretCache
 	last    lastSeen
+}
+
+func (s *Ingest) remembered() *remembered {
+	s.caches.Do(func() {
+		limit := DefaultRemembered
+		if s.Remember != nil {
+			limit = *s.Remember
+		}
+		s.cached.secrets = generations.New[string, cachedKeys](limit)
+		s.cached.last.tasks = generations.New[string, Task](limit)
+	})
+	return &s.cached
 }
 
 // IngestStore is what Ingest stores besides the changes of a task.
@@ -189,7 +214,7 @@ func (s *Ingest) transact(
 		return nil, err
 	}
 	if done.decision.Refusal == nil {
-		s.last.put(*done.task)
+		s.remembered().last.tasks.Put(done.task.ID, *done.task)
 	}
 	return done, nil
 }

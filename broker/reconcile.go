@@ -46,8 +46,29 @@ type ReconcilerStore interface {
 type DueStore interface {
 	// DueTasks are tasks with a turn that is overdue; deleted tasks are never due.
 	// hostEvents selects the tasks of hosts that serve their events, or else all
-	// others.
-	DueTasks(ctx context.Context, hostEvents bool, when Overdue) ([]DueTask, error)
+	// others. It looks at limit unfinished turns of tasks with ids above after. The next
+	// page is after last, which is "" at the end.
+	DueTasks(ctx context.Context, hostEvents bool, when Overdue, after string, limit int) (due []DueTask, last string, err error)
+}
+
+// duePage is the number of unfinished turns that are looked at in one query.
+const duePage = 1000
+
+// eachDue calls use with every due task, in the order of their ids.
+func eachDue(ctx context.Context, store DueStore, hostEvents bool, when Overdue, use func(DueTask)) error {
+	for after := ""; ; {
+		due, last, err := store.DueTasks(ctx, hostEvents, when, after, duePage)
+		if err != nil {
+			return err
+		}
+		for _, d := range due {
+			use(d)
+		}
+		if last == "" {
+			return nil
+		}
+		after = last
+	}
 }
 
 // Overdue says which turns need attention: an open one without an event since

@@ -55,8 +55,8 @@ type SessionStore interface {
 	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
 	TurnAnnouncer
 	Message(ctx context.Context, taskID, id string) (*Message, error)
-	// LastWithHash returns the newest message whose body hash begins with prefix.
-	LastWithHash(ctx context.Context, taskID, prefix string) (*Message, error)
+	// LastDiff returns the newest message whose body hash begins with DiffHash.
+	LastDiff(ctx context.Context, taskID string) (*Message, error)
 	// HasCredential reports whether a sign-in or API token of this id has not ended.
 	HasCredential(ctx context.Context, userID, id string) (bool, error)
 }

@@ -81,7 +81,7 @@ func (s *Store) purge(ctx context.Context, t deletedTask) (purged int64, err err
 	case err != nil || ctx.Err() != nil:
 		return 0, err
 	case t.Owed:
-		_, err := s.db.Exec(ctx, "Task", t.ID, `UPDATE tasks SET title = '' WHERE id = ? AND title <> ''`, t.ID)
+		_, err := s.db.Exec(ctx, "Task", t.ID, `UPDATE tasks SET title = '', words = '' WHERE id = ? AND title <> ''`, t.ID)
 		return 0, err
 	}
 	return s.db.Exec(ctx, "Task", t.ID, `DELETE FROM tasks WHERE id = ?

@@ -57,6 +57,7 @@ type BrokerConfig struct {
 	TokenLife       time.Duration // how long API tokens may live; 0 = they need no expiry
 	Quotas          Quotas        // of each user
 	Retention       Retention
+	Remember        *int             // tasks whose keys, tokens and states the broker remembers; nil = 20,000
 	DiskWarning     int64            // bytes of free space below which a warning is shown; 0 = none
 	Now             func() time.Time // nil = time.Now
 
@@ -272,7 +273,7 @@ func (a *Admin) newBroker(
 		Interactions: &broker.Interactions{Store: a.Store, Targets: targets, Link: link, Reconciler: b.Reconciler},
 		Quotas:       b.Sessions.Quotas,
 		Webhook: inbound.New(inbound.Options{
-			Ingest: b.Reconciler.Ingest, Sessions: b.Sessions, Incarnation: b.incarnation.ID, Now: now, Log: log,
+			Ingest: b.Reconciler.Ingest, Sessions: b.Sessions, Incarnation: b.incarnation.ID, Now: now, Log: log, Remember: c.Remember,
 		}),
 		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces, Files: &broker.Files{Sessions: b.Sessions, Link: link}, Doctor: a.diagnose,
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
@@ -325,6 +326,7 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	reconciler.Ingest = &broker.Ingest{
 		Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Observer: a.observer(), Now: now, Log: log,
+		Remember: c.Remember,
 	}
 	tasks.Reconciler = reconciler
 	sessions := &broker.Sessions{
@@ -384,6 +386,7 @@ func (b *Broker) Run(ctx context.Context) error {
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
 		b.incarnation.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
 		func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
+		func(ctx context.Context) error { return b.Store.Index(ctx, b.config.Log) },
 	}
 	if b.guard != nil {
 		runs = append(runs, b.guard.Run)

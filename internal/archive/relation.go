@@ -24,6 +24,9 @@ const (
 	pausedQueue             // stopped if messages are queued: a person lets them go on
 )
 
+// unsearched leaves the words of messages to the broker, which adds them again (broker/store/index.go).
+var unsearched = map[string]any{"words": nil}
+
 // ofUsers lists what archives hold, each table after those that it refers to.
 var ofUsers = []*relation{
 	{
@@ -31,13 +34,14 @@ var ofUsers = []*relation{
 		absent: map[string]any{
 			"no": byDatabase, "host_id": hostOrNull, "webhook_secret": secret,
 			"agent_password": nil, "previous_password": nil, "previous_until": nil, "deleted_at": nil,
+			"words": nil, "active_slot": byDatabase, "changed_slot": byDatabase,
 			"queue_paused": pausedQueue, "queue_now": "", "workspace": "",
 		},
 		parts: []*relation{
 			{table: "turns", owner: "task_id", key: "id", order: "id"},
-			{table: "interactions", owner: "task_id", key: "id", order: "id"},
+			{table: "interactions", owner: "task_id", key: "id", order: "id", absent: map[string]any{"user_id": byDatabase}},
 			{table: "queued_messages", owner: "task_id", key: "id", order: "position, id"},
-			{table: "log", owner: "task_no", key: "no", order: "created_at, epoch, event_seq, seq, event_id"},
+			{table: "log", owner: "task_no", key: "no", order: "created_at, epoch, event_seq, seq, event_id", absent: unsearched},
 			{table: "change_ranges", owner: "task_no", key: "no", order: "rev"},
 		},
 	},

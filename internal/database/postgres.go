@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
@@ -43,6 +44,9 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	}
 	generation := &generation{}
 	config.OnPgError = generation.onError
+	if opts.OnNotice != nil {
+		config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { opts.OnNotice(n.Message) }
+	}
 	pool, err := opts.Pooler.open(config,
 		stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 			generation.mark(c)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -106,20 +107,6 @@ func testBatch(t *testing.T, s suite) {
 		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, Seq: 1}}
 	}))
 	s.readBatch(t, task.ID)
-	s.readHashed(task.ID)
-}
-
-// readHashed reads the newest message whose hash begins with a prefix.
-func (s suite) readHashed(taskID string) {
-	for prefix, want := range map[string]string{"hash": "m2", "ha": "m2", "": "m2", "hash%": "", "HASH": "", "other": ""} {
-		got, err := s.store.LastWithHash(s.ctx, taskID, prefix)
-		switch {
-		case want == "":
-			s.code(err, protocol.CodeNotFound)
-		case err != nil || got.ID != want:
-			s.Errorf("%q: %+v, %v", prefix, got, err)
-		}
-	}
 }
 
 // readBatch checks what testBatch wrote.
@@ -285,13 +272,17 @@ func testDue(t *testing.T, s suite) {
 	future := now.Add(2 * time.Hour)
 	add(broker.TurnClosed, true, &early)
 	announced := add(broker.TurnAnnounced, true, nil)
+	s.must(s.apply(announced, func(b *broker.Batch) { // a second turn
+		b.Turns = []broker.Turn{{ID: "u", TaskID: announced, State: broker.TurnAnnounced, AnnouncedAt: now}}
+	}))
 	basic := add(broker.TurnOpen, false, &early)
 	due := func(events bool, silent, announced time.Time) map[string]string {
-		list, err := s.store.DueTasks(s.ctx, events, broker.Overdue{Silent: silent, Announced: announced, Future: future})
-		s.must(err)
-		all := map[string]string{}
-		for _, d := range list {
-			all[d.ID] = d.Host
+		when := broker.Overdue{Silent: silent, Announced: announced, Future: future}
+		all := s.dueTasks(events, when, 100)
+		for _, limit := range []int{1, 2} {
+			if got := s.dueTasks(events, when, limit); !maps.Equal(got, all) {
+				t.Errorf("pages of %d have %v, want %v", limit, got, all)
+			}
 		}
 		return all
 	}
@@ -308,6 +299,25 @@ func testDue(t *testing.T, s suite) {
 	future = now.Add(2 * time.Minute)
 	if got := due(true, now, now); got[stale] == "" || len(got) != 4 {
 		t.Errorf("%v", got)
+	}
+}
+
+// dueTasks reads pages of due tasks, and returns their hosts by their ids. None may come twice.
+func (s suite) dueTasks(events bool, when broker.Overdue, limit int) map[string]string {
+	s.Helper()
+	all := map[string]string{}
+	for after := ""; ; {
+		page, last, err := s.store.DueTasks(s.ctx, events, when, after, limit)
+		s.must(err)
+		for _, d := range page {
+			if _, known := all[d.ID]; known {
+				s.Errorf("%s comes twice", d.ID)
+			}
+			all[d.ID] = d.Host
+		}
+		if after = last; after == "" {
+			return all
+		}
 	}
 }
 

@@ -1,0 +1,275 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+// message adds a message of the user to a task.
+func (s suite) message(taskID string, seq int64, text string) {
+	s.Helper()
+	s.must(s.apply(taskID, func(b *broker.Batch) {
+		b.Task.LastSeq, b.Task.Rev = seq, seq
+		b.NewMessages = []broker.Message{{Message: protocol.Message{
+			ID: protocol.NewID(), TaskID: taskID, Seq: seq, Rev: seq, Role: protocol.RoleUser, Status: protocol.MessageSent,
+			Message: text, CreatedAt: now,
+		}}}
+	}))
+}
+
+// event adds text of the agent to a task.
+func (s suite) event(taskID string, seq int64, text string) {
+	s.Helper()
+	body, err := protocol.Marshal(map[string]any{"type": "text", "id": "t", "timestamp": 1, "text": text})
+	s.must(err)
+	s.must(s.apply(taskID, func(b *broker.Batch) {
+		id := protocol.NewID()
+		b.Task.LastSeq, b.Task.Rev = seq, seq
+		b.Events = []broker.StoredEvent{{EventID: id, Epoch: 1, Seq: seq, Type: protocol.EventText, Body: body, ReceivedAt: now}}
+		b.NewMessages = []broker.Message{{Message: protocol.Message{
+			ID: protocol.NewID(), TaskID: taskID, Seq: seq, Rev: seq, Role: protocol.RoleAssistant, Status: protocol.MessageSent,
+			Message: text, EventID: id, CreatedAt: now,
+		}}}
+	}))
+}
+
+// titled adds a task with a title; later tasks have a later activity.
+func (s suite) titled(userID, title string, minute int) string {
+	s.Helper()
+	at := now.Add(time.Duration(minute) * time.Minute)
+	task := &broker.Task{
+		ID: protocol.NewID(), UserID: userID, Title: title, Mode: protocol.ModeAgent, AgentStatus: protocol.StatusNone,
+		WebhookSecret: seal.NewSecret("webhook-secret"), CreatedAt: at, LastActivityAt: at, ChangedAt: at,
+	}
+	s.must(s.store.CreateTask(s.ctx, task))
+	return task.ID
+}
+
+// finds returns the titles of the tasks that a user's search finds.
+func (s suite) finds(userID, q string) []string {
+	s.Helper()
+	found, err := s.store.Tasks(s.ctx, userID, broker.TaskFilter{Q: q, Limit: 10})
+	if err != nil {
+		s.Fatalf("%q: %v", q, err)
+	}
+	titles := make([]string, len(found))
+	for i := range found {
+		titles[i] = found[i].Title
+	}
+	return titles
+}
+
+func testSearch(t *testing.T, s suite) {
+	ada, bob := s.user(), s.user()
+	login := s.titled(ada, "Fix the log-in page", 1)
+	cafe := s.titled(ada, "Menu of the Café", 2)
+	plain := s.titled(ada, "Untitled", 3)
+	theirs := s.titled(bob, "Fix the secret login", 4)
+	s.message(login, 1, "It says `can't sign in` on 10.0.0.7:8080, see foo_bar.go")
+	s.event(login, 2, "The cookie's SameSite attribute is wrong 🍪🍪 (ÅNGSTRÖM)")
+	s.message(cafe, 1, "価格表を見る, naïve façade, ΣΊΣΥΦΟΣ, ﬁnal")
+	s.event(plain, 1, strings.Repeat("filler ", 20_000)+"needle "+strings.Repeat("y", 5000)+" x🎉y")
+	s.message(theirs, 1, "cookie needle café")
+	menu, fix, un := "Menu of the Café", "Fix the log-in page", "Untitled"
+	for _, c := range []struct {
+		q    string
+		want []string
+	}{
+		{"fix", []string{fix}},
+		{"FIX PAGE", []string{fix}},
+		{"page fix the", []string{fix}}, // in any order
+		{"fix cookie", nil},             // a title and a message: not in one text
+		{"cook same attr", []string{fix}},
+		{"ookie", nil}, // words are found by their beginnings
+		{"the", []string{menu, fix}},
+		{"th", nil}, // short words are found whole
+		{"in", []string{fix}},
+		{"it", []string{fix}},
+		{"cafe", []string{menu}},
+		{"CAFÉ", []string{menu}},
+		{"cafe\u0301", []string{menu}}, // the accent apart
+		{"naive facade", []string{menu}},
+		{"angstrom", []string{fix}},
+		{"σίσυφος", []string{menu}},
+		{"final", []string{menu}},
+		{"価格", []string{menu}},
+		{"格", []string{menu}},
+		{"🍪", []string{fix}},
+		{"🎉", []string{un}},
+		{"🦀", nil},
+		{"can't", []string{fix}},
+		{`"sign in"`, []string{fix}},
+		{"foo_bar.go", []string{fix}},
+		{"10.0.0.7:8080", []string{fix}},
+		{"fix OR needle", nil}, // operators are words
+		{"fix AND page", nil},
+		{"NOT fix", nil},
+		{"fix*", []string{fix}},
+		{"fix -page", []string{fix}},
+		{"words:fix", nil},
+		{"^fix", []string{fix}},
+		{"(fix", []string{fix}},
+		{"fix & page | the ! :*", []string{fix}},
+		{`'fix' \ "page`, []string{fix}},
+		{"fix'); DROP TABLE log; --", nil},
+		{"100%", nil},
+		{"%", nil},
+		{"_", nil},
+		{"?!.,;:", nil},
+		{" \t\n", nil},
+		{"\u0301", nil},
+		{"\x00", nil},
+		{"a\xffb", nil},
+		{"\u202efix", []string{fix}},
+		{"needle", []string{un}},
+		{strings.Repeat("y", 4000), []string{un}},
+		{strings.Repeat("needle ", 2000), []string{un}},
+		{strings.Repeat("z", 100_000), nil},
+	} {
+		if got := s.finds(ada, c.q); !slices.Equal(got, c.want) {
+			t.Errorf("%.60q finds %q, want %q", c.q, got, c.want)
+		}
+	}
+}
+
+// A changed title is found by its new words only, and a deleted task not at all.
+func testSearchFollows(t *testing.T, s suite) {
+	ada := s.user()
+	a, b := s.titled(ada, "Alpha", 1), s.titled(ada, "Beta", 2)
+	s.message(a, 1, "shared words")
+	s.message(b, 1, "shared words")
+	want := func(q string, titles ...string) {
+		t.Helper()
+		if got := s.finds(ada, q); !slices.Equal(got, titles) {
+			t.Errorf("%q finds %q, want %q", q, got, titles)
+		}
+	}
+	want("shared", "Beta", "Alpha")
+	s.must(s.apply(a, func(b *broker.Batch) { b.Task.Title = "Gamma" }))
+	want("alpha")
+	want("gamma", "Gamma")
+	want("shared", "Beta", "Gamma")
+
+	archived := true
+	s.must(s.apply(a, func(b *broker.Batch) { b.Task.Archived = true }))
+	found, err := s.store.Tasks(s.ctx, ada, broker.TaskFilter{Q: "shared", Archived: &archived, Limit: 10})
+	s.must(err)
+	if len(found) != 1 || found[0].ID != a {
+		t.Errorf("archived: %+v", found)
+	}
+	found, err = s.store.Tasks(s.ctx, ada, broker.TaskFilter{Q: "shared", Limit: 1, Before: &broker.TaskPosition{At: now.Add(2 * time.Minute), ID: b}})
+	s.must(err)
+	if len(found) != 1 || found[0].ID != a {
+		t.Errorf("the second page: %+v", found)
+	}
+
+	deleted := now.Add(-time.Hour)
+	s.must(s.apply(b, func(b *broker.Batch) { b.Task.DeletedAt = &deleted }))
+	want("shared", "Gamma")
+	_, err = s.store.PurgeTasks(s.ctx, now)
+	s.must(err)
+	want("beta")
+	want("shared", "Gamma")
+}
+
+// sent writes messages of a task in one batch, which makes consecutive ones a range of changes. Messages
+// that it does not have yet are new; the others change.
+func (s suite) sent(taskID string, seqs ...int64) {
+	s.Helper()
+	s.must(s.apply(taskID, func(b *broker.Batch) {
+		known := b.Task.LastSeq
+		for _, seq := range seqs {
+			b.Task.Rev++
+			m := broker.Message{Message: protocol.Message{
+				ID: fmt.Sprintf("%s-%d", taskID, seq), TaskID: taskID, Seq: seq, Rev: b.Task.Rev, Role: protocol.RoleUser,
+				Status: protocol.MessageSending, CreatedAt: now,
+			}}
+			if seq > known {
+				b.Task.LastSeq = seq
+				b.NewMessages = append(b.NewMessages, m)
+			} else {
+				b.ChangedMessages = append(b.ChangedMessages, m)
+			}
+			b.Changes = append(b.Changes, broker.ChangeRef{Rev: m.Rev, Kind: broker.ChangeMessage, Seq: seq})
+		}
+	}))
+}
+
+// The messages that changed since a rev are those that the whole task shows with a later rev, if the rev
+// is inside a range of changes too.
+func testSince(t *testing.T, s suite) {
+	task := s.task(s.user())
+	for _, batch := range [][]int64{
+		{1, 2, 3}, {4}, {5, 6, 7, 8, 9}, {10, 11, 12}, // new
+		{3}, {5, 6, 7, 8}, {9, 10, 2, 3}, {6}, // changed: one, a range, two ranges, one of a range again
+	} {
+		s.sent(task.ID, batch...)
+	}
+	all, err := s.store.Messages(s.ctx, task.ID, broker.MessageQuery{Limit: 100})
+	s.must(err)
+	head := all[5].Rev // of message 6, which changed last
+	bounds := []*int64{nil}
+	for _, at := range []int64{3, 7} {
+		bounds = append(bounds, &at)
+	}
+	for since := int64(-1); since <= head+2; since++ {
+		for _, after := range bounds {
+			for _, before := range bounds {
+				for _, limit := range []int{1, 3, 100} {
+					q := broker.MessageQuery{Since: &since, After: after, Before: before, Limit: limit}
+					got, err := s.store.Messages(s.ctx, task.ID, q)
+					s.must(err)
+					if want := selected(all, q); !slices.EqualFunc(got, want, sameRev) {
+						t.Fatalf("since %d after %v before %v limit %d: %+v, want %+v", since, after, before, limit, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func sameRev(a, b broker.Message) bool { return a.Seq == b.Seq && a.Rev == b.Rev }
+
+// selected returns those of all messages that a query names.
+func selected(all []broker.Message, q broker.MessageQuery) []broker.Message {
+	var list []broker.Message
+	for _, m := range all {
+		if m.Rev > *q.Since && (q.After == nil || m.Seq > *q.After) && (q.Before == nil || m.Seq < *q.Before) {
+			list = append(list, m)
+		}
+	}
+	if extra := len(list) - q.Limit; extra > 0 && q.Before != nil && q.After == nil {
+		return list[extra:]
+	}
+	return list[:min(len(list), q.Limit)]
+}
+
+// The last diff of a task is the newest message whose hash begins with broker.DiffHash.
+func testLastDiff(t *testing.T, s suite) {
+	task := s.task(s.user())
+	for i, c := range []struct{ hash, last string }{
+		{"", ""}, {"hash", ""}, {"DIFF:a", ""}, {"diff", ""}, {"diff:a", "diff:a"}, {"hash", "diff:a"}, {"diff:b", "diff:b"}, {"diff%", "diff:b"},
+	} {
+		seq := int64(i + 1)
+		s.must(s.apply(task.ID, func(b *broker.Batch) {
+			b.Task.LastSeq, b.Task.Rev = seq, seq
+			b.NewMessages = []broker.Message{{BodyHash: c.hash, Message: protocol.Message{
+				ID: protocol.NewID(), TaskID: task.ID, Seq: seq, Rev: seq, Role: protocol.RoleAssistant, Status: protocol.MessageSent, CreatedAt: now,
+			}}}
+		}))
+		got, err := s.store.LastDiff(s.ctx, task.ID)
+		switch {
+		case c.last == "":
+			s.code(err, protocol.CodeNotFound)
+		case err != nil || got.BodyHash != c.last:
+			t.Errorf("after %q: %+v, %v; want %q", c.hash, got, err, c.last)
+		}
+	}
+}
