@@ -82,10 +82,13 @@ torture: setup ## the proof: 50 rounds of faults on real processes; continues wh
 # The detector makes a process some ten times slower, and finds races only where goroutines meet. Of the tests that
 # start whole processes it therefore gets those with many clients at once; "make test" runs all. The other lines are
 # of packages that read the source or work through cases, in one goroutine: the agent host's tests call the policy from many.
+# The last line's need the libraries of three models' makers, which take minutes to compile for the detector.
 RACE_WHOLE := bellhop/internal/e2e bellhop/internal/torture bellhop/cmd/bellhop \
 	bellhop/internal/language bellhop/internal/doccheck bellhop/internal/layering \
 	bellhop/internal/licenses bellhop/internal/wiregen bellhop/internal/explore bellhop/internal/torture/check \
-	bellhop/policy bellhop/conformance bellhop/migrations bellhop/internal/archive bellhop/internal/reseal bellhop/internal/bench bellhop/notebook/verify
+	bellhop/policy bellhop/conformance bellhop/migrations bellhop/internal/archive bellhop/internal/reseal bellhop/internal/bench bellhop/notebook/verify \
+	bellhop/notebook/verify/treesitter bellhop/notebook/verify/gostd \
+	bellhop/agent/model bellhop/agent/mcpclient
 RACE_E2E   := CrashOfEitherSide|Replicas|RelayedStream|SIGTERM|CutAnywhere
 
 race: setup ## the tests under the race detector (needs a C compiler)
