@@ -24,7 +24,7 @@ const (
 	maxWordsBytes = 200 << 10 // of one text. PostgreSQL takes a megabyte
 	maxSearched   = 16        // words of a query; the others are not looked at
 	keyLength     = 5         // two users with the same key cost each other time, no more
-	shortWord     = 2         // letters up to which a word of a query is looked for exactly
+	shortWord     = 1         // letters up to which a word of a query is looked for exactly
 )
 
 // wordKey returns the beginning of a user's words.
@@ -119,7 +119,7 @@ func isASCII(s string) bool {
 }
 
 // wanted is what a text must have: all of these words, each as the beginning of a word of the text.
-// Words of one or two letters must be there exactly, because too many words begin with them.
+// A word of one letter must be there exactly, because too many words begin with it.
 type wanted struct{ words []wantedWord }
 
 type wantedWord struct {
@@ -127,19 +127,31 @@ type wantedWord struct {
 	exact bool
 }
 
-// wantedIn returns what a user looks for. It has no word if the query has none.
+// wantedIn returns what a user looks for. It has no word if the query has none. A letter at the end of other
+// words is left out: the user is still writing a word that begins with it.
 func wantedIn(userID, query string) wanted {
 	var w wanted
 	seen := map[string]bool{}
-	key := wordKey(userID)
+	key, last := wordKey(userID), ""
 	split(query, func(word string) bool {
+		last = word
 		if !seen[word] {
 			seen[word] = true
 			w.words = append(w.words, wantedWord{key + word, utf8.RuneCountInString(word) <= shortWord})
 		}
 		return len(w.words) < maxSearched
 	})
+	n := len(w.words)
+	if n > 1 && w.words[n-1] == (wantedWord{key + last, true}) && endsInWord(query) {
+		w.words = w.words[:n-1]
+	}
 	return w
+}
+
+// endsInWord reports whether the last letter of a query may be the first of a word.
+func endsInWord(query string) bool {
+	last, _ := utf8.DecodeLastRuneInString(query)
+	return unicode.IsLetter(last) && !unicode.In(last, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
 // tsquery returns the query in the language of PostgreSQL. Words have no character that is special there.

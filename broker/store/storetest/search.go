@@ -89,7 +89,12 @@ func testSearch(t *testing.T, s suite) {
 		{"cook same attr", []string{fix}},
 		{"ookie", nil}, // words are found by their beginnings
 		{"the", []string{menu, fix}},
-		{"th", nil}, // short words are found whole
+		{"th", []string{menu, fix}},
+		{"h", nil},               // a letter is found whole
+		{"fix z", []string{fix}}, // the user is still writing the last word
+		{"fix z ", nil},
+		{"fix z page", nil},
+		{"価格外", nil},
 		{"in", []string{fix}},
 		{"it", []string{fix}},
 		{"cafe", []string{menu}},
