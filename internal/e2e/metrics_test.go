@@ -58,6 +58,7 @@ func TestATurnShowsInTheMetrics(t *testing.T) {
 		`bellhop_dead_letters`:                          0,
 		`bellhop_streams{kind="session"}`:               0,
 		`bellhop_collect_errors_total{part="sessions"}`: 0,
+
 		`bellhop_http_requests_total{method="POST",route="/session",status="200"}`: 1,
 	})
 	events := scrape(t, s.host.url, hostPassword)["bellhop_outbox_posted_events_total"]
