@@ -40,7 +40,9 @@ func workspace(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for link, target := range map[string]string{"way-out": "../outside.txt", "up": "..", "loop": "loop", "inside": "README.md"} {
+	for link, target := range map[string]string{
+		"way-out": "../outside.txt", "up": "..", "loop": "loop", "inside": "README.md",
+	} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +104,8 @@ func (c *client) readHello() {
 	if err != nil {
 		return
 	}
-	if err := json.Unmarshal([]byte(raw), &c.hello); err != nil || c.hello.Type != protocol.LineHello || !timestamp.MatchString(raw) {
+	if err := json.Unmarshal([]byte(raw), &c.hello); err != nil || c.hello.Type != protocol.LineHello ||
+		!timestamp.MatchString(raw) {
 		c.t.Fatalf("the first line is %s", raw)
 	}
 }

@@ -44,10 +44,22 @@ var grammar = []struct {
 }{
 	{Command{"list [PATH]", "list a directory (list_dir)"}, "list", regexp.MustCompile(`^(?i:list)(?:\s+(\S+))?$`)},
 	{Command{"read PATH", "show a text file (read_file)"}, "read", regexp.MustCompile(`^(?i:read)\s+(.+)$`)},
-	{Command{"write PATH: TEXT", "write a file after asking for permission (write_file)"}, "write", regexp.MustCompile(`^(?i:write)\s+([^:\n]+):[ \t]?\n?((?s:.*))$`)},
-	{Command{"run COMMAND", "run a shell command after asking for permission (run_command)"}, "run", regexp.MustCompile(`^(?i:run)\s+((?s:.+))$`)},
+	{
+		Command{"write PATH: TEXT", "write a file after asking for permission (write_file)"},
+		"write",
+		regexp.MustCompile(`^(?i:write)\s+([^:\n]+):[ \t]?\n?((?s:.*))$`),
+	},
+	{
+		Command{"run COMMAND", "run a shell command after asking for permission (run_command)"},
+		"run",
+		regexp.MustCompile(`^(?i:run)\s+((?s:.+))$`),
+	},
 	{Command{"ask QUESTION", "ask you something and use the answer"}, "ask", regexp.MustCompile(`^(?i:ask)\s+((?s:.+))$`)},
-	{Command{"slow N", fmt.Sprintf("answer in N pieces (1 to %d), 100 ms apart", maxSlow)}, "slow", regexp.MustCompile(`^(?i:slow)\s+(\d{1,9})$`)},
+	{
+		Command{"slow N", fmt.Sprintf("answer in N pieces (1 to %d), 100 ms apart", maxSlow)},
+		"slow",
+		regexp.MustCompile(`^(?i:slow)\s+(\d{1,9})$`),
+	},
 	{Command{"fail", "end the turn with an error"}, "fail", regexp.MustCompile(`^(?i:fail)$`)},
 	{Command{"help", "explain all this"}, "help", regexp.MustCompile(`^(?i:help)$`)},
 }

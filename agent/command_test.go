@@ -45,10 +45,12 @@ func TestParse(t *testing.T) {
 }
 
 func TestEveryCommandOfTheHelpIsUnderstood(t *testing.T) {
-	values := strings.NewReplacer("[PATH]", "src", "PATH", "a.txt", "TEXT", "hello", "COMMAND", "ls", "QUESTION", "Why?", "N", "5")
+	values := strings.NewReplacer("[PATH]", "src", "PATH", "a.txt", "TEXT", "hello", "COMMAND", "ls", "QUESTION",
+		"Why?", "N", "5")
 	for _, c := range Commands() {
 		usage := values.Replace(c.Usage)
-		if steps := parse(usage); len(steps) != 1 || !strings.HasPrefix(c.Usage, steps[0].verb) || steps[0].verb == other || c.Help == "" {
+		if steps := parse(usage); len(steps) != 1 || !strings.HasPrefix(c.Usage, steps[0].verb) || steps[0].verb == other ||
+			c.Help == "" {
 			t.Errorf("%s is read as %v", usage, steps)
 		}
 	}

@@ -106,7 +106,10 @@ func (f files) open(path string, flag int) (*os.File, error) {
 type listDir struct{ files }
 
 func (listDir) spec() ToolSpec {
-	return ToolSpec{ToolListDir, "List a directory inside the working directory; \".\" is the working directory itself.", schema("path")}
+	return ToolSpec{
+		ToolListDir, "List a directory inside the working directory; \".\" is the working directory itself.",
+		schema("path"),
+	}
 }
 
 func (t listDir) prepare(raw json.RawMessage) (*action, error) {
@@ -159,7 +162,9 @@ func describe(entry fs.DirEntry) string {
 type readFile struct{ files }
 
 func (readFile) spec() ToolSpec {
-	return ToolSpec{ToolReadFile, "Read a text file inside the working directory (at most its first 256 KiB).", schema("path")}
+	return ToolSpec{
+		ToolReadFile, "Read a text file inside the working directory (at most its first 256 KiB).", schema("path"),
+	}
 }
 
 func (t readFile) prepare(raw json.RawMessage) (*action, error) {
@@ -197,7 +202,9 @@ func (t readFile) read(path string) (string, error) {
 type writeFile struct{ files }
 
 func (writeFile) spec() ToolSpec {
-	return ToolSpec{ToolWriteFile, "Create or replace a text file inside the working directory.", schema("path", "content")}
+	return ToolSpec{
+		ToolWriteFile, "Create or replace a text file inside the working directory.", schema("path", "content"),
+	}
 }
 
 func (t writeFile) prepare(raw json.RawMessage) (*action, error) {

@@ -16,7 +16,9 @@ import (
 // metered is a model that reports usage and a notice.
 func metered() *mocked {
 	return &mocked{func([]Message) []Delta {
-		return []Delta{{Notice: "too many requests; trying again in 1s"}, {Text: "hi"}, {Usage: &Usage{Input: 10, Output: 20, Total: 30}}}
+		return []Delta{
+			{Notice: "too many requests; trying again in 1s"}, {Text: "hi"}, {Usage: &Usage{Input: 10, Output: 20, Total: 30}},
+		}
 	}}
 }
 
@@ -39,7 +41,8 @@ func TestUsageAndNoticesReachTheClient(t *testing.T) {
 	a := serve(t, Options{Completer: metered(), Model: "mock/1"})
 	for range 2 { // usage is counted per turn, not per session
 		a.input("go")
-		if line := a.until(protocol.LineStatus); line.Level != "warning" || line.Message != "too many requests; trying again in 1s" {
+		if line := a.until(protocol.LineStatus); line.Level != "warning" ||
+			line.Message != "too many requests; trying again in 1s" {
 			t.Errorf("got %+v", line)
 		}
 		want := `{"model":"mock/1","usage":{"inputTokens":10,"outputTokens":20,"totalTokens":30}}`
@@ -193,8 +196,12 @@ func text(s string) *string { return &s }
 
 func TestASessionCallsItsFront(t *testing.T) {
 	ask := ToolCall{Name: ToolAskUser, Arguments: []byte(`{"question":"Which?"}`)}
-	s, r := openRecorded(t, Options{Dir: t.TempDir(), SessionID: "s", Completer: &played{completions: [][]any{{ask}, {"x"}}}})
-	if err := s.Handle(&protocol.Line{Type: "answer", RequestID: "id-2", Text: text("x")}); protocol.CodeOf(err) != protocol.CodeNotFound {
+	s, r := openRecorded(t, Options{
+		Dir: t.TempDir(), SessionID: "s", Completer: &played{completions: [][]any{{ask}, {"x"}}},
+	})
+	if err := s.Handle(&protocol.Line{
+		Type: "answer", RequestID: "id-2", Text: text("x"),
+	}); protocol.CodeOf(err) != protocol.CodeNotFound {
 		t.Errorf("an answer to nothing: %v", err)
 	}
 	if err := s.Handle(&protocol.Line{Type: "input", Text: text("go")}); err != nil {

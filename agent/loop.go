@@ -181,7 +181,8 @@ func (s *session) allowed(shape string) bool {
 // confirm asks for permission; nil means granted.
 func (s *session) confirm(ctx context.Context, call ToolCall, act *action) error {
 	answer, err := s.question(ctx, protocol.Line{
-		Type: protocol.LineConfirm, Prompt: act.prompt, ToolName: call.Name, Args: call.Arguments, SecurityWarning: act.warning,
+		Type: protocol.LineConfirm, Prompt: act.prompt, ToolName: call.Name,
+		Args: call.Arguments, SecurityWarning: act.warning,
 	})
 	switch {
 	case errors.Is(err, errNoClient):

@@ -17,9 +17,10 @@ type Session struct {
 // Front has the callbacks of a session. The turn waits for them: they must not block for long
 // or call the session.
 type Front struct {
-	Write          func(protocol.Line)  // sends a line of the agent
-	Accepted       func(*protocol.Line) // called with a valid line of a client, before its effects; may be nil
-	QuestionClosed func(string)         // called with the request_id of a question that ended without an answer; may be nil
+	Write    func(protocol.Line)  // sends a line of the agent
+	Accepted func(*protocol.Line) // called with a valid line of a client, before its effects; may be nil
+	// QuestionClosed is called with the request_id of a question that ended without an answer; may be nil.
+	QuestionClosed func(string)
 }
 
 // Open starts a session. Options.Task is ignored. The caller must Close it.

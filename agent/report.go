@@ -31,7 +31,8 @@ func report(s step, prompt, r Message) string {
 	case "list":
 		return "This is what I found in the directory:\n\n" + excerpt(r.Text)
 	case "read":
-		return fmt.Sprintf("The file has %s and %s:\n\n", count(countLines(r.Text), "line"), count(len(r.Text), "byte")) + excerpt(r.Text)
+		return fmt.Sprintf("The file has %s and %s:\n\n", count(countLines(r.Text), "line"),
+			count(len(r.Text), "byte")) + excerpt(r.Text)
 	case "write":
 		return "Done, the file is written. " + firstLine(r.Text)
 	case "run":

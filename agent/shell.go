@@ -27,7 +27,10 @@ type runCommand struct {
 }
 
 func (*runCommand) spec() ToolSpec {
-	return ToolSpec{ToolRunCommand, "Run a shell command in the working directory. Returns its output; the user is asked first.", schema("command")}
+	return ToolSpec{
+		ToolRunCommand, "Run a shell command in the working directory. Returns its output; the user is asked first.",
+		schema("command"),
+	}
 }
 
 func (t *runCommand) prepare(raw json.RawMessage) (*action, error) {
@@ -57,7 +60,9 @@ func warningFor(command string) *protocol.SecurityWarning {
 			Level: "CRITICAL", Message: "May destroy files or change the system, also outside the working directory.",
 		}
 	}
-	return &protocol.SecurityWarning{Level: "WARN", Message: "Runs with your rights and is not confined to the working directory."}
+	return &protocol.SecurityWarning{
+		Level: "WARN", Message: "Runs with your rights and is not confined to the working directory.",
+	}
 }
 
 // environment returns the usual variables and none of ours, which may be secret.

@@ -19,27 +19,46 @@ import (
 
 func TestLinesThatBreakARuleGetAStatusAndChangeNothing(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
-		"no JSON":                 {`hello`, `Invalid JSON: invalid character 'h' at start of value (at byte 0)`},
-		"half a line":             {`{"type":"input","text":"list"`, `Invalid JSON: unexpected EOF (at byte 29)`},
-		"an array":                {`[]`, `The body must be a JSON object`},
-		"null":                    {`null`, `The body must be a JSON object`},
-		"two objects":             {`{"type":"interrupt"}{}`, `Invalid JSON: invalid character '{' after top-level value (at byte 20)`},
-		"a duplicate member":      {`{"type":"input","text":"a","text":"b"}`, `Invalid JSON: duplicate member name (at byte 27)`},
-		"invalid UTF-8":           {"{\"type\":\"input\",\"text\":\"\xff\"}", `Invalid JSON: invalid UTF-8 (at byte 24)`},
-		"a nesting bomb":          {strings.Repeat("[", 100_000), `The body is nested deeper than 64 levels`},
-		"no type":                 {`{"text":"list"}`, `type is required`},
-		"a type of another case":  {`{"Type":"input","text":"list"}`, `Unknown member Type. Its name is type`},
-		"another spelling":        {`{"type":"input","sessionId":"s1","text":"list"}`, `Unknown member sessionId. Its name is session_id`},
-		"an unknown type":         {`{"type":"inputs","text":"list"}`, `Unknown type "inputs". Known are input, answer, confirmation and interrupt`},
-		"a type of the agent":     {`{"type":"chunk","content":"x"}`, `Unknown type "chunk". Known are input, answer, confirmation and interrupt`},
-		"a number for a text":     {`{"type":"input","text":5}`, `text must be a string`},
-		"another session's id":    {`{"type":"input","session_id":"s2","text":"list"}`, `This is not session "s2"`},
-		"another's interrupt":     {`{"type":"interrupt","session_id":"s2"}`, `This is not session "s2"`},
-		"input without text":      {`{"type":"input"}`, `An input needs text or attachments`},
-		"input of white space":    {`{"type":"input","text":" \n","attachments":[]}`, `An input needs text or attachments`},
-		"an attachment's type":    {`{"type":"input","attachments":[{"type":"video","data":"AAAA"}]}`, `attachments[0].type must be "image" or "document". Send PNG, JPEG, GIF or WebP as type image, or text and PDF as type document`},
-		"an attachment's member":  {`{"type":"input","attachments":[{"type":"image","media_type":"image/png","data":"AAAA"}]}`, `Unknown member attachments.media_type. Its name is attachments.mediaType`},
-		"an attachment's data":    {`{"type":"input","attachments":[{"type":"image","data":"%"}]}`, `attachments[0].data must be base64, and not empty`},
+		"no JSON":     {`hello`, `Invalid JSON: invalid character 'h' at start of value (at byte 0)`},
+		"half a line": {`{"type":"input","text":"list"`, `Invalid JSON: unexpected EOF (at byte 29)`},
+		"an array":    {`[]`, `The body must be a JSON object`},
+		"null":        {`null`, `The body must be a JSON object`},
+		"two objects": {
+			`{"type":"interrupt"}{}`, `Invalid JSON: invalid character '{' after top-level value (at byte 20)`,
+		},
+		"a duplicate member": {
+			`{"type":"input","text":"a","text":"b"}`, `Invalid JSON: duplicate member name (at byte 27)`,
+		},
+		"invalid UTF-8":          {"{\"type\":\"input\",\"text\":\"\xff\"}", `Invalid JSON: invalid UTF-8 (at byte 24)`},
+		"a nesting bomb":         {strings.Repeat("[", 100_000), `The body is nested deeper than 64 levels`},
+		"no type":                {`{"text":"list"}`, `type is required`},
+		"a type of another case": {`{"Type":"input","text":"list"}`, `Unknown member Type. Its name is type`},
+		"another spelling": {
+			`{"type":"input","sessionId":"s1","text":"list"}`, `Unknown member sessionId. Its name is session_id`,
+		},
+		"an unknown type": {
+			`{"type":"inputs","text":"list"}`, `Unknown type "inputs". Known are input, answer, confirmation and interrupt`,
+		},
+		"a type of the agent": {
+			`{"type":"chunk","content":"x"}`, `Unknown type "chunk". Known are input, answer, confirmation and interrupt`,
+		},
+		"a number for a text":  {`{"type":"input","text":5}`, `text must be a string`},
+		"another session's id": {`{"type":"input","session_id":"s2","text":"list"}`, `This is not session "s2"`},
+		"another's interrupt":  {`{"type":"interrupt","session_id":"s2"}`, `This is not session "s2"`},
+		"input without text":   {`{"type":"input"}`, `An input needs text or attachments`},
+		"input of white space": {`{"type":"input","text":" \n","attachments":[]}`, `An input needs text or attachments`},
+		"an attachment's type": {
+			`{"type":"input","attachments":[{"type":"video","data":"AAAA"}]}`,
+			`attachments[0].type must be "image" or "document". Send PNG, JPEG, GIF or WebP as type image, or text and PDF as type document`,
+		},
+		"an attachment's member": {
+			`{"type":"input","attachments":[{"type":"image","media_type":"image/png","data":"AAAA"}]}`,
+			`Unknown member attachments.media_type. Its name is attachments.mediaType`,
+		},
+		"an attachment's data": {
+			`{"type":"input","attachments":[{"type":"image","data":"%"}]}`,
+			`attachments[0].data must be base64, and not empty`,
+		},
 		"an answer to nothing":    {`{"type":"answer","text":"x"}`, `request_id is required`},
 		"an unknown request_id":   {`{"type":"answer","request_id":"id-99","text":"x"}`, `No open question "id-99"`},
 		"an unknown confirmation": {`{"type":"confirmation","request_id":"id-99","value":true}`, `No open question "id-99"`},
@@ -100,12 +119,21 @@ func TestAnErrorNamesItsCommand(t *testing.T) {
 
 func TestLinesThatBreakARuleWhileAQuestionIsOpen(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
-		"input while one runs":    {`{"type":"input","text":"list"}`, `An input is being worked on. Wait for waiting_for_input, or send interrupt`},
-		"a confirm is no ask":     {`{"type":"answer","request_id":"id-2","text":"yes"}`, `Question id-2 is answered by type "confirmation"`},
-		"no value":                {`{"type":"confirmation","request_id":"id-2"}`, `A confirmation needs value`},
-		"a value that is a text":  {`{"type":"confirmation","request_id":"id-2","value":"true"}`, `value must be a boolean`},
-		"an unknown remember":     {`{"type":"confirmation","request_id":"id-2","value":true,"remember":"ever"}`, `remember must be "session" or absent`},
-		"another session's reply": {`{"type":"confirmation","session_id":"s2","request_id":"id-2","value":true}`, `This is not session "s2"`},
+		"input while one runs": {
+			`{"type":"input","text":"list"}`, `An input is being worked on. Wait for waiting_for_input, or send interrupt`,
+		},
+		"a confirm is no ask": {
+			`{"type":"answer","request_id":"id-2","text":"yes"}`, `Question id-2 is answered by type "confirmation"`,
+		},
+		"no value":               {`{"type":"confirmation","request_id":"id-2"}`, `A confirmation needs value`},
+		"a value that is a text": {`{"type":"confirmation","request_id":"id-2","value":"true"}`, `value must be a boolean`},
+		"an unknown remember": {
+			`{"type":"confirmation","request_id":"id-2","value":true,"remember":"ever"}`,
+			`remember must be "session" or absent`,
+		},
+		"another session's reply": {
+			`{"type":"confirmation","session_id":"s2","request_id":"id-2","value":true}`, `This is not session "s2"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := workspace(t)
@@ -172,10 +200,13 @@ func TestInterruptEndsEveryStateOfATurn(t *testing.T) {
 		until  string
 		answer string // before the interrupt
 	}{
-		"text":                {"slow 36000", protocol.LineChunk, ""},
-		"a question":          {"ask Which floor?", protocol.LineAsk, ""},
-		"a permission":        {"write new.txt: x", protocol.LineConfirm, ""},
-		"a command":           {"run trap '' INT TERM; (sleep 1000) & echo ready >fifo; sleep 1000", protocol.LineConfirm, `{"type":"confirmation","request_id":"id-2","value":true}`},
+		"text":         {"slow 36000", protocol.LineChunk, ""},
+		"a question":   {"ask Which floor?", protocol.LineAsk, ""},
+		"a permission": {"write new.txt: x", protocol.LineConfirm, ""},
+		"a command": {
+			"run trap '' INT TERM; (sleep 1000) & echo ready >fifo; sleep 1000", protocol.LineConfirm,
+			`{"type":"confirmation","request_id":"id-2","value":true}`,
+		},
 		"the commands behind": {"slow 36000 then list then list", protocol.LineChunk, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,9 +256,17 @@ func TestInterruptOfAnIdleSessionDoesNothing(t *testing.T) {
 
 func TestEndOfInputDeniesQuestionsAndFinishesTheTurn(t *testing.T) {
 	for name, c := range map[string]struct{ prompt, until, last string }{
-		"an open permission":    {"write new.txt: x", protocol.LineConfirm, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, no client can answer."},
-		"an open question":      {"ask Which floor?", protocol.LineAsk, "I got no answer to my question, so I go on without one."},
-		"a later permission":    {"slow 4 then write new.txt: x", protocol.LineChunk, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, no client can answer."},
+		"an open permission": {
+			"write new.txt: x", protocol.LineConfirm,
+			"I did not do that, because it was not allowed.\n\n> Denied: the input has ended, no client can answer.",
+		},
+		"an open question": {
+			"ask Which floor?", protocol.LineAsk, "I got no answer to my question, so I go on without one.",
+		},
+		"a later permission": {
+			"slow 4 then write new.txt: x", protocol.LineChunk,
+			"I did not do that, because it was not allowed.\n\n> Denied: the input has ended, no client can answer.",
+		},
 		"the rest of an answer": {"slow 20", protocol.LineChunk, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -240,7 +279,9 @@ func TestEndOfInputDeniesQuestionsAndFinishesTheTurn(t *testing.T) {
 				if n := len(a.seen); a.answered() != 1 || !strings.Contains(a.seen[n-1], `"reason":"done"`) {
 					t.Errorf("got\n%s", strings.Join(a.seen, "\n"))
 				}
-				want := string(encode(protocol.Line{Type: "message", Content: &c.last, Format: "markdown", Metadata: encode(map[string]string{"model": "demo"})}))
+				want := string(encode(protocol.Line{
+					Type: "message", Content: &c.last, Format: "markdown", Metadata: encode(map[string]string{"model": "demo"}),
+				}))
 				if got := a.seen[len(a.seen)-2]; got != want {
 					t.Errorf("got  %s\nwant %s", got, want)
 				}
@@ -340,9 +381,15 @@ func TestOptionsThatCannotWork(t *testing.T) {
 		opts Options
 		want string
 	}{
-		"an unknown model":        {Options{Dir: t.TempDir(), Model: "gpt"}, "Unknown model gpt. The model that is built in is demo"},
-		"no such directory":       {Options{Dir: "/no/such"}, "The working directory /no/such is not a directory. Name an existing directory"},
-		"a file as the directory": {Options{Dir: "doc.go"}, "The working directory doc.go is not a directory. Name an existing directory"},
+		"an unknown model": {
+			Options{Dir: t.TempDir(), Model: "gpt"}, "Unknown model gpt. The model that is built in is demo",
+		},
+		"no such directory": {
+			Options{Dir: "/no/such"}, "The working directory /no/such is not a directory. Name an existing directory",
+		},
+		"a file as the directory": {
+			Options{Dir: "doc.go"}, "The working directory doc.go is not a directory. Name an existing directory",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Stdio(t.Context(), strings.NewReader(""), io.Discard, c.opts)

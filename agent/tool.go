@@ -52,7 +52,12 @@ func newToolbox(root *os.Root, commandTime time.Duration, more ...Tool) toolbox 
 		box[t.Spec.Name] = external{t, commandTime}
 	}
 	own := []tool{
-		listDir{files}, readFile{files}, writeFile{files}, editFile{files}, search{files}, &runCommand{root.Name(), commandTime},
+		listDir{files},
+		readFile{files},
+		writeFile{files},
+		editFile{files},
+		search{files},
+		&runCommand{root.Name(), commandTime},
 	}
 	for _, t := range own {
 		box[t.spec().Name] = t

@@ -56,7 +56,8 @@ func (s *session) conversation() []Message {
 		if dropped := before - len(s.history); dropped > 0 {
 			s.emit(protocol.Line{
 				Type: protocol.LineStatus, Level: "info",
-				Message: fmt.Sprintf("The conversation is longer than the model's window: its oldest %s left out", messagesAre(dropped)),
+				Message: fmt.Sprintf("The conversation is longer than the model's window: its oldest %s left out",
+					messagesAre(dropped)),
 			})
 		}
 	}

@@ -24,7 +24,9 @@ func drawHistory(t *rapid.T) []Message {
 			for range rapid.IntRange(1, 3).Draw(t, "calls") {
 				id++
 				call := fmt.Sprintf("c%d", id)
-				reply.Calls = append(reply.Calls, ToolCall{ID: call, Name: "x", Arguments: encode(map[string]string{"a": text("argument")})})
+				reply.Calls = append(reply.Calls, ToolCall{
+					ID: call, Name: "x", Arguments: encode(map[string]string{"a": text("argument")}),
+				})
 				results = append(results, Message{Role: RoleTool, CallID: call, Text: text("result")})
 			}
 			history = append(append(history, reply), results...)
@@ -94,7 +96,10 @@ func TestFitKeepsCallsNextToTheirResults(t *testing.T) {
 func TestTheResultsOfATooLargeStepAreShortened(t *testing.T) {
 	history := []Message{
 		{Role: RoleUser, Text: "read it"},
-		{Role: RoleAssistant, Calls: []ToolCall{{ID: "c", Name: ToolReadFile, Arguments: encode(map[string]string{"path": "x"})}}},
+		{
+			Role:  RoleAssistant,
+			Calls: []ToolCall{{ID: "c", Name: ToolReadFile, Arguments: encode(map[string]string{"path": "x"})}},
+		},
 		{Role: RoleTool, CallID: "c", Text: strings.Repeat("ü", 100_000)},
 	}
 	kept := fit(history, 1000)

@@ -23,7 +23,8 @@ func TestFormatMetadataAndTimestampPassThrough(t *testing.T) {
 		Timestamp: json.RawMessage("1700000000123"),
 	}
 	tooLong := agenthost.TextAbout{Metadata: json.RawMessage(`{"x":"` + strings.Repeat("y", 65<<10) + `"}`)}
-	frames := r.turn("s1", "t1", endMessage("one", about), endMessage("two", tooLong), endMessage("three", agenthost.TextAbout{}))
+	frames := r.turn("s1", "t1", endMessage("one", about), endMessage("two", tooLong),
+		endMessage("three", agenthost.TextAbout{}))
 	var ends []protocol.Part
 	for _, f := range frames {
 		if f.part.Type == protocol.PartTextEnd {
@@ -35,7 +36,8 @@ func TestFormatMetadataAndTimestampPassThrough(t *testing.T) {
 	}
 	same := func(where, format string, metadata, timestamp json.RawMessage) {
 		t.Helper()
-		if format != about.Format || string(metadata) != string(about.Metadata) || string(timestamp) != string(about.Timestamp) {
+		if format != about.Format || string(metadata) != string(about.Metadata) ||
+			string(timestamp) != string(about.Timestamp) {
 			t.Errorf("%s: %s %s %s", where, format, metadata, timestamp)
 		}
 	}

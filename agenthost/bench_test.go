@@ -17,7 +17,8 @@ import (
 func benchHost(b *testing.B, j agenthost.Journal, p agenthost.Provider) *agenthost.Host {
 	b.Helper()
 	h, err := agenthost.New(agenthost.Options{
-		Journal: j, Providers: map[string]agenthost.Provider{"fake": p}, DefaultAgent: "fake", Workspaces: directories{b.TempDir()},
+		Journal: j, Providers: map[string]agenthost.Provider{"fake": p},
+		DefaultAgent: "fake", Workspaces: directories{b.TempDir()},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -43,7 +44,9 @@ func BenchmarkEvents(b *testing.B) {
 				defer wg.Done()
 				<-begin
 				for i := range each {
-					if err := out.ToolCall(agenthost.ToolCall{ID: fmt.Sprint(i), Name: "ls", Input: json.RawMessage(`{"path":"."}`)}); err != nil {
+					if err := out.ToolCall(agenthost.ToolCall{
+						ID: fmt.Sprint(i), Name: "ls", Input: json.RawMessage(`{"path":"."}`),
+					}); err != nil {
 						return err
 					}
 				}
@@ -75,9 +78,17 @@ func BenchmarkStart(b *testing.B) {
 			at := protocol.Cursor{Epoch: 1, Seq: 1}
 			err := j.Write(context.Background(), &agenthost.Write{
 				SessionID: id,
-				Session:   &agenthost.SessionRecord{ID: id, Agent: "fake", Cursor: at, Acked: at, OffsetReserved: 4097, Status: protocol.StatusIdle, WebhookURL: "http://127.0.0.1:1/"},
-				Turns:     []agenthost.TurnRecord{{SessionID: id, ID: "t", State: agenthost.TurnFinished, Started: time.Now(), FirstOffset: 1, LastID: protocol.StreamID{Epoch: 1, Offset: 9}}},
-				Events:    []agenthost.EventRecord{{SessionID: id, Cursor: at, EventID: id, Body: json.RawMessage(`{}`)}},
+				Session: &agenthost.SessionRecord{
+					ID: id, Agent: "fake", Cursor: at, Acked: at, OffsetReserved: 4097,
+					Status: protocol.StatusIdle, WebhookURL: "http://127.0.0.1:1/",
+				},
+				Turns: []agenthost.TurnRecord{
+					{
+						SessionID: id, ID: "t", State: agenthost.TurnFinished, Started: time.Now(),
+						FirstOffset: 1, LastID: protocol.StreamID{Epoch: 1, Offset: 9},
+					},
+				},
+				Events: []agenthost.EventRecord{{SessionID: id, Cursor: at, EventID: id, Body: json.RawMessage(`{}`)}},
 			})
 			if err != nil {
 				b.Error(err)

@@ -71,8 +71,9 @@ func TestALostConnectionShowsAsCheckingAndHoldsAnswers(t *testing.T) {
 		r.read(stream)
 		r.delivered()
 		wantLines(r.T, "events", withoutTimes(summary(r.broker.of("s1")), "\x00"), []string{
-			"t1 status busy ", "t1 tool-call c1", "t1 interaction confirm open", "t1 status idle waiting", "t1 status idle checking",
-			"t1 interaction confirm resolved ", "t1 status busy ", "t1 tool-result c1", "t1 finish stop ", "t1 status idle ",
+			"t1 status busy ", "t1 tool-call c1", "t1 interaction confirm open", "t1 status idle waiting",
+			"t1 status idle checking", "t1 interaction confirm resolved ", "t1 status busy ", "t1 tool-result c1",
+			"t1 finish stop ", "t1 status idle ",
 		})
 	})
 }
@@ -81,7 +82,8 @@ func TestAQuestionThatOutlivesALostConnectionWaitsAgain(t *testing.T) {
 	r := newRig(t).start()
 	got := make(chan outcome, 1)
 	ask, back := make(chan struct{}), make(chan struct{})
-	stream := r.startNew("s1", "t1", checking(true), wait(ask), asking(protocol.KindAsk, nil, got), wait(back), checking(false), forever)
+	stream := r.startNew("s1", "t1", checking(true), wait(ask), asking(protocol.KindAsk, nil, got), wait(back),
+		checking(false), forever)
 	close(ask)
 	r.untilPart(stream, "data-ask")
 	r.shows("s1", protocol.ReasonChecking)
@@ -123,7 +125,9 @@ func TestAQuestionTheAgentNoLongerHasExpires(t *testing.T) {
 			gate, end := make(chan struct{}), make(chan struct{})
 			stream := r.startNew("s1", "t1", callTool("c1", "rm", `{}`), asking(c.kind, &cancel, got), wait(gate),
 				func(context.Context, agenthost.Output) error { cancel(c.cause); return nil }, wait(end), toolResult("c1", `1`))
-			asked := r.untilPart(stream, map[bool]string{true: "data-ask", false: "tool-approval-request"}[c.kind == protocol.KindAsk])
+			asked := r.untilPart(stream, map[bool]string{
+				true: "data-ask", false: "tool-approval-request",
+			}[c.kind == protocol.KindAsk])
 			id := asked.part.ID + asked.part.ApprovalID
 			close(gate)
 			r.untilPart(stream, c.part)
@@ -131,7 +135,8 @@ func TestAQuestionTheAgentNoLongerHasExpires(t *testing.T) {
 				t.Errorf("the agent got %+v", o)
 			}
 			if c.cause == agenthost.ErrExpired { //nolint:errorlint // the case's own
-				r.wantCode("an answer after that", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Text: "x"}), protocol.CodeExpired)
+				r.wantCode("an answer after that",
+					r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Text: "x"}), protocol.CodeExpired)
 			}
 			close(end)
 			r.read(stream)
@@ -151,7 +156,8 @@ func TestAnAnswerThatComesTooLateIsReportedAsTooLate(t *testing.T) {
 	var cancel context.CancelCauseFunc
 	gate, end := make(chan struct{}), make(chan struct{})
 	stream := r.startNew("s1", "t1", checking(true), asking(protocol.KindAsk, &cancel, got), wait(gate),
-		func(context.Context, agenthost.Output) error { cancel(agenthost.ErrExpired); return nil }, wait(end), checking(false))
+		func(context.Context, agenthost.Output) error { cancel(agenthost.ErrExpired); return nil },
+		wait(end), checking(false))
 	id := r.untilPart(stream, "data-ask").part.ID
 	r.wantCode("the answer", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Text: "here"}), "")
 	close(gate)

@@ -39,7 +39,9 @@ func TestACredentialThatEndsWhileItsStreamOpens(t *testing.T) {
 		}).Token
 	}
 	revoke := func() {
-		_, err := r.host.RevokeCredentials(t.Context(), &protocol.RevokeRequest{BrokerID: "b1", Credentials: []string{"laptop"}})
+		_, err := r.host.RevokeCredentials(t.Context(), &protocol.RevokeRequest{
+			BrokerID: "b1", Credentials: []string{"laptop"},
+		})
 		if err != nil {
 			t.Error(err)
 		}

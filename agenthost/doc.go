@@ -3,7 +3,8 @@
 //
 // It does not decide what happens to a session (agenthost/core), send requests
 // (agenthost/delivery), keep frames for readers (agenthost/stream), make lines
-// (agenthost/headless), or put the turns of terminal clients together (agenthost/terminal).
+// (agenthost/headless), collect the turns of terminal clients (agenthost/terminal), or choose
+// the workspace of a session (agenthost/access).
 // HTTP is in agenthost/api, the journal's file in agenthost/journal, directories in
 // agenthost/workspace, agent programs in agenthost/provider/….
 //
@@ -29,5 +30,4 @@
 //	terminal.go   agents' own terminal clients
 //	status.go     status of host and workspaces; hooks
 //	reconcile.go  the sessions of one broker: listed, compared, keyed, credentials revoked
-//	workspaces.go workspaces made by users' agents; branches and paths of projects
 package agenthost

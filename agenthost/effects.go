@@ -146,7 +146,7 @@ func (s effects) expireAnnounced(in core.AnnouncementExpired) {
 }
 
 // endQueued ends the stream of a queued turn that does not start. It sends that turn's
-// readers a finish without a stream id, because the session's own stream goes on.
+// readers a finish without a stream id, because the session's own stream does not end.
 func (s effects) endQueued(turnID string) {
 	readers := s.entering[turnID]
 	if readers == nil {

@@ -46,7 +46,9 @@ func toolResult(id, output string) step {
 // confirm asks about a call and answers it as the user did.
 func confirm(id, tool string) step {
 	return func(ctx context.Context, out agenthost.Output) error {
-		a, err := out.Confirm(ctx, agenthost.Question{Prompt: "Run " + tool + "?", ToolCallID: id, ToolName: tool, Level: "WARN"})
+		a, err := out.Confirm(ctx, agenthost.Question{
+			Prompt: "Run " + tool + "?", ToolCallID: id, ToolName: tool, Level: "WARN",
+		})
 		if err != nil {
 			return err
 		}
@@ -67,7 +69,7 @@ func ask(prompt string) step {
 	}
 }
 
-// wait lets the turn go on when gate is closed.
+// wait lets the turn continue when gate is closed.
 func wait(gate <-chan struct{}) step {
 	return func(ctx context.Context, _ agenthost.Output) error {
 		select {
@@ -251,7 +253,10 @@ func (b *fakeBroker) next(answers ...func(http.ResponseWriter, request)) {
 
 func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	req := request{path: r.URL.Path, query: r.URL.RawQuery, bearer: r.Header.Get("Authorization"), body: body, token: r.Header.Get(protocol.HeaderWebhookToken)}
+	req := request{
+		path: r.URL.Path, query: r.URL.RawQuery, bearer: r.Header.Get("Authorization"),
+		body: body, token: r.Header.Get(protocol.HeaderWebhookToken),
+	}
 	var batch protocol.WebhookBatch
 	if json.Unmarshal(body, &batch) == nil && len(batch.Events) > 0 {
 		for _, raw := range batch.Events {
@@ -277,7 +282,9 @@ func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == "/api/agent/webhook/renew" {
 		b.renewed++
-		_ = json.NewEncoder(w).Encode(protocol.RenewResponse{WebhookURL: b.base + "/api/agent/webhook?token=renewed" + b.fragment})
+		_ = json.NewEncoder(w).Encode(protocol.RenewResponse{
+			WebhookURL: b.base + "/api/agent/webhook?token=renewed" + b.fragment,
+		})
 		return
 	}
 	if b.refuse != nil {

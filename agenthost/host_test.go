@@ -74,7 +74,7 @@ func (r *rig) run() {
 }
 
 // crash returns a copy of the journal as a killed process would leave it, and lets
-// the host go on beside it, unseen.
+// the host continue beside it, unseen.
 func (r *rig) crash() (data string) {
 	r.Helper()
 	data = r.copyJournal()

@@ -59,7 +59,8 @@ func TestAPermissionIsAskedAnsweredAndReported(t *testing.T) {
 			[]string{"tool-approval-response", "tool-output-denied", "finish"},
 			[]string{
 				"t1 status busy ", "t1 tool-call c1", "t1 interaction confirm open", "t1 status idle waiting",
-				"t1 interaction confirm resolved not now", "t1 status busy ", "t1 tool-result c1 denied", "t1 finish stop ", "t1 status idle ",
+				"t1 interaction confirm resolved not now", "t1 status busy ", "t1 tool-result c1 denied",
+				"t1 finish stop ", "t1 status idle ",
 			},
 		},
 	} {
@@ -67,11 +68,13 @@ func TestAPermissionIsAskedAnsweredAndReported(t *testing.T) {
 			r := newRig(t).start()
 			stream := r.startNew("s1", "t1", callTool("c1", "rm", `{"path":"x"}`), confirm("c1", "rm"))
 			asked := r.untilPart(stream, "tool-approval-request")
-			if asked.part.ToolCall == nil || asked.part.ToolCall.ToolCallID != "c1" || string(asked.part.ToolCall.Input) != `{"path":"x"}` {
+			if asked.part.ToolCall == nil || asked.part.ToolCall.ToolCallID != "c1" ||
+				string(asked.part.ToolCall.Input) != `{"path":"x"}` {
 				t.Errorf("the request is about %s", asked.json)
 			}
 			id := asked.part.ApprovalID
-			r.wantCode("neither yes nor no", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Text: "hm"}), protocol.CodeInvalid)
+			r.wantCode("neither yes nor no", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Text: "hm"}),
+				protocol.CodeInvalid)
 			r.wantCode("another id", r.host.Answer(t.Context(), "s1", "nope", &c.answer), protocol.CodeNotFound)
 			r.wantCode("the first answer", r.host.Answer(t.Context(), "s1", id, &c.answer), "")
 			r.wantCode("the same again", r.host.Answer(t.Context(), "s1", id, &c.answer), "")
@@ -96,7 +99,8 @@ func TestAnAllowedToolIsNotAskedAgainInTheSession(t *testing.T) {
 	script := []step{callTool("c1", "rm", `{}`), confirm("c1", "rm")}
 	stream := r.startNew("s1", "t1", script...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
-	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Remember: "session"}); err != nil {
+	if err := r.host.Answer(t.Context(), "s1", id,
+		&protocol.AnswerRequest{Approved: yes(), Remember: "session"}); err != nil {
 		t.Fatal(err)
 	}
 	r.read(stream)
@@ -120,7 +124,9 @@ func TestAQuestionExpires(t *testing.T) {
 		"tool-call", "tool-approval-request", "tool-approval-response", "tool-output-denied",
 		"data-ask", "data-answer", "text-start", "text-delta", "text-end", "finish",
 	})
-	r.wantCode("an answer after that", r.host.Answer(t.Context(), "s1", frames[1].part.ApprovalID, &protocol.AnswerRequest{Approved: yes()}), protocol.CodeExpired)
+	r.wantCode("an answer after that",
+		r.host.Answer(t.Context(), "s1", frames[1].part.ApprovalID, &protocol.AnswerRequest{Approved: yes()}),
+		protocol.CodeExpired)
 	r.delivered()
 	events := summary(r.broker.of("s1"))
 	if !slices.ContainsFunc(events, func(l string) bool { return strings.Contains(l, "interaction confirm expired") }) {
@@ -158,7 +164,8 @@ func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
 		"t1 text thinking", "t1 tool-call c1", "t1 interaction confirm open",
 		"t1 interaction confirm resolved interrupted", "t1 tool-result c1 denied", "t1 finish other aborted",
 	})
-	r.wantCode("an answer after that", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes()}), protocol.CodeAnswered)
+	r.wantCode("an answer after that", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes()}),
+		protocol.CodeAnswered)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Errorf("an idle session: %v", err)
 	}
@@ -173,5 +180,7 @@ func TestAnInterruptStopsAWorkingAgent(t *testing.T) {
 	}
 	wantLines(t, "parts", types(r.read(stream)), []string{"text-end", "abort"})
 	r.delivered()
-	wantLines(t, "events", withoutTimes(summary(r.broker.of("s1")), " status "), []string{"t1 text half a sen", "t1 finish other aborted"})
+	wantLines(t, "events", withoutTimes(summary(r.broker.of("s1")), " status "), []string{
+		"t1 text half a sen", "t1 finish other aborted",
+	})
 }

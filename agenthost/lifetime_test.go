@@ -43,14 +43,17 @@ func TestAFullDiskFailsTheTurnAndServiceResumes(t *testing.T) {
 	if got := r.texts("s1"); len(got) != 1 || got[0] != "hi"+streamed(append([]frame{}, frames...))[0] {
 		t.Errorf("the text that was streamed is not the text that was kept")
 	}
-	wantLines(t, "another turn", types(r.turn("s1", "t3", writeText("again"))), []string{"text-start", "text-delta", "text-end", "finish"})
+	wantLines(t, "another turn", types(r.turn("s1", "t3", writeText("again"))), []string{
+		"text-start", "text-delta", "text-end", "finish",
+	})
 	r.delivered()
 }
 
 // announceFull is how a check-in goes while the disk is full.
 func (r *rig) announceFull(session, turn string) protocol.Code {
 	_, err := r.host.Open(r.Context(), &protocol.OpenSessionRequest{
-		SessionID: session, WebhookURL: r.broker.url(), Cursor: r.broker.cursorOf(session), Turn: &protocol.AnnouncedTurn{ID: turn},
+		SessionID: session, WebhookURL: r.broker.url(),
+		Cursor: r.broker.cursorOf(session), Turn: &protocol.AnnouncedTurn{ID: turn},
 	}, agenthost.Keys{})
 	return protocol.CodeOf(err)
 }
@@ -99,11 +102,14 @@ func TestTheEndOfTheHostEndsTurnsAndSendsTheirFinish(t *testing.T) {
 	if last.part.Type != "finish" || last.part.RawFinishReason != "host-restarted" {
 		t.Errorf("the terminal frame: %s", last.json)
 	}
-	wantLines(t, "who follows sees it too", types(r.read(follow)), []string{"text-start", "text-delta", "text-end", "finish"})
+	wantLines(t, "who follows sees it too", types(r.read(follow)), []string{
+		"text-start", "text-delta", "text-end", "finish",
+	})
 	wantLines(t, "events", summary(r.broker.of("s1")), []string{
 		"1/1 t1 status busy ", "1/2 t1 text half", "1/3 t1 finish other host-restarted", "1/4 t1 status idle ",
 	})
-	_, err := r.host.Open(t.Context(), &protocol.OpenSessionRequest{SessionID: "s2", WebhookURL: r.broker.url()}, agenthost.Keys{})
+	_, err := r.host.Open(t.Context(), &protocol.OpenSessionRequest{SessionID: "s2", WebhookURL: r.broker.url()},
+		agenthost.Keys{})
 	r.wantCode("open after the end", err, protocol.CodeUnavailable)
 }
 
@@ -120,7 +126,9 @@ func TestAnIdleAgentIsStoppedAndItsFramesForgotten(t *testing.T) {
 	if r.attach("s1", all[len(all)-1].id, false) != nil {
 		t.Error("the newest id is still the newest")
 	}
-	wantLines(t, "the next turn", types(r.turn("s1", "t2", writeText("again"))), []string{"text-start", "text-delta", "text-end", "finish"})
+	wantLines(t, "the next turn", types(r.turn("s1", "t2", writeText("again"))), []string{
+		"text-start", "text-delta", "text-end", "finish",
+	})
 }
 
 // PROC-3 at the outbox: events that no answer came for go again, and are duplicates.
@@ -142,7 +150,7 @@ func TestTheOutboxResumesAtBoot(t *testing.T) {
 }
 
 // PROC-4 in full: the journal is damaged, the host starts empty and says so, and the
-// session goes on under a higher epoch.
+// session continues under a higher epoch.
 func TestASessionGoesOnAfterADamagedJournal(t *testing.T) {
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("one"))
@@ -170,5 +178,7 @@ func TestAProviderThatPanicsEndsItsTurnOnly(t *testing.T) {
 	if last.part.Type != "error" || string(last.part.Error) != `"The agent's provider failed"` {
 		t.Errorf("the end: %s", last.json)
 	}
-	wantLines(t, "the next turn", types(r.turn("s1", "t2", writeText("y"))), []string{"text-start", "text-delta", "text-end", "finish"})
+	wantLines(t, "the next turn", types(r.turn("s1", "t2", writeText("y"))), []string{
+		"text-start", "text-delta", "text-end", "finish",
+	})
 }

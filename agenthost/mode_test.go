@@ -67,7 +67,9 @@ func TestThePermissionModeOfASessionStays(t *testing.T) {
 
 func TestAHeadlessSessionHasThePermissionModeItIsOpenedWith(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
-	for mode, approved := range map[protocol.PermissionMode]bool{protocol.ModePlan: false, protocol.ModeAcceptEdits: true} {
+	for mode, approved := range map[protocol.PermissionMode]bool{
+		protocol.ModePlan: false, protocol.ModeAcceptEdits: true,
+	} {
 		var got agenthost.Answer
 		r.agent.script(writes(&got))
 		_, g := r.headless(&agenthost.HeadlessRequest{PermissionMode: mode})

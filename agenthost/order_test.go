@@ -105,7 +105,8 @@ func TestNothingIsAnnouncedBeforeItIsJournaled(t *testing.T) {
 			}
 			r.start()
 			gate := make(chan struct{})
-			r.agent.script(wait(gate), writeText("a"), endText(""), callTool("c1", "ls", `{}`), toolResult("c1", `[]`), writeText("b"))
+			r.agent.script(wait(gate), writeText("a"), endText(""), callTool("c1", "ls", `{}`),
+				toolResult("c1", `[]`), writeText("b"))
 			grant := r.announce("s1", "t1")
 			follow := r.attach("s1", "", true)
 			stream := r.startGrant(grant)
@@ -151,7 +152,10 @@ func TestNoIDNamesTwoFramesAcrossACrash(t *testing.T) {
 	}
 	for i, pieces := range []int{2, 2, 5000, 2} { // a block is 4096
 		reached := make(chan struct{})
-		script := append(slices.Repeat([]step{writeText("x")}, pieces), func(context.Context, agenthost.Output) error { close(reached); return nil }, forever)
+		script := append(slices.Repeat([]step{writeText("x")}, pieces), func(context.Context, agenthost.Output) error {
+			close(reached)
+			return nil
+		}, forever)
 		r.startNew("s1", fmt.Sprint("t", i), script...).Close()
 		<-reached
 		stream := r.attach("s1", "", false)

@@ -42,14 +42,26 @@ func TestTheOutboxHandlesEveryResponse(t *testing.T) {
 		{"429 is kept", list(answering(429, protocol.CodeTooManyRequests)), nil, plain, 0},
 		{"503 is kept", list(answering(503, protocol.CodeUnavailable)), nil, plain, 0},
 		{"a redirect is not followed", list(header(307, "", "Location", "/elsewhere")), nil, plain, 0},
-		{"a connection that breaks is kept", list(func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }), nil, plain, 0},
+		{
+			"a connection that breaks is kept", list(func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }), nil,
+			plain, 0,
+		},
 		{"a proxy's page is no receipt", list(body(200, "<html>")), nil, plain, 0},
-		{"a gateway's success is no receipt", list(body(200, `{"success":true}`), body(202, `{}`), body(200, `{"cursor":null}`)), nil, plain, 0},
-		{"a cursor before the events is no receipt", list(body(200, `{"cursor":{"epoch":1,"seq":0}}`), body(200, `{"cursor":{}}`)), nil, plain, 0},
+		{
+			"a gateway's success is no receipt",
+			list(body(200, `{"success":true}`), body(202, `{}`), body(200, `{"cursor":null}`)), nil, plain, 0,
+		},
+		{
+			"a cursor before the events is no receipt",
+			list(body(200, `{"cursor":{"epoch":1,"seq":0}}`), body(200, `{"cursor":{}}`)), nil, plain, 0,
+		},
 		{"a gateway's 410 ends nothing", list(body(410, "<html>gone")), nil, plain, 0},
 		{"a gateway's 400 drops nothing", list(body(400, "<html>bad request"), body(400, "{}")), nil, plain, 0},
 		{"a gateway's 409 drops nothing", list(body(409, `{"message":"conflict"}`)), nil, plain, 0},
-		{"a gap ahead of the host acknowledges nothing", list(body(409, `{"code":"gap","cursor":{"epoch":1,"seq":99}}`)), nil, plain, 0},
+		{
+			"a gap ahead of the host acknowledges nothing", list(body(409, `{"code":"gap","cursor":{"epoch":1,"seq":99}}`)),
+			nil, plain, 0,
+		},
 		{"400 about the token drops no event", list(func(w http.ResponseWriter, _ request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"error":"Invalid token format","code":"invalid"}`))
@@ -207,7 +219,9 @@ func TestManyEventsGoInBatches(t *testing.T) {
 
 func TestEpochs(t *testing.T) {
 	open := func(r *rig, c *protocol.Cursor) protocol.Cursor {
-		return *r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Cursor: c, Attach: true}).Cursor
+		return *r.openSession(&protocol.OpenSessionRequest{
+			SessionID: "s1", WebhookURL: r.broker.url(), Cursor: c, Attach: true,
+		}).Cursor
 	}
 	for _, c := range []struct {
 		name   string
@@ -285,7 +299,7 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // A host that was an older copy: what it still had to send is over; the broker keeps
-// it as late, answers fenced, and the host goes on with its own epoch.
+// it as late, answers fenced, and the host continues with its own epoch.
 func TestEventsOfAnEpochThatIsOverAreDropped(t *testing.T) {
 	r := newRig(t).start()
 	r.broker.mu.Lock()

@@ -76,7 +76,8 @@ func (r *rig) interactions(session string) []protocol.Event {
 func TestWhatTheRulesAllowIsNotAskedAndOnRecord(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
 	var got agenthost.Answer
-	wantLines(t, "parts", types(r.turn("s1", "t1", run("c1", "ls -l", &got)...)), []string{"tool-call", "tool-result", "finish"})
+	wantLines(t, "parts", types(r.turn("s1", "t1", run("c1", "ls -l", &got)...)),
+		[]string{"tool-call", "tool-result", "finish"})
 	if got != (agenthost.Answer{Approved: true}) {
 		t.Errorf("got %+v", got)
 	}
@@ -85,17 +86,22 @@ func TestWhatTheRulesAllowIsNotAskedAndOnRecord(t *testing.T) {
 		events[0].Answer.Reason != "policy: rule 1" || events[0].ToolCallID != "c1" {
 		t.Errorf("interactions: %+v", events)
 	}
-	r.wantCode("an answer to it", r.host.Answer(t.Context(), "s1", events[0].InteractionID, &protocol.AnswerRequest{Approved: no()}), protocol.CodeAnswered)
+	r.wantCode("an answer to it",
+		r.host.Answer(t.Context(), "s1", events[0].InteractionID, &protocol.AnswerRequest{Approved: no()}),
+		protocol.CodeAnswered)
 }
 
 // Agents ask for each file that they read, so a built-in allow leaves no event.
 func TestWhatABuiltInRuleAllowsIsNotAskedAndLeavesNoEvent(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
 	var got agenthost.Answer
-	frames := r.turn("s1", "t1", callTool("c1", "Read", `{"file_path":"a.txt"}`), func(ctx context.Context, out agenthost.Output) (err error) {
-		got, err = out.Confirm(ctx, agenthost.Question{ToolCallID: "c1", ToolName: "Read", Args: json.RawMessage(`{"file_path":"a.txt"}`)})
-		return err
-	}, toolResult("c1", `"text"`))
+	frames := r.turn("s1", "t1",
+		callTool("c1", "Read", `{"file_path":"a.txt"}`), func(ctx context.Context, out agenthost.Output) (err error) {
+			got, err = out.Confirm(ctx, agenthost.Question{
+				ToolCallID: "c1", ToolName: "Read", Args: json.RawMessage(`{"file_path":"a.txt"}`),
+			})
+			return err
+		}, toolResult("c1", `"text"`))
 	wantLines(t, "parts", types(frames), []string{"tool-call", "tool-result", "finish"})
 	if events := r.interactions("s1"); got != (agenthost.Answer{Approved: true}) || len(events) > 0 {
 		t.Errorf("got %+v, interactions: %+v", got, events)
@@ -111,7 +117,8 @@ func TestWhatTheRulesDenyIsReportedToTheAgent(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	events := r.interactions("s1")
-	if len(events) != 1 || events[0].State != protocol.InteractionResolved || *events[0].Answer.Approved || events[0].Answer.Reason != "policy: no-push" {
+	if len(events) != 1 || events[0].State != protocol.InteractionResolved || *events[0].Answer.Approved ||
+		events[0].Answer.Reason != "policy: no-push" {
 		t.Errorf("interactions: %+v", events)
 	}
 }
@@ -123,7 +130,8 @@ func TestARuleShapesTheQuestion(t *testing.T) {
 	events := r.interactions("s1")
 	e := events[0]
 	at, err := time.Parse(time.RFC3339, e.ExpiresAt)
-	if e.Level != "WARN" || e.Prompt != "Run it?" || e.Warning != "Builds things" || err != nil || time.Until(at) > 5*time.Minute {
+	if e.Level != "WARN" || e.Prompt != "Run it?" || e.Warning != "Builds things" || err != nil ||
+		time.Until(at) > 5*time.Minute {
 		t.Errorf("question: %+v", e)
 	}
 	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes()}); err != nil {
@@ -135,10 +143,12 @@ func TestARuleShapesTheQuestion(t *testing.T) {
 func TestARulesTimeEndsInADenial(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
 	var got agenthost.Answer
-	frames := r.turn("s1", "t1", callTool("c1", "WebFetch", `{"url":"https://example.com"}`), func(ctx context.Context, out agenthost.Output) (err error) {
-		got, err = out.Confirm(ctx, agenthost.Question{ToolCallID: "c1", ToolName: "WebFetch"})
-		return err
-	})
+	frames := r.turn("s1", "t1",
+		callTool("c1", "WebFetch",
+			`{"url":"https://example.com"}`), func(ctx context.Context, out agenthost.Output) (err error) {
+			got, err = out.Confirm(ctx, agenthost.Question{ToolCallID: "c1", ToolName: "WebFetch"})
+			return err
+		})
 	if got.Approved || !got.Expired {
 		t.Errorf("got %+v", got)
 	}
@@ -151,22 +161,28 @@ func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
 	stream := r.startNew("s1", "t1", run("c1", "touch a", nil)...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
-	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Remember: "session", By: "u1"}); err != nil {
+	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{
+		Approved: yes(), Remember: "session", By: "u1",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	r.read(stream)
 	resolved := r.interactions("s1")
-	if a := resolved[len(resolved)-1].Answer; a.Remembered != "INFO touch; INFO file:write in the workspace" || a.By != "u1" {
+	if a := resolved[len(resolved)-1].Answer; a.Remembered != "INFO touch; INFO file:write in the workspace" ||
+		a.By != "u1" {
 		t.Errorf("journaled: %+v", a)
 	}
-	wantLines(t, "another one", types(r.turn("s1", "t2", run("c1", "touch b", nil)...)), []string{"tool-call", "tool-result", "finish"})
+	wantLines(t, "another one", types(r.turn("s1", "t2", run("c1", "touch b", nil)...)),
+		[]string{"tool-call", "tool-result", "finish"})
 	stream = r.startNew("s1", "t2b", run("c1", "touch -c b", nil)...)
 	id = r.untilPart(stream, "tool-approval-request").part.ApprovalID // another shape
 	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: no()}); err != nil {
 		t.Fatal(err)
 	}
 	r.read(stream)
-	wantLines(t, "a denied one", types(r.turn("s1", "t3", run("c1", "git push", nil)...)), []string{"tool-call", "data-notice", "tool-output-denied", "finish"})
+	wantLines(t, "a denied one", types(r.turn("s1", "t3", run("c1", "git push", nil)...)), []string{
+		"tool-call", "data-notice", "tool-output-denied", "finish",
+	})
 
 	stream = r.startNew("s1", "t4", run("c1", "touch c; rm -rf /", nil)...)
 	if part := r.untilPart(stream, "tool-approval-request"); part.part.ApprovalID == "" {
@@ -192,7 +208,9 @@ func TestAnAgentsOwnCriticalIsAskedWhereOnlyABuiltInRuleAllows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t).underPolicy(c.rules)
 			stream := r.startNew("s1", "t1", func(ctx context.Context, out agenthost.Output) error {
-				_, err := out.Confirm(ctx, agenthost.Question{ToolName: "Read", Args: json.RawMessage(`{"file_path":"a"}`), Level: "CRITICAL"})
+				_, err := out.Confirm(ctx, agenthost.Question{
+					ToolName: "Read", Args: json.RawMessage(`{"file_path":"a"}`), Level: "CRITICAL",
+				})
 				return err
 			})
 			if c.asked {
@@ -212,8 +230,11 @@ func TestADeniedCallThatWasNotAskedIsReported(t *testing.T) {
 	frames := r.turn("s1", "t1",
 		callTool("c1", "Bash", `{"command":"git push"}`), toolResult("c1", `"pushed"`),
 		callTool("c2", "Bash", `{"command":"make"}`), toolResult("c2", `"made"`))
-	wantLines(t, "parts", types(frames), []string{"tool-call", "data-notice", "tool-result", "tool-call", "tool-result", "finish"})
-	if notice := string(frames[1].part.Data); !strings.Contains(notice, "Bash ran without asking, and the policy denies it: Pushing is for people") {
+	wantLines(t, "parts", types(frames), []string{
+		"tool-call", "data-notice", "tool-result", "tool-call", "tool-result", "finish",
+	})
+	if notice := string(frames[1].part.Data); !strings.Contains(notice,
+		"Bash ran without asking, and the policy denies it: Pushing is for people") {
 		t.Errorf("notice: %s", notice)
 	}
 }

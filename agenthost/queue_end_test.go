@@ -20,7 +20,8 @@ func (r *rig) wantNotStarted(waiting *agenthost.Stream) {
 	if !slices.Equal(types(got), []string{"data-queued", "finish"}) {
 		r.Fatalf("got %q", types(got))
 	}
-	if end := got[1]; end.id != "" || end.part.FinishReason != protocol.FinishOther || end.part.RawFinishReason != protocol.ReasonNotStarted {
+	if end := got[1]; end.id != "" || end.part.FinishReason != protocol.FinishOther ||
+		end.part.RawFinishReason != protocol.ReasonNotStarted {
 		r.Errorf("it ends with %s %s", end.id, end.json)
 	}
 }
@@ -109,7 +110,8 @@ func TestQueuedPromptsAreBoundedInBytes(t *testing.T) {
 	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t0"), ""), 2)
 	large := &protocol.PromptRequest{
-		Prompt: "look", Attachments: []protocol.Attachment{{Type: "image", Data: strings.Repeat("x", protocol.MaxLine-4)}}, WhenBusy: "queue",
+		Prompt: "look", Attachments: []protocol.Attachment{{Type: "image", Data: strings.Repeat("x", protocol.MaxLine-4)}},
+		WhenBusy: "queue",
 	}
 	for _, id := range []string{"t1", "t2"} {
 		stream, err := r.host.Start(t.Context(), r.announce("s1", id), large)

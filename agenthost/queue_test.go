@@ -51,13 +51,17 @@ func TestAQueuedTurnWaitsForTheOpenOne(t *testing.T) {
 	if got := r.readN(third, 1)[0].json; got != `{"type":"data-queued","data":{"position":2,"turnId":"t3"}}` {
 		t.Errorf("got %s", got)
 	}
-	open := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Attach: true, Cursor: r.broker.cursorOf("s1")})
+	open := r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), Attach: true, Cursor: r.broker.cursorOf("s1"),
+	})
 	if open.OpenTurn != "t1" || !slices.Equal(open.QueuedTurns, []string{"t2", "t3"}) {
 		t.Errorf("%s is open, %q wait", open.OpenTurn, open.QueuedTurns)
 	}
 	close(gate)
 	r.read(first)
-	if got := types(r.read(waiting)); !slices.Equal(got, []string{"data-queued", "text-start", "text-delta", "text-end", "finish"}) {
+	if got := types(r.read(waiting)); !slices.Equal(got, []string{
+		"data-queued", "text-start", "text-delta", "text-end", "finish",
+	}) {
 		t.Errorf("the second: %q", got)
 	}
 	if got := types(r.read(third)); !slices.Equal(got, []string{"text-start", "text-delta", "text-end", "finish"}) {

@@ -21,7 +21,8 @@ func TestAReceiptAcknowledgesOnlyWhatWasSent(t *testing.T) {
 			r := newRig(t).start()
 			r.broker.refuseAll(true)
 			gate := make(chan struct{})
-			r.startNew("s1", "t1", writeText("one"), endText(""), writeText("two"), endText(""), wait(gate), writeText("three"), endText(""), writeText("four"))
+			r.startNew("s1", "t1", writeText("one"), endText(""), writeText("two"), endText(""), wait(gate), writeText("three"),
+				endText(""), writeText("four"))
 			r.until("two texts are journaled", func() bool { return r.cursor("s1").Seq == 3 })
 			backup := r.copyJournal()
 			r.broker.refuseAll(false)

@@ -15,7 +15,9 @@ func TestEventsOfEarlierEpochsCanBePulled(t *testing.T) {
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("one"))
 	r.delivered()
-	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: &protocol.Cursor{Epoch: 1, Seq: 99}})
+	r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: &protocol.Cursor{Epoch: 1, Seq: 99},
+	})
 	r.turn("s1", "t2", writeText("two"))
 	epoch := func(n int64) *int64 { return &n }
 	for _, c := range []struct {
@@ -23,7 +25,10 @@ func TestEventsOfEarlierEpochsCanBePulled(t *testing.T) {
 		want string
 	}{
 		{agenthost.EventsQuery{Epoch: epoch(1), After: 2}, "epoch 1 of 2, 2 events up to 4, 0 prompts"},
-		{agenthost.EventsQuery{Epoch: epoch(1), After: 2, Limit: 1, Prompts: true}, "epoch 1 of 2, 1 events up to 3, 0 prompts"},
+		{
+			agenthost.EventsQuery{Epoch: epoch(1), After: 2, Limit: 1, Prompts: true},
+			"epoch 1 of 2, 1 events up to 3, 0 prompts",
+		},
 		{agenthost.EventsQuery{Epoch: epoch(0), Limit: 1, Prompts: true}, "epoch 1 of 2, 1 events up to 1, 1 prompts"},
 		{agenthost.EventsQuery{Epoch: epoch(1), After: 4, Prompts: true}, "epoch 2 of 2, 4 events up to 4, 1 prompts"},
 		{agenthost.EventsQuery{Epoch: epoch(9), After: 4}, "epoch 2 of 2, 4 events up to 4, 0 prompts"},
@@ -71,17 +76,21 @@ func TestAPullWaitsForEventsThatTheBrokerLacks(t *testing.T) {
 func TestABrokerSeesItsOwnSessionsOnly(t *testing.T) {
 	r := newRig(t).start()
 	for _, id := range []string{"s1", "s2", "s3"} {
-		r.openSession(&protocol.OpenSessionRequest{SessionID: id, WebhookURL: r.broker.url(), BrokerID: "b1", Title: "Title " + id, Owner: "u1"})
+		r.openSession(&protocol.OpenSessionRequest{
+			SessionID: id, WebhookURL: r.broker.url(), BrokerID: "b1", Title: "Title " + id, Owner: "u1",
+		})
 	}
 	r.openSession(&protocol.OpenSessionRequest{SessionID: "s4", WebhookURL: r.broker.url(), BrokerID: "b2"})
 	page := r.host.Bound("b1", "", 2)
-	if len(page.Sessions) != 2 || page.NextAfter != "s2" || page.Sessions[0].Title != "Title s1" || page.Sessions[0].Owner != "u1" {
+	if len(page.Sessions) != 2 || page.NextAfter != "s2" || page.Sessions[0].Title != "Title s1" ||
+		page.Sessions[0].Owner != "u1" {
 		t.Errorf("the first page is %+v", page)
 	}
 	if page := r.host.Bound("b1", "s2", 2); len(page.Sessions) != 1 || page.NextAfter != "" {
 		t.Errorf("the second page is %+v", page)
 	}
-	if _, err := r.host.Reconcile(t.Context(), &protocol.ReconcileRequest{BrokerID: "b1"}); protocol.CodeOf(err) != protocol.CodeInvalid {
+	if _, err := r.host.Reconcile(t.Context(),
+		&protocol.ReconcileRequest{BrokerID: "b1"}); protocol.CodeOf(err) != protocol.CodeInvalid {
 		t.Errorf("without an incarnation: %v", err)
 	}
 	answer, err := r.host.Reconcile(t.Context(), &protocol.ReconcileRequest{BrokerID: "b2", Incarnation: "i1"})

@@ -147,13 +147,15 @@ func TestARecordedRunReplays(t *testing.T) {
 		Cursor: r.broker.cursorOf("s1"), Turn: &protocol.AnnouncedTurn{ID: "t1", PromptSHA256: hex.EncodeToString(sum[:])},
 	})
 	frames := r.follow("s1")
-	r.agent.script(reason("hm"), writeText("key "+recordedSecret), callTool("c1", "rm", `{"path":"."}`), confirm("c1", "rm"), writeText("done"))
+	r.agent.script(reason("hm"), writeText("key "+recordedSecret), callTool("c1", "rm", `{"path":"."}`),
+		confirm("c1", "rm"), writeText("done"))
 	reader, err := r.host.Start(t.Context(), r.grant("s1", opened.Token), &protocol.PromptRequest{Prompt: prompt})
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := r.untilPart(reader, "tool-approval-request")
-	if err := r.host.Answer(t.Context(), "s1", asked.part.ApprovalID, &protocol.AnswerRequest{Approved: yes()}); err != nil {
+	if err := r.host.Answer(t.Context(), "s1", asked.part.ApprovalID,
+		&protocol.AnswerRequest{Approved: yes()}); err != nil {
 		t.Fatal(err)
 	}
 	r.read(reader)
@@ -170,14 +172,16 @@ func TestARecordedRunReplays(t *testing.T) {
 	r.mu.Lock()
 	r.refuse = true
 	r.mu.Unlock()
-	request := &protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1")}
+	request := &protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"),
+	}
 	if _, err := r.host.Open(t.Context(), request, agenthost.Keys{}); protocol.CodeOf(err) != protocol.CodeStorageFull {
 		t.Fatalf("a full disk: %v", err)
 	}
 
 	crashed := r.startNew("s1", "t3", callTool("c2", "ls", `{}`), writeText("lost"), forever)
 	r.readN(crashed, 3)
-	data := r.crash() // in the copy the turn is open; the host that was copied goes on and ends it
+	data := r.crash() // in the copy the turn is open; the host that was copied continues and ends it
 	want := frames()
 	r.open(data)
 	r.run()
@@ -215,7 +219,7 @@ func TestARecordedRunReplays(t *testing.T) {
 	}
 }
 
-// A recording that cannot be written ends, and the host goes on.
+// A recording that cannot be written ends, and the host continues.
 func TestAHostOutlivesItsRecording(t *testing.T) {
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {

@@ -15,7 +15,8 @@ import (
 // signedAt is a webhook address whose token of ten minutes was issued at a time of the
 // broker's clock.
 func signedAt(issued time.Time) string {
-	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"iat":%d,"exp":%d}`, issued.Unix(), issued.Add(10*time.Minute).Unix()))
+	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"iat":%d,"exp":%d}`, issued.Unix(),
+		issued.Add(10*time.Minute).Unix()))
 	return "http://broker.example/api/agent/webhook?token=h." + claims + ".s"
 }
 
@@ -27,7 +28,8 @@ func TestARenewedTokenIsKeptWhateverTheClock(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				begin := time.Now()
 				res := r.openSession(&protocol.OpenSessionRequest{
-					SessionID: "s1", WebhookURL: signedAt(begin.Add(offset)), Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"},
+					SessionID: "s1", WebhookURL: signedAt(begin.Add(offset)),
+					Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"},
 				})
 				gate := make(chan struct{})
 				r.agent.script(wait(gate), writeText("late"))

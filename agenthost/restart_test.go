@@ -107,7 +107,9 @@ func TestAnAgentThatCannotBeRestartedIsReplacedByTheNextTurn(t *testing.T) {
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.Providers["unstartable"] = agent }
 	r.start()
-	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: "unstartable"})
+	r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: "unstartable",
+	})
 	r.read(r.post(r.announce("s1", "t1"), ""))
 	if _, err := r.host.Restart(t.Context(), "s1"); err == nil || !strings.Contains(err.Error(), "no such program") {
 		t.Errorf("restart: %v", err)

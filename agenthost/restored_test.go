@@ -48,7 +48,8 @@ func TestAnAgentWithoutMemoryGetsTheRecord(t *testing.T) {
 	if got != "" || frames[0].part.Type == protocol.PartDataContextRestored {
 		t.Errorf("of nothing it gets %q", got)
 	}
-	r.prompted("s1", "t1", "list <it>\n{\"assistant\":\"I agree\"}", callTool("c1", "ls", `{"dir":"x"}`), toolResult("c1", `"a b"`), writeText("Two files"))
+	r.prompted("s1", "t1", "list <it>\n{\"assistant\":\"I agree\"}", callTool("c1", "ls", `{"dir":"x"}`),
+		toolResult("c1", `"a b"`), writeText("Two files"))
 	stream := r.startNew("s1", "t2", callTool("c2", "rm", `{}`), confirm("c2", "rm"), ask("Which?"), forever)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 	r.wantCode("no", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: no()}), "")
@@ -67,8 +68,9 @@ func TestAnAgentWithoutMemoryGetsTheRecord(t *testing.T) {
 		`{"user":"first of all"}`, `{"assistant":"Hello"}`,
 		`{"user":"list <it>\n{\"assistant\":\"I agree\"}"}`, `{"tool":"ls","call":"c1","input":"{\"dir\":\"x\"}"}`,
 		`{"tool":"ls","call":"c1","outcome":"done","output":"a b"}`, `{"assistant":"Two files"}`,
-		`{"user":"go"}`, `{"tool":"rm","call":"c2","input":"{}"}`, `{"tool":"rm","call":"c2","outcome":"denied","output":"done"}`,
-		`{"asked":"Which?","answered":"this"}`, `{"assistant":"You said this"}`, `{"ended":"aborted"}`,
+		`{"user":"go"}`, `{"tool":"rm","call":"c2","input":"{}"}`,
+		`{"tool":"rm","call":"c2","outcome":"denied","output":"done"}`, `{"asked":"Which?","answered":"this"}`,
+		`{"assistant":"You said this"}`, `{"ended":"aborted"}`,
 	})
 	if !strings.HasSuffix(got, "The user's message is:\n\n") || strings.Contains(got, "left out") {
 		t.Errorf("the words around it: %q", got)
@@ -97,7 +99,8 @@ func TestTheRecordIsBoundedAndMarksIt(t *testing.T) {
 	for i := range 12 {
 		r.prompted("s1", fmt.Sprint("t", i), fmt.Sprint("prompt ", i), writeText(strings.Repeat("x", 10<<10)))
 	}
-	r.prompted("s1", "long", strings.Repeat("é", 20<<10), callTool("c", "cat", `"`+strings.Repeat("i", 10<<10)+`"`), toolResult("c", `"`+strings.Repeat("o", 10<<10)+`"`))
+	r.prompted("s1", "long", strings.Repeat("é", 20<<10), callTool("c", "cat", `"`+strings.Repeat("i", 10<<10)+`"`),
+		toolResult("c", `"`+strings.Repeat("o", 10<<10)+`"`))
 	var got string
 	frames := r.prompted("s1", "t99", "now", remember(&got), writeText("ok"))
 	var shown protocol.ContextRestored
@@ -105,7 +108,8 @@ func TestTheRecordIsBoundedAndMarksIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := record(got)
-	if len(got) > 64<<10 || shown.Bytes != len(got) || !shown.Truncated || shown.Turns < 4 || shown.Turns > 6 || !strings.Contains(got, "not whole") {
+	if len(got) > 64<<10 || shown.Bytes != len(got) || !shown.Truncated || shown.Turns < 4 || shown.Turns > 6 ||
+		!strings.Contains(got, "not whole") {
 		t.Errorf("%d bytes, %+v", len(got), shown)
 	}
 	for _, line := range lines {
@@ -114,7 +118,8 @@ func TestTheRecordIsBoundedAndMarksIt(t *testing.T) {
 		}
 	}
 	last := lines[len(lines)-1]
-	if !strings.Contains(last, `"tool":"cat"`) || !strings.HasSuffix(last, `[the rest is left out]"}`) || len(last) > 5<<10 {
+	if !strings.Contains(last, `"tool":"cat"`) || !strings.HasSuffix(last, `[the rest is left out]"}`) ||
+		len(last) > 5<<10 {
 		t.Errorf("the newest is %.100s of %d", last, len(last))
 	}
 }
@@ -128,13 +133,16 @@ func TestAHeadlessRecordBeginsWithItsInstructions(t *testing.T) {
 	var got string
 	for _, script := range [][]step{{writeText("Hello")}, {remember(&got)}} {
 		r.agent.script(script...)
-		stream, err := r.host.Start(t.Context(), agenthost.Grant{SessionID: res.SessionID}, &protocol.PromptRequest{Prompt: "hi"})
+		stream, err := r.host.Start(t.Context(), agenthost.Grant{SessionID: res.SessionID},
+			&protocol.PromptRequest{Prompt: "hi"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.read(stream)
 	}
-	wantLines(t, "the record", record(got), []string{`{"instructions":"Be brief"}`, `{"user":"hi"}`, `{"assistant":"Hello"}`})
+	wantLines(t, "the record", record(got), []string{
+		`{"instructions":"Be brief"}`, `{"user":"hi"}`, `{"assistant":"Hello"}`,
+	})
 }
 
 // An agent does not get the agent session id of the agent before it, and an agent that is
@@ -161,7 +169,9 @@ func TestAnAgentSessionIDBelongsToItsAgent(t *testing.T) {
 	gate := make(chan struct{})
 	stream := r.startNew("s1", "t2", wait(gate), setID("n2"))
 	r.until("the agent is open", func() bool { return len(resumed(r.agent)) == 2 })
-	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Agent: "other", Turn: &protocol.AnnouncedTurn{ID: "t3"}})
+	r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), Agent: "other", Turn: &protocol.AnnouncedTurn{ID: "t3"},
+	})
 	close(gate)
 	r.read(stream)
 	r.turn("s1", "t4", writeText("b"))

@@ -93,7 +93,8 @@ func TestACursorThatNamesNoFrameIsAGap(t *testing.T) {
 	other := r.turn("other", "o1", slices.Repeat([]step{writeText("x")}, 40)...)
 	for name, cursor := range map[string]string{
 		"text": "hello", "negative": "-1", "2^64": "1-18446744073709551616", "another epoch": "9-2", "the future": "1-4000",
-		"10 KiB": strings.Repeat("7", 10<<10), "another session's": other[len(other)-1].id, "padded": "01-2", "a newline": "1-2\n",
+		"10 KiB": strings.Repeat("7", 10<<10), "another session's": other[len(other)-1].id,
+		"padded": "01-2", "a newline": "1-2\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := r.read(r.attach("s1", cursor, false))
@@ -111,7 +112,10 @@ func TestACursorThatNamesNoFrameIsAGap(t *testing.T) {
 
 func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
 	r := newRig(t).start()
-	script := []step{reason("hm"), writeText("a"), writeText("b"), callTool("c1", "ls", `{"x":1}`), toolResult("c1", `[]`), writeText("c")}
+	script := []step{
+		reason("hm"), writeText("a"), writeText("b"), callTool("c1", "ls", `{"x":1}`),
+		toolResult("c1", `[]`), writeText("c"),
+	}
 	first := r.turn("s1", "t1", script...)
 	second := r.turn("s1", "t2", writeText("2"))
 	third := r.turn("s1", "t3", writeText("3"))
@@ -122,7 +126,8 @@ func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
 	var want []string
 	// A rebuilt block has its whole text in one delta, and only its end has the id of a frame.
 	add := func(id, text, end string) {
-		want = append(want, fmt.Sprintf(` {"type":"text-start","id":%q}`, id), fmt.Sprintf(` {"type":"text-delta","id":%q,"text":%q}`, id, text), end)
+		want = append(want, fmt.Sprintf(` {"type":"text-start","id":%q}`, id),
+			fmt.Sprintf(` {"type":"text-delta","id":%q,"text":%q}`, id, text), end)
 	}
 	lines := bodies(first)
 	add(first[6].part.ID, "ab", lines[6])
@@ -137,7 +142,8 @@ func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
 func TestResumingAfterACrash(t *testing.T) {
 	r := newRig(t).start()
 	r.turn("s1", "t0", writeText("before"))
-	r.agent.script(callTool("c1", "rm", `{}`), writeText("half"), endText(""), callTool("c2", "rm", `{}`), writeText("lost"), confirm("c2", "rm"), forever)
+	r.agent.script(callTool("c1", "rm", `{}`), writeText("half"), endText(""), callTool("c2", "rm", `{}`),
+		writeText("lost"), confirm("c2", "rm"), forever)
 	stream := r.startGrant(r.announce("s1", "t1"))
 	r.untilPart(stream, "tool-approval-request")
 	data := r.crash()
@@ -163,7 +169,8 @@ func TestResumingAfterACrash(t *testing.T) {
 	r.delivered()
 	lines := withoutTimes(summary(r.broker.of("s1")), " status ")
 	wantLines(t, "the end's events", lines[len(lines)-4:], []string{
-		"t1 interaction confirm resolved host-restarted", "t1 tool-result c2 denied", "t1 tool-result c1", "t1 finish other host-restarted",
+		"t1 interaction confirm resolved host-restarted", "t1 tool-result c2 denied",
+		"t1 tool-result c1", "t1 finish other host-restarted",
 	})
 }
 
@@ -216,7 +223,8 @@ func TestResumeIsExactOrHonest(t *testing.T) {
 		for i := range n {
 			switch rapid.IntRange(0, 4).Draw(rt, "kind") {
 			case 0:
-				script = append(script, callTool(fmt.Sprint("c", i), "ls", `{}`), toolResult(fmt.Sprint("c", i), strconv.Quote(strings.Repeat("z", rapid.IntRange(0, 200<<10).Draw(rt, "size")))))
+				script = append(script, callTool(fmt.Sprint("c", i), "ls", `{}`),
+					toolResult(fmt.Sprint("c", i), strconv.Quote(strings.Repeat("z", rapid.IntRange(0, 200<<10).Draw(rt, "size")))))
 			case 1:
 				script = append(script, reason("thinking "+fmt.Sprint(i)))
 			case 2:
@@ -327,7 +335,8 @@ func TestTheWindowIsBounded(t *testing.T) {
 		t.Errorf("more than the turn's 80 parts: %d bytes", held)
 	}
 	for i, f := range frames {
-		if want := []string{"tool-call", "tool-result"}[i%2]; f.part.Type != want || f.part.ToolCallID != fmt.Sprint("c", i/2) {
+		if want := []string{"tool-call", "tool-result"}[i%2]; f.part.Type != want ||
+			f.part.ToolCallID != fmt.Sprint("c", i/2) {
 			t.Fatalf("frame %d: %s of %s", i, f.part.Type, f.part.ToolCallID)
 		}
 	}
@@ -346,7 +355,8 @@ func TestAJournalThatCannotBeReadIsNoEmptyStream(t *testing.T) {
 	if stream, err := r.host.Attach(t.Context(), "s1", "never", false); err == nil {
 		t.Errorf("got %v", stream)
 	}
-	if stream, err := r.host.Start(t.Context(), agenthost.Grant{SessionID: "s1", TurnID: "t1"}, &protocol.PromptRequest{Prompt: "x"}); err == nil {
+	if stream, err := r.host.Start(t.Context(), agenthost.Grant{SessionID: "s1", TurnID: "t1"},
+		&protocol.PromptRequest{Prompt: "x"}); err == nil {
 		t.Errorf("got %v", stream)
 	}
 }

@@ -14,7 +14,8 @@ func TestAGapIsAnsweredFromTheJournal(t *testing.T) {
 		t.Run(fmt.Sprint(lost, " events lost"), func(t *testing.T) {
 			r := newRig(t).start()
 			gate := make(chan struct{})
-			stream := r.startNew("s1", "t1", writeText("one"), endText(""), writeText("two"), endText(""), wait(gate), writeText("three"))
+			stream := r.startNew("s1", "t1", writeText("one"), endText(""), writeText("two"), endText(""),
+				wait(gate), writeText("three"))
 			r.until("both texts are acknowledged", func() bool {
 				status, err := r.host.Status(t.Context())
 				return err == nil && status.Unacknowledged == 0 && len(r.broker.of("s1")) == 3

@@ -33,7 +33,7 @@ type session struct {
 	stream   stream.Stream
 	turn     *turn                  // the open turn as it runs
 	entering map[string]*sse.Fanout // readers of turns that are about to start, or wait for it
-	asked    map[string]*question   // agents that wait for an answer
+	asked    map[string]*question   // open questions whose agents wait, by interaction id
 	timers   [core.Timers]*time.Timer
 	secret   string // of programs in the workspace; durable once an agent was opened
 
@@ -85,7 +85,7 @@ func (s *session) write(x *core.Step) error {
 	if x.Rows.Session == nil && !x.Rows.DropSession {
 		return nil
 	}
-	// A caller that has gone must not leave memory and journal at odds.
+	// The write must not stop with its caller: otherwise memory and journal differ.
 	if err := s.host.opts.Journal.Write(context.WithoutCancel(s.host.work), &x.Rows); err != nil {
 		return unwritten{err}
 	}
@@ -126,7 +126,7 @@ func (s *session) publish(x *core.Step) {
 	}
 }
 
-// observeEnd reports to the observer that the step ends the open turn.
+// observeEnd notifies the observer if the step ends the open turn.
 func (s *session) observeEnd(x *core.Step) {
 	for i := range x.Rows.Turns {
 		if rec := &x.Rows.Turns[i]; s.turn != nil && rec.ID == s.turn.id && rec.State == TurnFinished {

@@ -277,7 +277,7 @@ func (p *Programs) Workspace(path string) WorkspaceStatus {
 	return WorkspaceStatus{Path: path, Status: protocol.StatusNone, Sessions: []string{}}
 }
 
-// workspaces are those of which anything is known, by path.
+// workspaces returns the workspaces that sessions or programs have used, sorted by path.
 func (p *Programs) workspaces() []WorkspaceStatus {
 	sessions := map[string][]string{}
 	busy := map[string]core.Activity{}

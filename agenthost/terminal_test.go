@@ -37,7 +37,9 @@ func (a screenAgent) Terminal(context.Context) (*agenthost.Terminal, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
-	return &agenthost.Terminal{Command: []string{"/bin/client", a.spec.SessionID}, Dir: a.spec.Dir, Env: []string{"KEY=secret"}}, nil
+	return &agenthost.Terminal{
+		Command: []string{"/bin/client", a.spec.SessionID}, Dir: a.spec.Dir, Env: []string{"KEY=secret"},
+	}, nil
 }
 
 func TestTerminalIsTheAgentsOwnClient(t *testing.T) {
@@ -48,13 +50,17 @@ func TestTerminalIsTheAgentsOwnClient(t *testing.T) {
 	}
 	r.start()
 	for session, agent := range map[string]string{"s1": "screen", "s2": "busy", "s3": "fake"} {
-		r.openSession(&protocol.OpenSessionRequest{SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: agent})
+		r.openSession(&protocol.OpenSessionRequest{
+			SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: agent,
+		})
 	}
 	got, err := r.host.Terminal(t.Context(), "s1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (&agenthost.Terminal{Command: []string{"/bin/client", "s1"}, Dir: got.Dir, Env: []string{"KEY=secret"}}); got.Dir == "" || !reflect.DeepEqual(got, want) {
+	if want := (&agenthost.Terminal{
+		Command: []string{"/bin/client", "s1"}, Dir: got.Dir, Env: []string{"KEY=secret"},
+	}); got.Dir == "" || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for _, c := range []struct {
@@ -107,7 +113,9 @@ func TestATurnBeginsWhenTheTerminalIsReady(t *testing.T) {
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.Providers["screen"] = agent }
 	r.start()
-	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: "screen"})
+	r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: "screen",
+	})
 	grant := r.announce("s1", "t1")
 	ready := make(chan error, 1)
 	go func() {

@@ -53,7 +53,8 @@ func wantLines(t *testing.T, what string, got, want []string) {
 
 func TestATurnIsStreamedAndItsEventsReachTheBroker(t *testing.T) {
 	r := newRig(t).start()
-	frames := r.turn("s1", "t1", writeText("Hel"), writeText("lo"), callTool("c1", "ls", `{"p":"."}`), toolResult("c1", `["a"]`), writeText("Bye"))
+	frames := r.turn("s1", "t1", writeText("Hel"), writeText("lo"), callTool("c1", "ls", `{"p":"."}`),
+		toolResult("c1", `["a"]`), writeText("Bye"))
 	wantLines(t, "parts", types(frames), []string{
 		"text-start", "text-delta", "text-delta", "text-end", "tool-call", "tool-result",
 		"text-start", "text-delta", "text-end", "finish",
@@ -109,7 +110,10 @@ func TestEveryTurnEndsInExactlyOneTerminalPart(t *testing.T) {
 			agenthost.Outcome{FinishReason: "error", Reason: "agent-exited", Err: "boom"},
 			[]string{"text-start", "text-delta", "text-end", "error"},
 			`{"type":"error","error":"boom","event":{"id":"?","seq":4,"turnId":"t1"}}`,
-			[]string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 error boom", "1/4 t1 finish error agent-exited", "1/5 t1 status idle "},
+			[]string{
+				"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 error boom",
+				"1/4 t1 finish error agent-exited", "1/5 t1 status idle ",
+			},
 		},
 		{
 			"aborted",
@@ -168,7 +172,9 @@ func TestTurnRules(t *testing.T) {
 	r.read(stream)
 	r.read(again)
 
-	if got := types(r.read(r.startGrant(first))); !slices.Equal(got, []string{"text-start", "text-delta", "text-end", "finish"}) {
+	if got := types(r.read(r.startGrant(first))); !slices.Equal(got, []string{
+		"text-start", "text-delta", "text-end", "finish",
+	}) {
 		t.Errorf("a POST for a finished turn replays it: %q", got)
 	}
 	_, err = r.host.Start(ctx, second, &protocol.PromptRequest{Prompt: "x"})
@@ -179,7 +185,9 @@ func TestTurnRules(t *testing.T) {
 	r.wantCode("an unknown whenBusy", err, protocol.CodeInvalid)
 	r.read(r.startGrant(third))
 
-	attach := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Attach: true, Cursor: r.broker.cursorOf("s1")})
+	attach := r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), Attach: true, Cursor: r.broker.cursorOf("s1"),
+	})
 	_, err = r.host.Start(ctx, r.grant("s1", attach.Token), &protocol.PromptRequest{Prompt: "x"})
 	r.wantCode("an attach token", err, protocol.CodeNoTurn)
 
@@ -218,7 +226,8 @@ func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
 		})
 	}
 	got := open()
-	if got.OpenTurn != "" || got.StreamCursor != nil || got.Status != protocol.StatusNone || *got.Cursor != (protocol.Cursor{Epoch: 1}) ||
+	if got.OpenTurn != "" || got.StreamCursor != nil || got.Status != protocol.StatusNone ||
+		*got.Cursor != (protocol.Cursor{Epoch: 1}) ||
 		got.StreamURL != "http://host.example/stream/s1" ||
 		!slices.Equal(got.Capabilities,
 			[]string{"events", "resume", "interactions", "session-keys", "credentials", "webhook-signatures"}) {
@@ -286,7 +295,9 @@ func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 	r := newRig(t).start()
 	gate := make(chan struct{})
 	r.agent.script(writeText("x"), wait(gate), writeText("y"))
-	res := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"}})
+	res := r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"},
+	})
 	stream := r.startGrant(r.grant("s1", res.Token))
 	follow, err := r.host.Attach(t.Context(), "s1", "", true)
 	if err != nil {
@@ -312,7 +323,9 @@ func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 
 func TestABasicBrokerGetsThreeTypesOneByOne(t *testing.T) {
 	r := newRig(t).start()
-	r.broker.next(slices.Repeat([]func(http.ResponseWriter, request){func(w http.ResponseWriter, _ request) { _, _ = w.Write([]byte("ok")) }}, 20)...)
+	r.broker.next(slices.Repeat([]func(http.ResponseWriter, request){func(w http.ResponseWriter, _ request) {
+		_, _ = w.Write([]byte("ok"))
+	}}, 20)...)
 	res := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url()})
 	r.agent.script(writeText("hi"), callTool("c1", "ls", `{}`), toolResult("c1", `1`))
 	g := r.grant("s1", res.Token)
@@ -343,7 +356,9 @@ func TestDeleteEndsEverything(t *testing.T) {
 	r.wantCode("attach", err, protocol.CodeNotFound)
 	_, err = r.host.Events(t.Context(), "s1", agenthost.EventsQuery{After: 0, Limit: 0})
 	r.wantCode("events", err, protocol.CodeNotFound)
-	got := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Cursor: &protocol.Cursor{Epoch: 1, Seq: 9}})
+	got := r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.url(), Cursor: &protocol.Cursor{Epoch: 1, Seq: 9},
+	})
 	if *got.Cursor != (protocol.Cursor{Epoch: 2}) {
 		t.Errorf("opened again: %v", got.Cursor)
 	}

@@ -48,7 +48,7 @@ func TestATurnMadeInATerminalReachesTheBroker(t *testing.T) {
 			t.Errorf("event %+v", e)
 		}
 	}
-	r.turn("s1", "t3", writeText("b")) // the session goes on
+	r.turn("s1", "t3", writeText("b")) // the session continues
 }
 
 func TestAHeadlessHistoryHasTheTurnsOfATerminal(t *testing.T) {

@@ -46,7 +46,8 @@ func TestATurnOfATerminalIsInTheHistory(t *testing.T) {
 	if want := []string{"ASSISTANT before ", "USER do it ", "ASSISTANT done terminal"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if read := k.get(task.ID); read.OpenTurn != nil || read.AgentStatus != protocol.StatusIdle || read.LastTurn.ID != "terminal-2" {
+	if read := k.get(task.ID); read.OpenTurn != nil || read.AgentStatus != protocol.StatusIdle ||
+		read.LastTurn.ID != "terminal-2" {
 		t.Errorf("the task is %+v", read)
 	}
 }

@@ -136,7 +136,9 @@ func (s *Adoption) eachPage(ctx context.Context, host *Host, do func([]protocol.
 // Adopt makes a task for an orphan and has the host send all events of the session.
 // It can be repeated after a failure. CodeNotFound: the host has no such session;
 // CodeConflict: the broker has another task of that id; CodeInvalid: no such user.
-func (s *Adoption) Adopt(ctx context.Context, caller Caller, sessionID string, req *protocol.AdoptRequest) (*protocol.Task, error) {
+func (s *Adoption) Adopt(
+	ctx context.Context, caller Caller, sessionID string, req *protocol.AdoptRequest,
+) (*protocol.Task, error) {
 	if err := adminOnly(caller); err != nil {
 		return nil, err
 	}
@@ -228,7 +230,8 @@ func (s *Adoption) ensureTask(
 		return known, nil
 	case err == nil:
 		return nil, &protocol.Error{
-			Code: protocol.CodeConflict, Message: "The broker has a task of this id", Hint: "It belongs to another user or host, or was deleted",
+			Code: protocol.CodeConflict, Message: "The broker has a task of this id",
+			Hint: "It belongs to another user or host, or was deleted",
 		}
 	case protocol.CodeOf(err) != protocol.CodeNotFound:
 		return nil, err

@@ -24,8 +24,8 @@ func (tx *taskTx) setPermissionMode(ctx context.Context, mode protocol.Permissio
 }
 
 // auditAnswer adds the entry of an answer that a person gave to a question. It holds neither the
-// arguments of the call nor the text of the answer, which may contain secrets. What a rule
-// decided has no person and no entry.
+// arguments of the call nor the text of the answer, which may contain secrets. An answer
+// by a rule gets no entry, because no person gave it.
 func (tx *taskTx) auditAnswer(q *Interaction) {
 	if q.Answer == nil || q.Answer.By == "" {
 		return
@@ -48,7 +48,7 @@ func (tx *taskTx) auditAnswer(q *Interaction) {
 }
 
 // answerer returns the actor of an answer. The host names it, but only the task's owner can answer
-// through the broker, so no other user is believed.
+// through the broker, so the id of another user is ignored.
 func answerer(t *Task, by string) protocol.AuditActor {
 	switch by {
 	case t.UserID:

@@ -73,7 +73,8 @@ func TestEveryAnswerOfAPersonIsInTheAuditLog(t *testing.T) {
 			ask(c.id)
 			resolve(c.id, c.answer)
 		}
-		again := seqd(1, seq, "t1", `'type':'interaction','interactionId':'rule','kind':'confirm','state':'resolved','answer':{'approved':true,'reason':'a rule'}`)
+		again := seqd(1, seq, "t1",
+			`'type':'interaction','interactionId':'rule','kind':'confirm','state':'resolved','answer':{'approved':true,'reason':'a rule'}`)
 		k.mustSend(task.ID, "", again)                              // delivered twice
 		resolve("owner", `{'approved':false,'by':'stream-token'}`)  // decided already
 		resolve("unasked", `{'text':'canary','by':'stream-token'}`) // its question comes later
@@ -83,7 +84,8 @@ func TestEveryAnswerOfAPersonIsInTheAuditLog(t *testing.T) {
 
 		on := " on task " + task.ID + " "
 		k.wantAudit(
-			`task.answered by user ada`+on+`{"approved":"true","level":"WARN","question":"owner","remembered":"session","tool":"sh"}`,
+			`task.answered by user ada`+on+
+				`{"approved":"true","level":"WARN","question":"owner","remembered":"session","tool":"sh"}`,
 			`task.answered by host via stream-token`+on+`{"approved":"false","level":"WARN","question":"page","tool":"sh"}`,
 			`task.answered by host via local`+on+`{"approved":"true","level":"WARN","question":"machine","tool":"sh"}`,
 			`task.answered by host via unknown`+on+`{"approved":"true","level":"WARN","question":"forged","tool":"sh"}`,

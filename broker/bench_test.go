@@ -67,7 +67,8 @@ func BenchmarkIngest(b *testing.B) {
 				for i := 0; pb.Next(); i++ {
 					l := lines[(mine+i%perClient)%len(lines)]
 					seq := l.seq.Add(1)
-					raw := json.RawMessage(`{"type":"text","eventId":"e` + strconv.FormatInt(seq, 10) + `","epoch":1,"seq":` + strconv.FormatInt(seq, 10) +
+					raw := json.RawMessage(`{"type":"text","eventId":"e` + strconv.FormatInt(seq, 10) + `","epoch":1,"seq":` +
+						strconv.FormatInt(seq, 10) +
 						`,"turnId":"t1","id":"t","text":"Some words of an answer that is neither short nor long.","timestamp":1767225600000}`)
 					event, err := protocol.ParseEvent(raw)
 					if err != nil {

@@ -15,7 +15,9 @@ import (
 
 // CheckIn stores the user's message, then opens the session on the host. Every
 // error after the message is stored carries messageId and turnId.
-func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.CheckInRequest) (*protocol.CheckInResponse, error) {
+func (s *Sessions) CheckIn(
+	ctx context.Context, userID string, req *protocol.CheckInRequest,
+) (*protocol.CheckInResponse, error) {
 	ctx, end := observe.Begin(ctx, s.Observer, observe.Start{Operation: observe.CheckIn})
 	response, err := s.checkInAndOpen(ctx, userID, req)
 	end(observe.Outcome{Err: err})
@@ -243,7 +245,9 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 
 // settle records whether the message reached its host. If the task was deleted while the
 // host opened the session, the session must end.
-func (s *Sessions) settle(ctx context.Context, c *checkIn, response *protocol.OpenSessionResponse, failure error) error {
+func (s *Sessions) settle(
+	ctx context.Context, c *checkIn, response *protocol.OpenSessionResponse, failure error,
+) error {
 	tx, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
 		if failure != nil {
 			return tx.markUndelivered(ctx, c.messageID, c.turnID)

@@ -38,11 +38,31 @@ func TestCheckInRefuses(t *testing.T) {
 		want string
 	}{
 		{"no taskId", "", protocol.CheckInRequest{Message: "x"}, `{'code':'invalid','error':'taskId is required'}`},
-		{"no such task", "", protocol.CheckInRequest{TaskID: "nope", Message: "x"}, `{'code':'not_found','error':'Task not found'}`},
-		{"another user's task", otherUser.UserID, protocol.CheckInRequest{TaskID: agent, Message: "x"}, `{'code':'not_found','error':'Task not found'}`},
-		{"not in agent mode", "", protocol.CheckInRequest{TaskID: chat, Message: "x"}, `{'code':'invalid','error':'Task is not in agent mode'}`},
-		{"no URL", "", protocol.CheckInRequest{TaskID: nowhere, Message: "x"}, `{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`},
-		{"no password", "", protocol.CheckInRequest{TaskID: passwordless, Message: "x"}, `{'code':'invalid','error':'Agent password not configured'}`},
+		{
+			"no such task", "",
+			protocol.CheckInRequest{TaskID: "nope", Message: "x"},
+			`{'code':'not_found','error':'Task not found'}`,
+		},
+		{
+			"another user's task", otherUser.UserID,
+			protocol.CheckInRequest{TaskID: agent, Message: "x"},
+			`{'code':'not_found','error':'Task not found'}`,
+		},
+		{
+			"not in agent mode", "",
+			protocol.CheckInRequest{TaskID: chat, Message: "x"},
+			`{'code':'invalid','error':'Task is not in agent mode'}`,
+		},
+		{
+			"no URL", "",
+			protocol.CheckInRequest{TaskID: nowhere, Message: "x"},
+			`{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`,
+		},
+		{
+			"no password", "",
+			protocol.CheckInRequest{TaskID: passwordless, Message: "x"},
+			`{'code':'invalid','error':'Agent password not configured'}`,
+		},
 		{
 			"no message", "",
 			protocol.CheckInRequest{TaskID: agent},
@@ -54,13 +74,41 @@ func TestCheckInRefuses(t *testing.T) {
 			`{'code':'invalid','error':'permissionMode must be plan, ask, accept-edits or auto',` +
 				`'hint':'Leave it out to keep the session\u0027s mode, which is ask at first'}`,
 		},
-		{"message over 1 MiB", "", protocol.CheckInRequest{TaskID: agent, Message: strings.Repeat("x", 1<<20+1)}, `{'code':'invalid','error':'message is longer than 1 MiB'}`},
-		{"messageId over 128", "", protocol.CheckInRequest{TaskID: agent, Message: "x", MessageID: strings.Repeat("é", 129)}, `{'code':'invalid','error':'messageId is longer than 128 characters'}`},
-		{"21 artifacts", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: make([]protocol.ArtifactInput, 21)}, `{'code':'invalid','error':'There are more than 20 artifacts'}`},
-		{"artifact over 256 KiB", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("A", `"`+strings.Repeat("x", 256<<10)+`"`)}, `{'code':'invalid','error':'artifacts[0].content is larger than 256 KiB'}`},
-		{"artifact type", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("a", `1`)}, `{'code':'invalid','error':'artifacts[0].type must match [A-Z][A-Z0-9_]{0,31}'}`},
-		{"TOOL_USE is ours", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("TOOL_USE", `1`)}, `{'code':'invalid','error':'artifacts[0].type TOOL_USE is reserved'}`},
-		{"DIFF is ours", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("DIFF", `1`)}, `{'code':'invalid','error':'artifacts[0].type DIFF is reserved'}`},
+		{
+			"message over 1 MiB", "",
+			protocol.CheckInRequest{TaskID: agent, Message: strings.Repeat("x", 1<<20+1)},
+			`{'code':'invalid','error':'message is longer than 1 MiB'}`,
+		},
+		{
+			"messageId over 128", "",
+			protocol.CheckInRequest{TaskID: agent, Message: "x", MessageID: strings.Repeat("é", 129)},
+			`{'code':'invalid','error':'messageId is longer than 128 characters'}`,
+		},
+		{
+			"21 artifacts", "",
+			protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: make([]protocol.ArtifactInput, 21)},
+			`{'code':'invalid','error':'There are more than 20 artifacts'}`,
+		},
+		{
+			"artifact over 256 KiB", "",
+			protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("A", `"`+strings.Repeat("x", 256<<10)+`"`)},
+			`{'code':'invalid','error':'artifacts[0].content is larger than 256 KiB'}`,
+		},
+		{
+			"artifact type", "",
+			protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("a", `1`)},
+			`{'code':'invalid','error':'artifacts[0].type must match [A-Z][A-Z0-9_]{0,31}'}`,
+		},
+		{
+			"TOOL_USE is ours", "",
+			protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("TOOL_USE", `1`)},
+			`{'code':'invalid','error':'artifacts[0].type TOOL_USE is reserved'}`,
+		},
+		{
+			"DIFF is ours", "",
+			protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("DIFF", `1`)},
+			`{'code':'invalid','error':'artifacts[0].type DIFF is reserved'}`,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
@@ -103,7 +151,9 @@ func TestCheckInAsksTheHost(t *testing.T) {
 		t.Errorf("webhook URL %s", req.WebhookURL)
 	}
 	req.WebhookURL = ""
-	same(t, req, `{'sessionId':'`+task.ID+`','webhookUrl':'','brokerId':'broker-1','cursor':{'epoch':4,'seq':2},'agent':'claude','project':'web','title':'x','owner':'`+k.user.UserID+`',
+	same(t, req,
+		`{'sessionId':'`+task.ID+
+			`','webhookUrl':'','brokerId':'broker-1','cursor':{'epoch':4,'seq':2},'agent':'claude','project':'web','title':'x','owner':'`+k.user.UserID+`',
 		'turn':{'id':'`+in.TurnID+`','messageId':'`+in.MessageID+`','promptSha256':'2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'}}`)
 	message := k.messages(task.ID)[1]
 	same(t, message.Artifacts, `[{'id':'`+message.Artifacts[0].ID+`','type':'SELECTION','content':{'line':3}}]`)
@@ -118,7 +168,9 @@ func TestACheckInChoosesThePermissionMode(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
 	check := func(mode protocol.PermissionMode) error {
-		_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x", PermissionMode: mode})
+		_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{
+			TaskID: task.ID, Message: "x", PermissionMode: mode,
+		})
 		return err
 	}
 	if got := protocol.CodeOf(check(protocol.ModePlan)); got != protocol.CodeInvalid {
@@ -231,7 +283,9 @@ func TestCheckInsUseThePermissionModeOfTheTask(t *testing.T) {
 func TestCheckInFailures(t *testing.T) {
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
-		refusal := &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "repair it"}
+		refusal := &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "repair it",
+		}
 		k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
 			if status := k.messages(req.SessionID)[0].Status; status != protocol.MessageSending {
 				t.Errorf("the host is called while the message is %s", status)
@@ -239,21 +293,29 @@ func TestCheckInFailures(t *testing.T) {
 			return nil, refusal
 		}
 		task := k.task()
-		_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x", MessageID: "m1"})
+		_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{
+			TaskID: task.ID, Message: "x", MessageID: "m1",
+		})
 		failed := k.messages(task.ID)[0]
-		same(t, fault(err), `{'code':'bad_gateway','error':'Failed to create agent session','hint':'repair it','messageId':'m1','turnId':'`+failed.TurnID+`'}`)
-		same(t, k.brief(task.ID), `{'status':'none','open':'','messages':[{'role':'USER','turn':'`+failed.TurnID+`','status':'ERROR','text':'x'}]}`)
+		same(t, fault(err),
+			`{'code':'bad_gateway','error':'Failed to create agent session','hint':'repair it','messageId':'m1','turnId':'`+
+				failed.TurnID+`'}`)
+		same(t, k.brief(task.ID),
+			`{'status':'none','open':'','messages':[{'role':'USER','turn':'`+failed.TurnID+`','status':'ERROR','text':'x'}]}`)
 
 		// After an error the same message gets another turn.
 		k.host.onOpen = nil
-		in, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x", MessageID: "m1"})
+		in, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{
+			TaskID: task.ID, Message: "x", MessageID: "m1",
+		})
 		k.must(err)
 		if in.MessageID != "m1" || in.TurnID == failed.TurnID {
 			t.Errorf("%+v after turn %s", in, failed.TurnID)
 		}
 		// A repeated finish of the first turn does not change the message.
 		k.mustSend(task.ID, "", seqd(1, 1, failed.TurnID, `'type':'finish','finishReason':'other','reason':'not-started'`))
-		same(t, k.brief(task.ID), `{'status':'none','open':'','messages':[{'role':'USER','turn':'`+in.TurnID+`','status':'SENT','text':'x'}]}`)
+		same(t, k.brief(task.ID),
+			`{'status':'none','open':'','messages':[{'role':'USER','turn':'`+in.TurnID+`','status':'SENT','text':'x'}]}`)
 	})
 }
 

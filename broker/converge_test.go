@@ -87,11 +87,13 @@ func TestAnyOrderOfABasicHostsToolsLeavesTheSameRows(t *testing.T) {
 func drawJournal(r *rapid.T) []string {
 	kinds := []string{
 		text("hello"), text(""), `'type':'status','status':'busy'`, `'type':'status','status':'idle','reason':'waiting'`,
-		`'type':'tool-call','toolCallId':'a','toolName':'sh','input':1`, `'type':'tool-result','toolCallId':'a','toolName':'sh','output':2`,
+		`'type':'tool-call','toolCallId':'a','toolName':'sh','input':1`,
+		`'type':'tool-result','toolCallId':'a','toolName':'sh','output':2`,
 		`'type':'tool-result','toolCallId':'b','toolName':'sh','output':2,'isError':true`,
 		`'type':'interaction','interactionId':'q','state':'open','kind':'confirm','prompt':'?'`,
 		`'type':'interaction','interactionId':'q','state':'resolved','kind':'confirm','answer':{'approved':true}`,
-		`'type':'error','message':'oops'`, `'type':'weather'`, finishStop, `'type':'finish','finishReason':'other','reason':'aborted'`,
+		`'type':'error','message':'oops'`, `'type':'weather'`,
+		finishStop, `'type':'finish','finishReason':'other','reason':'aborted'`,
 	}
 	n := rapid.IntRange(1, 20).Draw(r, "events")
 	journal := make([]string, n)
@@ -132,7 +134,9 @@ func shape(r *rapid.T, k *kit, id string) string {
 	if err != nil || int64(len(changes)) != rev {
 		r.Fatalf("%d changes up to rev %d: %v", len(changes), rev, err)
 	}
-	all, err := json.Marshal([]any{rows, task.AgentStatus, task.Reason, task.OpenTurn, task.LastTurn, task.OpenInteractions, questions})
+	all, err := json.Marshal([]any{
+		rows, task.AgentStatus, task.Reason, task.OpenTurn, task.LastTurn, task.OpenInteractions, questions,
+	})
 	if err != nil {
 		r.Fatal(err)
 	}

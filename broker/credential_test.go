@@ -16,7 +16,9 @@ func (k *kit) signsIn(id string) {
 	k.t.Helper()
 	now := k.clock.Now()
 	k.must(k.store.CommitLogin(k.ctx, "token of "+id, []byte{1}, now.Add(time.Hour)))
-	k.must(k.store.TouchLogin(k.ctx, "token of "+id, &broker.SignIn{ID: id, UserID: k.user.UserID, BeganAt: now, LastUsedAt: now}))
+	k.must(k.store.TouchLogin(k.ctx, "token of "+id, &broker.SignIn{
+		ID: id, UserID: k.user.UserID, BeganAt: now, LastUsedAt: now,
+	}))
 	k.ctx = broker.WithCredential(k.ctx, k.user.UserID, id)
 }
 

@@ -36,8 +36,10 @@ func TestDiffIsAMessage(t *testing.T) {
 	k.mustSend(task.ID, sent.TurnID, seqd(1, 1, sent.TurnID, text("done")))
 	first := ask(diffOf("diff --git a/x b/x\n+<x>\x00\n", "x\x00"))
 	rev := k.get(task.ID).Rev
-	same(t, first.Message.Artifacts[0].Content, `{'files':[{'path':'x�','status':'added','additions':1,'deletions':0}],'patch':'diff --git a/x b/x\n+<x>�\n'}`)
-	if first.Message.Role != protocol.RoleAssistant || first.Message.TurnID != sent.TurnID || first.Message.Artifacts[0].Type != protocol.ArtifactDiff ||
+	same(t, first.Message.Artifacts[0].Content,
+		`{'files':[{'path':'x�','status':'added','additions':1,'deletions':0}],'patch':'diff --git a/x b/x\n+<x>�\n'}`)
+	if first.Message.Role != protocol.RoleAssistant || first.Message.TurnID != sent.TurnID ||
+		first.Message.Artifacts[0].Type != protocol.ArtifactDiff ||
 		first.Message.Status != protocol.MessageSent || first.NoDiffs || k.notified.rev(task.ID) != rev {
 		t.Errorf("got %+v, notified of %d, not %d", first.Message, k.notified.rev(task.ID), rev)
 	}
@@ -62,7 +64,8 @@ func TestADiffOverTheCapIsCut(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
 	k.host.onDiff = func() (*protocol.Diff, error) {
-		d := diffOf("diff --git a/x b/x\n+x\n"+"diff --git a/y b/y\n"+strings.Repeat("+yyyyyyy\n", 64<<10), strings.Repeat("p", 5000))
+		d := diffOf("diff --git a/x b/x\n+x\n"+"diff --git a/y b/y\n"+strings.Repeat("+yyyyyyy\n", 64<<10),
+			strings.Repeat("p", 5000))
 		for range 5001 {
 			d.Files = append(d.Files, protocol.DiffFile{Path: "x", Status: protocol.DiffModified})
 		}
@@ -70,7 +73,8 @@ func TestADiffOverTheCapIsCut(t *testing.T) {
 	}
 	answer, err := k.sessions.Diff(k.ctx, k.user.UserID, task.ID)
 	k.must(err)
-	if content := string(answer.Message.Artifacts[0].Content); len(content) > 1<<20 || !strings.Contains(content, `"patch":"diff --git a/x b/x\n+x\n","truncated":true}`) {
+	if content := string(answer.Message.Artifacts[0].Content); len(content) > 1<<20 ||
+		!strings.Contains(content, `"patch":"diff --git a/x b/x\n+x\n","truncated":true}`) {
 		t.Errorf("%d bytes, ends %s", len(content), content[len(content)-100:])
 	}
 }
@@ -83,10 +87,12 @@ func TestARefusedDiffIsExplained(t *testing.T) {
 		want          string
 	}{
 		"no session yet": {
-			err: absent, want: `{'code':'conflict','error':'The agent host has no session of this task','hint':'Send a message first: the diff is against what the session began with'}`,
+			err:  absent,
+			want: `{'code':'conflict','error':'The agent host has no session of this task','hint':'Send a message first: the diff is against what the session began with'}`,
 		},
 		"a host that lost it": {
-			events: true, turns: true, err: absent, want: `{'code':'conflict','error':'The agent host has no session of this task','hint':'Send a message first: the diff is against what the session began with'}`,
+			events: true, turns: true, err: absent,
+			want: `{'code':'conflict','error':'The agent host has no session of this task','hint':'Send a message first: the diff is against what the session began with'}`,
 		},
 		"a host without the route": {
 			events: true, turns: true, err: protocol.Errorf(protocol.CodeMethodNotAllowed, "x"),
@@ -99,7 +105,9 @@ func TestARefusedDiffIsExplained(t *testing.T) {
 			want: `null`,
 		},
 		"the host's own words": {
-			err:  &protocol.Error{Code: protocol.CodeConflict, Message: "There is nothing to compare with", Hint: "Begin another"},
+			err: &protocol.Error{
+				Code: protocol.CodeConflict, Message: "There is nothing to compare with", Hint: "Begin another",
+			},
 			want: `{'code':'conflict','error':'There is nothing to compare with','hint':'Begin another'}`,
 		},
 	} {

@@ -56,10 +56,30 @@ func TestEffects(t *testing.T) {
 		send  []string
 		want  string
 	}{
-		{"empty text stores nothing but opens the turn", []string{"t1"}, []string{text("")}, `{'status':'busy','open':'t1','messages':[]}`},
-		{"a tool call runs", []string{"t1"}, []string{call}, `{'status':'busy','open':'t1','messages':[` + row("running", "{'n':1}", "null") + `]}`},
-		{"a result completes its call", []string{"t1", "t1"}, []string{call, result}, `{'status':'busy','open':'t1','messages':[` + row("done", "{'n':1}", "[2]") + `]}`},
-		{"18 a result before its call waits for it", []string{"t1", "t1"}, []string{result, call}, `{'status':'busy','open':'t1','messages':[` + row("done", "{'n':1}", "[2]") + `]}`},
+		{
+			"empty text stores nothing but opens the turn",
+			[]string{"t1"},
+			[]string{text("")},
+			`{'status':'busy','open':'t1','messages':[]}`,
+		},
+		{
+			"a tool call runs",
+			[]string{"t1"},
+			[]string{call},
+			`{'status':'busy','open':'t1','messages':[` + row("running", "{'n':1}", "null") + `]}`,
+		},
+		{
+			"a result completes its call",
+			[]string{"t1", "t1"},
+			[]string{call, result},
+			`{'status':'busy','open':'t1','messages':[` + row("done", "{'n':1}", "[2]") + `]}`,
+		},
+		{
+			"18 a result before its call waits for it",
+			[]string{"t1", "t1"},
+			[]string{result, call},
+			`{'status':'busy','open':'t1','messages':[` + row("done", "{'n':1}", "[2]") + `]}`,
+		},
 		{
 			"a failed tool",
 			[]string{"t1", "t1"},
@@ -76,13 +96,15 @@ func TestEffects(t *testing.T) {
 			"a call for a finished use opens another row",
 			[]string{"t1", "t1", "t1", "t1"},
 			[]string{call, result, call, result},
-			`{'status':'busy','open':'t1','messages':[` + row("done", "{'n':1}", "[2]") + `,` + row("done", "{'n':1}", "[2]") + `]}`,
+			`{'status':'busy','open':'t1','messages':[` + row("done", "{'n':1}", "[2]") + `,` + row("done",
+				"{'n':1}", "[2]") + `]}`,
 		},
 		{
 			"the same tool id in another turn is another use",
 			[]string{"t1", "t1", "t2"},
 			[]string{call, finishStop, result},
-			`{'status':'busy','open':'t2','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[` + row("unknown", "{'n':1}", "null") + `,
+			`{'status':'busy','open':'t2','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[` +
+				row("unknown", "{'n':1}", "null") + `,
 			{'role':'ASSISTANT','turn':'t2','status':'SENT','tool':{'toolCallId':'c','toolName':'sh','input':null,'output':[2],'isError':false,'state':'done'}}]}`,
 		},
 		{
@@ -103,9 +125,24 @@ func TestEffects(t *testing.T) {
 			[]string{text("a"), `'type':'error','message':'no model'`, `'type':'finish','finishReason':'error'`},
 			`{'status':'idle','open':'','last':{'id':'t1','finishReason':'error','reason':'no model','usage':null},'messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'a'}]}`,
 		},
-		{"busy without a turn raises nothing", []string{""}, []string{`'type':'status','status':'busy'`}, `{'status':'none','open':'','messages':[]}`},
-		{"idle without a turn is shown", []string{""}, []string{`'type':'status','status':'idle','reason':'ready'`}, `{'status':'idle','reason':'ready','open':'','messages':[]}`},
-		{"busy opens the turn it names", []string{"t1"}, []string{`'type':'status','status':'busy'`}, `{'status':'busy','open':'t1','messages':[]}`},
+		{
+			"busy without a turn raises nothing",
+			[]string{""},
+			[]string{`'type':'status','status':'busy'`},
+			`{'status':'none','open':'','messages':[]}`,
+		},
+		{
+			"idle without a turn is shown",
+			[]string{""},
+			[]string{`'type':'status','status':'idle','reason':'ready'`},
+			`{'status':'idle','reason':'ready','open':'','messages':[]}`,
+		},
+		{
+			"busy opens the turn it names",
+			[]string{"t1"},
+			[]string{`'type':'status','status':'busy'`},
+			`{'status':'busy','open':'t1','messages':[]}`,
+		},
 		{
 			"waiting for the user is idle with a reason, in an open turn",
 			[]string{"t1", "t1"},
@@ -130,11 +167,19 @@ func TestEffects(t *testing.T) {
 			[]string{finishStop, text("late")},
 			`{'status':'idle','open':'','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'late'}]}`,
 		},
-		{"an open question is counted", []string{"t1"}, []string{ask + `,'state':'open','prompt':'May I?'`}, `{'status':'busy','open':'t1','questions':1,'messages':[]}`},
+		{
+			"an open question is counted",
+			[]string{"t1"},
+			[]string{ask + `,'state':'open','prompt':'May I?'`},
+			`{'status':'busy','open':'t1','questions':1,'messages':[]}`,
+		},
 		{
 			"a resolved question is final",
 			[]string{"t1", "t1", "t1"},
-			[]string{ask + `,'state':'open','prompt':'May I?'`, ask + `,'state':'resolved','answer':{'approved':true}`, ask + `,'state':'open','prompt':'May I?'`},
+			[]string{
+				ask + `,'state':'open','prompt':'May I?'`, ask + `,'state':'resolved','answer':{'approved':true}`,
+				ask + `,'state':'open','prompt':'May I?'`,
+			},
 			`{'status':'busy','open':'t1','messages':[]}`,
 		},
 		{
@@ -239,10 +284,14 @@ func TestInteractionShows(t *testing.T) {
 	var relayed []byte
 	k.host.onAnswer = func(req *protocol.AnswerRequest) error {
 		relayed, _ = json.Marshal(req)
-		k.mustSend(task.ID, "", seqd(1, 2, "t1", `'type':'interaction','interactionId':'q1','kind':'confirm','state':'resolved','answer':{'approved':true}`))
+		k.mustSend(task.ID, "",
+			seqd(1, 2, "t1",
+				`'type':'interaction','interactionId':'q1','kind':'confirm','state':'resolved','answer':{'approved':true}`))
 		return nil
 	}
-	answered, err := k.questions.Answer(k.ctx, k.user.UserID, "q1", &protocol.AnswerRequest{Approved: &yes, Remember: "session", By: "eve"})
+	answered, err := k.questions.Answer(k.ctx, k.user.UserID, "q1", &protocol.AnswerRequest{
+		Approved: &yes, Remember: "session", By: "eve",
+	})
 	k.must(err)
 	same(t, answered, want(`'state':'resolved','answer':{'approved':true}`))
 	same(t, json.RawMessage(relayed), `{'approved':true,'remember':'session','by':'`+k.user.UserID+`'}`)

@@ -23,14 +23,18 @@ func (f *filing) SessionPaths(_ context.Context, _ broker.Target, _, query strin
 	return f.list, f.session
 }
 
-func (f *filing) ProjectPaths(_ context.Context, t broker.Target, project, branch, query string) (*protocol.PathList, error) {
+func (f *filing) ProjectPaths(
+	_ context.Context, t broker.Target, project, branch, query string,
+) (*protocol.PathList, error) {
 	f.asked = append(f.asked, t.URL+" "+project+"@"+branch+" "+query)
 	return f.list, f.project
 }
 
 func TestTheFilesOfATaskAreThoseOfItsSessionOrItsProject(t *testing.T) {
 	k := newKit(t)
-	link := &filing{list: &protocol.PathList{Paths: []string{"a\x00b", "", strings.Repeat("x", protocol.MaxPath+1), "README"}}}
+	link := &filing{
+		list: &protocol.PathList{Paths: []string{"a\x00b", "", strings.Repeat("x", protocol.MaxPath+1), "README"}},
+	}
 	files := &broker.Files{Sessions: k.sessions, Link: link}
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
 		Title: "T", AgentURL: "https://agent.example", AgentPassword: "pw", Project: "shop", Branch: "release",
@@ -51,7 +55,9 @@ func TestTheFilesOfATaskAreThoseOfItsSessionOrItsProject(t *testing.T) {
 		t.Errorf("paths %q", list.Paths)
 	}
 	k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-		return &protocol.OpenSessionResponse{Token: "t", Cursor: req.Cursor, Capabilities: []string{protocol.CapabilityBranches}}, nil
+		return &protocol.OpenSessionResponse{
+			Token: "t", Cursor: req.Cursor, Capabilities: []string{protocol.CapabilityBranches},
+		}, nil
 	}
 	in := k.checkIn(task.ID, "hi")
 	k.mustSend(task.ID, in.TurnID, seqd(1, 1, in.TurnID, `'type':'text','id':'a','text':'working'`))
@@ -78,7 +84,9 @@ func TestTheFilesOfAProjectComeFromTheHostThatTheTaskWouldGoTo(t *testing.T) {
 		link.list.Paths = append(link.list.Paths, "README")
 	}
 	files := &broker.Files{Sessions: k.sessions, Link: link}
-	list, err := files.OfProject(k.ctx, k.user.UserID, broker.ProjectQuery{HostID: "b", Project: "shop", Branch: "next", Query: "q"})
+	list, err := files.OfProject(k.ctx, k.user.UserID, broker.ProjectQuery{
+		HostID: "b", Project: "shop", Branch: "next", Query: "q",
+	})
 	k.must(err)
 	if len(list.Paths) != protocol.MaxPaths || !list.More || !slices.Equal(link.asked, []string{"http://b shop@next q"}) {
 		t.Errorf("%d paths, more %t, asked %v", len(list.Paths), list.More, link.asked)

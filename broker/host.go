@@ -57,12 +57,11 @@ type EventsAfter struct {
 // which the host may not have written. The call may or may not have arrived.
 var ErrDoubtful = errors.New("the response is not the agent host's")
 
-// Link calls agent hosts; broker/hosts implements it. Errors are *protocol.Error: CodeBadGateway with the check-in table's
-// message ("Failed to create agent session", "No stream token returned from
-// agent", "Failed to connect to agent server") for Open; for the other calls
-// the host's own code (not_found, gone, answered, expired …) when its response has
-// the error shape, CodeBadGateway when it could not be reached. Every call ends
-// within 10 s, Diff and Restart within 40 s.
+// Link calls agent hosts; broker/hosts implements it. Errors are *protocol.Error: CodeBadGateway with the
+// check-in table's message ("Failed to create agent session", "No stream token returned from agent", "Failed to
+// connect to agent server") for Open; for the other calls the host's own code (not_found, gone, answered,
+// expired …) when its response has the error shape, CodeBadGateway when it could not be reached. Every call
+// ends within 10 s, Diff and Restart within 40 s.
 type Link interface {
 	Open(ctx context.Context, t Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
 	// Events returns at most limit events after a position. CodeDiverged: the host has

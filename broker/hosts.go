@@ -188,7 +188,7 @@ func hostAct(action protocol.AuditAction, h *Host, detail map[string]string) *Ac
 }
 
 // Delete removes a host; CodeConflict while tasks use it. A host that still has sessions of
-// deleted tasks is removed only with force: their agents may go on running.
+// deleted tasks is removed only with force: their agents may continue running.
 func (s *Hosts) Delete(ctx context.Context, caller Caller, id string, force bool) error {
 	if err := adminOnly(caller); err != nil {
 		return err

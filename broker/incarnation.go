@@ -9,7 +9,7 @@ import (
 	"bellhop/internal/wait"
 )
 
-// Incarnation knows the id of the database's present life. A new one begins when
+// Incarnation holds the id of the database's present life. A new one begins when
 // a backup was restored or a standby was promoted; hosts that see another id send
 // again what the database lacks. A nil Incarnation has no id.
 //

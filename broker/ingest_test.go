@@ -26,25 +26,45 @@ func TestIngestAnswers(t *testing.T) {
 		in   []delivery
 	}{
 		{"a stored event answers with the cursor", []delivery{
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
+			{
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
 		}},
 		{"15 23 a redelivery is a duplicate, also in other spelling and with the sessionId left out", []delivery{
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
 			{
-				send: []string{`{ 'text':'\u0061','type':'text','id':'t', 'timestamp':1.0e0,'turnId':'t1','seq':1,'epoch':1,'eventId':'e1-1'}`},
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
+			{
+				send: []string{
+					`{ 'text':'\u0061','type':'text','id':'t', 'timestamp':1.0e0,'turnId':'t1','seq':1,'epoch':1,'eventId':'e1-1'}`,
+				},
 				want: `{'success':true,'accepted':0,'duplicates':1,'cursor':{'epoch':1,'seq':1}}`,
 			},
 		}},
 		{"a batch may hold duplicates of the store and of itself", []delivery{
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
 			{
-				send: []string{seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", text("b")), seqd(1, 2, "t1", text("b")), seqd(1, 3, "t1", text("c"))},
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
+			{
+				send: []string{
+					seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", text("b")),
+					seqd(1, 2, "t1", text("b")), seqd(1, 3, "t1", text("c")),
+				},
 				want: `{'success':true,'accepted':2,'duplicates':2,'cursor':{'epoch':1,'seq':3}}`,
 			},
 		}},
 		{"14 an unknown type is kept", []delivery{
-			{send: []string{`{'type':'weather','eventId':'w','sky':'blue'}`}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`},
-			{send: []string{`{'type':'weather','eventId':'w','sky':'blue'}`}, want: `{'success':true,'accepted':0,'duplicates':1,'cursor':null}`},
+			{
+				send: []string{`{'type':'weather','eventId':'w','sky':'blue'}`},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`,
+			},
+			{
+				send: []string{`{'type':'weather','eventId':'w','sky':'blue'}`},
+				want: `{'success':true,'accepted':0,'duplicates':1,'cursor':null}`,
+			},
 		}},
 		{"without epoch and seq the cursor is null", []delivery{
 			{claim: "t1", send: []string{basic}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`},
@@ -55,60 +75,120 @@ func TestIngestAnswers(t *testing.T) {
 			{claim: "t2", send: []string{basic}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`},
 		}},
 		{"16 a known id with other content is a conflict", []delivery{
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
-			{send: []string{seqd(1, 1, "t1", text("b"))}, fails: `{'code':'conflict','error':'An event with this id and other content is known'}`},
+			{
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
+			{
+				send:  []string{seqd(1, 1, "t1", text("b"))},
+				fails: `{'code':'conflict','error':'An event with this id and other content is known'}`,
+			},
 		}},
 		{"in a batch the index names the bad event, and nothing is stored", []delivery{
 			{
 				send:  []string{seqd(1, 1, "t1", text("a")), seqd(1, 1, "t1", text("b"))},
 				fails: `{'code':'conflict','error':'An event with this id and other content is known','index':1}`,
 			},
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
+			{
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
 		}},
 		{"a known epoch and seq with other content is diverged", []delivery{
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
+			{
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
 			{
 				send:  []string{`{'type':'text','eventId':'other','epoch':1,'seq':1,'id':'t','text':'b','timestamp':1}`},
 				fails: `{'code':'diverged','error':'Another event stands at this epoch and seq','cursor':{'epoch':1,'seq':1}}`,
 			},
 		}},
 		{"a seq above cursor+1 is a gap", []delivery{
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
-			{send: []string{seqd(1, 3, "t1", text("c"))}, fails: `{'code':'gap','error':'Events are missing before this one','cursor':{'epoch':1,'seq':1}}`},
+			{
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
+			{
+				send:  []string{seqd(1, 3, "t1", text("c"))},
+				fails: `{'code':'gap','error':'Events are missing before this one','cursor':{'epoch':1,'seq':1}}`,
+			},
 			{
 				send:  []string{seqd(1, 2, "t1", text("b")), seqd(1, 4, "t1", text("d"))},
 				fails: `{'code':'gap','error':'Events are missing before this one','cursor':{'epoch':1,'seq':1},'index':1}`,
 			},
 		}},
 		{"the first event ever is seq 1", []delivery{
-			{send: []string{seqd(3, 9, "t1", text("a"))}, fails: `{'code':'gap','error':'Events are missing before this one','cursor':{'epoch':3,'seq':0}}`},
+			{
+				send:  []string{seqd(3, 9, "t1", text("a"))},
+				fails: `{'code':'gap','error':'Events are missing before this one','cursor':{'epoch':3,'seq':0}}`,
+			},
 		}},
 		{"a later epoch is accepted at seq 1 only", []delivery{
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
-			{send: []string{seqd(2, 2, "t1", text("b"))}, fails: `{'code':'gap','error':'Events are missing before this one','cursor':{'epoch':2,'seq':0}}`},
-			{send: []string{seqd(2, 1, "t1", text("b"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':2,'seq':1}}`},
+			{
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
+			{
+				send:  []string{seqd(2, 2, "t1", text("b"))},
+				fails: `{'code':'gap','error':'Events are missing before this one','cursor':{'epoch':2,'seq':0}}`,
+			},
+			{
+				send: []string{seqd(2, 1, "t1", text("b"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':2,'seq':1}}`,
+			},
 		}},
 		{"an event of an epoch that is over is fenced, again and again", []delivery{
-			{send: []string{seqd(2, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':2,'seq':1}}`},
-			{send: []string{seqd(1, 5, "t1", text("old"))}, fails: `{'code':'fenced','error':'The event\u0027s epoch is over','cursor':{'epoch':2,'seq':1}}`},
-			{send: []string{seqd(1, 5, "t1", text("old"))}, fails: `{'code':'fenced','error':'The event\u0027s epoch is over','cursor':{'epoch':2,'seq':1}}`},
+			{
+				send: []string{seqd(2, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':2,'seq':1}}`,
+			},
+			{
+				send:  []string{seqd(1, 5, "t1", text("old"))},
+				fails: `{'code':'fenced','error':'The event\u0027s epoch is over','cursor':{'epoch':2,'seq':1}}`,
+			},
+			{
+				send:  []string{seqd(1, 5, "t1", text("old"))},
+				fails: `{'code':'fenced','error':'The event\u0027s epoch is over','cursor':{'epoch':2,'seq':1}}`,
+			},
 			{
 				send:  []string{seqd(2, 2, "t1", text("b")), seqd(1, 6, "t1", text("old"))},
 				fails: `{'code':'fenced','error':'The event\u0027s epoch is over','cursor':{'epoch':2,'seq':1},'index':1}`,
 			},
-			{send: []string{seqd(2, 2, "t1", text("b"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':2,'seq':2}}`},
+			{
+				send: []string{seqd(2, 2, "t1", text("b"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':2,'seq':2}}`,
+			},
 		}},
 		{"an event stored before its epoch was over stays a duplicate", []delivery{
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`},
-			{send: []string{seqd(2, 1, "t1", text("b"))}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':2,'seq':1}}`},
-			{send: []string{seqd(1, 1, "t1", text("a"))}, want: `{'success':true,'accepted':0,'duplicates':1,'cursor':{'epoch':2,'seq':1}}`},
+			{
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
+			},
+			{
+				send: []string{seqd(2, 1, "t1", text("b"))},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':2,'seq':1}}`,
+			},
+			{
+				send: []string{seqd(1, 1, "t1", text("a"))},
+				want: `{'success':true,'accepted':0,'duplicates':1,'cursor':{'epoch':2,'seq':1}}`,
+			},
 		}},
 		{"an id that was used without a position is found behind the cursor too", []delivery{
-			{send: []string{`{'type':'text','eventId':'e1-1','id':'t','text':'x','timestamp':1}`}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`},
-			{send: []string{seqd(1, 1, "t1", text("a"))}, fails: `{'code':'conflict','error':'An event with this id and other content is known'}`},
+			{
+				send: []string{`{'type':'text','eventId':'e1-1','id':'t','text':'x','timestamp':1}`},
+				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`,
+			},
+			{
+				send:  []string{seqd(1, 1, "t1", text("a"))},
+				fails: `{'code':'conflict','error':'An event with this id and other content is known'}`,
+			},
 		}},
 		{"another session's event", []delivery{
-			{send: []string{`{'sessionId':'other','type':'text','id':'t','text':'x','timestamp':1}`}, fails: `{'code':'invalid','error':'Session ID mismatch'}`},
+			{
+				send:  []string{`{'sessionId':'other','type':'text','id':'t','text':'x','timestamp':1}`},
+				fails: `{'code':'invalid','error':'Session ID mismatch'}`,
+			},
 		}},
 	}
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
@@ -239,7 +319,8 @@ func TestRefusedEventsAreStoredForTheAudit(t *testing.T) {
 			task := k.task()
 			k.mustSend(task.ID, "", seqd(2, 1, "t1", text("a")))
 			for range 2 {
-				_, err := k.send(task.ID, "", seqd(1, 1, "t1", text("late")), seqd(2, 2, "t1", text("b")), seqd(1, 2, "t1", text("later")))
+				_, err := k.send(task.ID, "", seqd(1, 1, "t1", text("late")), seqd(2, 2, "t1", text("b")),
+					seqd(1, 2, "t1", text("later")))
 				if protocol.CodeOf(err) != protocol.CodeFenced {
 					t.Fatal(err)
 				}
@@ -253,7 +334,8 @@ func TestRefusedEventsAreStoredForTheAudit(t *testing.T) {
 			k.must(db.Conn(k.ctx).Raw(`SELECT what || ' ' || event_id FROM audit`).Scan(&audited).Error)
 			same(t, late, `['e1-1','e1-2']`)
 			same(t, audited, `['conflict e2-1']`)
-			same(t, k.brief(task.ID), `{'status':'busy','open':'t1','messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'a'}]}`)
+			same(t, k.brief(task.ID),
+				`{'status':'busy','open':'t1','messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'a'}]}`)
 		})
 	}
 }
@@ -275,7 +357,8 @@ func TestReplicasWithRememberedTasksDoNotOverwriteEachOther(t *testing.T) {
 	one.mustSend(task.ID, "", seqd(1, 5, "t1", text("5")))
 	two.mustSend(task.ID, "", seqd(1, 6, "t1", finishStop))
 	one.mustSend(task.ID, "", seqd(1, 7, "t1", text("6")))
-	same(t, one.mustSend(task.ID, "", seqd(1, 5, "t1", text("5"))), `{'success':true,'accepted':0,'duplicates':1,'cursor':{'epoch':1,'seq':7}}`)
+	same(t, one.mustSend(task.ID, "", seqd(1, 5, "t1", text("5"))),
+		`{'success':true,'accepted':0,'duplicates':1,'cursor':{'epoch':1,'seq':7}}`)
 	_, err = one.send(task.ID, "", seqd(1, 7, "t1", text("other")))
 	same(t, fault(err), `{'code':'conflict','error':'An event with this id and other content is known'}`)
 	two.must(two.tasks.Delete(two.ctx, two.user.UserID, task.ID))

@@ -73,7 +73,9 @@ func (s *Interactions) List(ctx context.Context, userID, state string, limit int
 // Answer forwards an answer to the host, which decides: CodeAnswered when another
 // answer came first, CodeExpired when it is too late, CodeBadGateway when the host
 // cannot be reached. Only the host's event changes the stored interaction.
-func (s *Interactions) Answer(ctx context.Context, userID, id string, req *protocol.AnswerRequest) (*protocol.Interaction, error) {
+func (s *Interactions) Answer(
+	ctx context.Context, userID, id string, req *protocol.AnswerRequest,
+) (*protocol.Interaction, error) {
 	q, err := s.await(ctx, userID, id)
 	if err != nil {
 		return nil, err

@@ -67,12 +67,14 @@ func kitWithUser(t *testing.T, st *store.Store, user broker.Caller) *kit {
 	k.targets = &broker.Targets{Store: st, Now: clock.Now}
 	k.feeds = &broker.Feeds{Store: st}
 	k.ingest = &broker.Ingest{Store: st, Updater: k.updater, Now: clock.Now, Log: log}
-	k.reconciler = &broker.Reconciler{Store: st, Updater: k.updater, Targets: k.targets, Link: host, Ingest: k.ingest, Now: clock.Now, Log: log}
+	k.reconciler = &broker.Reconciler{
+		Store: st, Updater: k.updater, Targets: k.targets, Link: host, Ingest: k.ingest, Now: clock.Now, Log: log,
+	}
 	k.ends = &broker.SessionEnds{Store: st, Updater: k.updater, Targets: k.targets, Link: host, Now: clock.Now, Log: log}
 	k.tasks = &broker.Tasks{Store: st, Updater: k.updater, Ends: k.ends, DefaultAgent: "demo", Now: clock.Now, Log: log}
 	k.sessions = &broker.Sessions{
-		Store: st, Updater: k.updater, Targets: k.targets, Link: host, Ends: k.ends, Reconciler: k.reconciler, BrokerID: "broker-1",
-		PublicURL: "https://broker.example/", Now: clock.Now, Log: log,
+		Store: st, Updater: k.updater, Targets: k.targets, Link: host, Ends: k.ends, Reconciler: k.reconciler,
+		BrokerID: "broker-1", PublicURL: "https://broker.example/", Now: clock.Now, Log: log,
 	}
 	k.questions = &broker.Interactions{Store: st, Targets: k.targets, Link: host}
 	k.hosts = &broker.Hosts{Store: st, Link: host, Ends: k.ends, Now: clock.Now, Log: log}
@@ -83,7 +85,9 @@ func kitWithUser(t *testing.T, st *store.Store, user broker.Caller) *kit {
 func (k *kit) newUser(email string, admin bool) broker.Caller {
 	k.t.Helper()
 	id := protocol.NewID()
-	k.must(k.store.CreateUser(k.ctx, &broker.User{ID: id, Email: email, PasswordHash: "-", Admin: admin, CreatedAt: start}))
+	k.must(k.store.CreateUser(k.ctx, &broker.User{
+		ID: id, Email: email, PasswordHash: "-", Admin: admin, CreatedAt: start,
+	}))
 	return broker.Caller{UserID: id, Admin: admin}
 }
 
@@ -154,7 +158,8 @@ func inbound(t *testing.T, bodies ...string) []broker.Inbound {
 
 // seqd returns an event with eventId, epoch, seq and turnId, followed by rest.
 func seqd(epoch, seq int64, turn, rest string) string {
-	return fmt.Sprintf(`{'eventId':'e%d-%d','epoch':%d,'seq':%d,'turnId':'%s','timestamp':%d,%s}`, epoch, seq, epoch, seq, turn, seq, rest)
+	return fmt.Sprintf(`{'eventId':'e%d-%d','epoch':%d,'seq':%d,'turnId':'%s','timestamp':%d,%s}`, epoch, seq, epoch,
+		seq, turn, seq, rest)
 }
 
 func text(s string) string { return fmt.Sprintf(`'type':'text','id':'t','text':'%s'`, s) }
@@ -251,7 +256,9 @@ type fakeHost struct {
 	named       bool  // it announces credentials
 }
 
-func (h *fakeHost) Open(_ context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+func (h *fakeHost) Open(
+	_ context.Context, t broker.Target, req *protocol.OpenSessionRequest,
+) (*protocol.OpenSessionResponse, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.opened = append(h.opened, req)

@@ -25,7 +25,9 @@ const withTurns = "turns"
 // when the rows are there, or the time has passed (Behind). CodeInvalid: With is unknown.
 func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery) (*protocol.MessageList, error) {
 	if q.With != "" && q.With != withTurns {
-		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "with must be turns", Hint: "Leave it out for messages only"}
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "with must be turns", Hint: "Leave it out for messages only",
+		}
 	}
 	q.Limit = clamp(q.Limit)
 	behind, err := s.await(ctx, userID, id, q.Await)

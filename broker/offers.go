@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	offerAge     = 30 * time.Second // a younger answer of a host is not asked for again
+	offerAge     = 30 * time.Second // for how long a host's answer is used again
 	offerTimeout = 4 * time.Second
 )
 
@@ -35,22 +35,22 @@ type OfferStore interface {
 	Hosts(ctx context.Context) ([]Host, error)
 }
 
-// OfferLink asks hosts; broker/hosts implements it. CodeNotFound: the host does not know the
-// question, such as a basic one.
+// OfferLink asks hosts for their offers; broker/hosts implements it. CodeNotFound: the host makes none, such as
+// a basic host.
 type OfferLink interface {
 	Offer(ctx context.Context, t Target) (*protocol.HostOffer, error)
 }
 
-// hostOffer is the last answer of a host. asking is held while it is asked, so that
-// requests at the same time ask once.
+// hostOffer is the last answer of a host. asking is held during a request to the host, so that
+// concurrent calls share one request.
 type hostOffer struct {
 	asking sync.Mutex
 
 	offer     *protocol.HostOffer // nil: none yet
 	offeredAt time.Time
 	askedAt   time.Time
-	url       string // the host that was asked
-	err       error  // of the last question
+	url       string // of the host that was asked
+	err       error  // of the last request
 }
 
 // List returns the offers of all hosts. It asks those whose answer is older than half a
@@ -88,8 +88,8 @@ const (
 	fitLacking            // the host does not have the agent, the project or the branch
 )
 
-// fits returns how well hosts suit a task by their ids. It asks them as List does. Of a task that
-// names neither an agent nor a project, and without offers, every host is fitOffered.
+// fits returns how well hosts suit a task by their ids. It asks them as List does. For a task that
+// names neither an agent nor a project, or if s is nil, every host is fitOffered.
 func (s *Offers) fits(ctx context.Context, hosts []Host, t *Task) map[string]fit {
 	if s == nil || (t.Agent == "" && t.Project == "") || len(hosts) < 2 {
 		return nil

@@ -39,17 +39,23 @@ func agentsOf(list ...protocol.OfferedAgent) *protocol.HostOffer {
 
 func TestTheOffersOfHostsAreTheirOwnAnswers(t *testing.T) {
 	k := newKit(t)
-	demo, claude := protocol.OfferedAgent{ID: "demo", Title: "Demo", Installed: true}, protocol.OfferedAgent{ID: "claude", Title: "Claude"}
+	demo, claude := protocol.OfferedAgent{
+		ID: "demo", Title: "Demo", Installed: true,
+	}, protocol.OfferedAgent{ID: "claude", Title: "Claude"}
 	installed := claude
 	installed.Installed = true
 	link := &offeringHosts{
 		offers: map[string]*protocol.HostOffer{"http://a": agentsOf(demo, claude), "http://b": agentsOf(installed, demo)},
-		fail:   map[string]error{"http://c": protocol.Errorf(protocol.CodeNotFound, "no such route")}, asked: map[string]int{},
+		fail:   map[string]error{"http://c": protocol.Errorf(protocol.CodeNotFound, "no such route")},
+		asked:  map[string]int{},
 	}
-	s := &broker.Offers{Store: k.store, Targets: k.targets, Link: link, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler)}
+	s := &broker.Offers{
+		Store: k.store, Targets: k.targets, Link: link, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler),
+	}
 	for _, id := range []string{"c", "b", "a"} {
 		k.must(k.store.CreateHost(k.ctx, &broker.Host{
-			ID: id, Name: "host " + id, URL: "http://" + id, Password: seal.NewSecret("pw"), Health: broker.HostOK, CreatedAt: start,
+			ID: id, Name: "host " + id, URL: "http://" + id, Password: seal.NewSecret("pw"),
+			Health: broker.HostOK, CreatedAt: start,
 		}))
 	}
 	shows := func(what, agents, hosts string) {
@@ -93,7 +99,8 @@ func TestTheOffersOfHostsAreTheirOwnAnswers(t *testing.T) {
 		"host a online default demo 30s; host b default claude 0s problem: The host did not answer"+older)
 	delete(link.fail, "http://b")
 	k.clock.Advance(30 * time.Second)
-	shows("the host is online again", "claude@b demo@a+b", "host a online default demo 1m0s; host b online default claude 1m0s"+older)
+	shows("the host is online again", "claude@b demo@a+b",
+		"host a online default demo 1m0s; host b online default claude 1m0s"+older)
 
 	_, err := k.store.UpdateHost(k.ctx, "b", func(h *broker.Host) error { h.URL = "http://c"; return nil })
 	k.must(err)
@@ -127,16 +134,21 @@ func TestATaskGoesToAHostThatOffersItsAgentAndProject(t *testing.T) {
 	}
 	link := &offeringHosts{
 		offers: map[string]*protocol.HostOffer{
-			"http://a": agentsOf(demo, protocol.OfferedAgent{ID: "claude"}, protocol.OfferedAgent{ID: "codex", Installed: true, HasKey: &keyless}),
+			"http://a": agentsOf(demo, protocol.OfferedAgent{ID: "claude"}, protocol.OfferedAgent{
+				ID: "codex", Installed: true, HasKey: &keyless,
+			}),
 			"http://b": with(agentsOf(demo, protocol.OfferedAgent{ID: "claude", Installed: true}), "shop"),
 			"http://c": with(agentsOf(demo, protocol.OfferedAgent{ID: "codex", Installed: true}), "shop"),
 		},
 		fail: map[string]error{"http://d": protocol.Errorf(protocol.CodeNotFound, "no such route")}, asked: map[string]int{},
 	}
-	k.tasks.Offers = &broker.Offers{Store: k.store, Targets: k.targets, Link: link, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler)}
+	k.tasks.Offers = &broker.Offers{
+		Store: k.store, Targets: k.targets, Link: link, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler),
+	}
 	for _, id := range []string{"a", "b", "c", "d"} {
 		k.must(k.store.CreateHost(k.ctx, &broker.Host{
-			ID: id, Name: "host " + id, URL: "http://" + id, Password: seal.NewSecret("pw"), Health: broker.HostOK, CreatedAt: start,
+			ID: id, Name: "host " + id, URL: "http://" + id, Password: seal.NewSecret("pw"),
+			Health: broker.HostOK, CreatedAt: start,
 		}))
 	}
 	for _, c := range []struct{ agent, project, want string }{
@@ -149,7 +161,9 @@ func TestATaskGoesToAHostThatOffersItsAgentAndProject(t *testing.T) {
 		{"gemini", "", "d"}, // which may have it: it does not describe itself
 		{"claude", "elsewhere", "d"},
 	} {
-		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "t", Agent: c.agent, Project: c.project})
+		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
+			Title: "t", Agent: c.agent, Project: c.project,
+		})
 		k.must(err)
 		if task.HostID != c.want {
 			t.Errorf("agent %q of project %q is on host %q, want %q", c.agent, c.project, task.HostID, c.want)

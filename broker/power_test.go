@@ -35,7 +35,8 @@ func TestWhatIngestAcknowledgedSurvivesAPowerCut(t *testing.T) {
 func cutPower(t *testing.T, synchronous string) (lost bool) {
 	t.Helper()
 	power, dir := disk.New(t), t.TempDir()
-	db, err := database.Open(t.Context(), "sqlite:"+filepath.Join(dir, "b.db"), database.Options{VFS: power.Name(), Synchronous: synchronous})
+	db, err := database.Open(t.Context(), "sqlite:"+filepath.Join(dir, "b.db"),
+		database.Options{VFS: power.Name(), Synchronous: synchronous})
 	if err != nil {
 		t.Fatal(err)
 	}

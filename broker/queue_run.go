@@ -25,7 +25,7 @@ func queuePause(attempts int) time.Duration {
 	return min(time.Second<<min(attempts, 16), maxQueuePause)
 }
 
-// queueRunner is what the background work of a Queue remembers.
+// queueRunner holds the state of a Queue's background work.
 type queueRunner struct {
 	once    sync.Once
 	signal  chan struct{}

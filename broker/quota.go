@@ -43,7 +43,7 @@ type storedBytes struct {
 }
 
 const (
-	// storedFor is how long a sum of bytes is used again: it reads all messages of the user.
+	// storedFor is how long a sum of bytes is reused, because computing it reads all messages of the user.
 	storedFor = time.Minute
 	maxStored = 10_000 // users whose sums are kept
 	// openRetry is when a client may ask again for a feed or a stream, in seconds.

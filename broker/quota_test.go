@@ -62,11 +62,14 @@ func TestMessagesAreStoredWithinTheQuota(t *testing.T) {
 		queue := &broker.Queue{Store: k.store, Updater: k.updater, Sessions: k.sessions, Now: k.clock.Now}
 		task := k.task()
 		checkIn := func(bytes int) error {
-			_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: strings.Repeat("ä", bytes/2)})
+			_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{
+				TaskID: task.ID, Message: strings.Repeat("ä", bytes/2),
+			})
 			return err
 		}
 		add := func(bytes int) error {
-			_, err := queue.Add(k.ctx, k.user.UserID, task.ID, &protocol.QueueMessageRequest{Message: strings.Repeat("x", bytes)})
+			_, err := queue.Add(k.ctx, k.user.UserID, task.ID,
+				&protocol.QueueMessageRequest{Message: strings.Repeat("x", bytes)})
 			return err
 		}
 		wantCode(t, "more than all", checkIn(1002), protocol.CodeQuota)

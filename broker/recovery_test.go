@@ -24,7 +24,9 @@ type recoveryHost struct {
 	foreignKeys bool // sessions are bound to keys that the broker does not have
 }
 
-func (h *recoveryHost) Reconcile(_ context.Context, _ broker.Target, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
+func (h *recoveryHost) Reconcile(
+	_ context.Context, _ broker.Target, req *protocol.ReconcileRequest,
+) (*protocol.ReconcileResponse, error) {
 	h.asked = append(h.asked, *req)
 	if h.err != nil {
 		return nil, h.err
@@ -32,7 +34,9 @@ func (h *recoveryHost) Reconcile(_ context.Context, _ broker.Target, req *protoc
 	return &h.answer, nil
 }
 
-func (h *recoveryHost) Sessions(_ context.Context, _ broker.Target, brokerID, after string, limit int) (*protocol.BoundSessionList, error) {
+func (h *recoveryHost) Sessions(
+	_ context.Context, _ broker.Target, brokerID, after string, limit int,
+) (*protocol.BoundSessionList, error) {
 	if brokerID != "broker-1" || h.err != nil {
 		return &protocol.BoundSessionList{}, h.err
 	}
@@ -74,16 +78,22 @@ type recoveryKit struct {
 func newRecoveryKit(t *testing.T) *recoveryKit {
 	k := &recoveryKit{kit: newKit(t), host: &recoveryHost{}}
 	log := slog.New(slog.DiscardHandler)
-	registered, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "first", URL: "https://host.example", Password: "pw"})
+	registered, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{
+		Name: "first", URL: "https://host.example", Password: "pw",
+	})
 	k.must(err)
 	k.hostID = registered.ID
 	k.incarnation = &broker.Incarnation{Store: k.store, Log: log}
 	k.must(k.incarnation.Load(k.ctx))
 	k.sessions.Incarnation, k.ingest.Incarnation = k.incarnation, k.incarnation
 	k.recovery = &broker.Recovery{
-		Store: k.store, Link: k.host, Targets: k.targets, Incarnation: k.incarnation, Reconciler: k.reconciler, BrokerID: "broker-1", Now: k.clock.Now, Log: log,
+		Store: k.store, Link: k.host, Targets: k.targets, Incarnation: k.incarnation, Reconciler: k.reconciler,
+		BrokerID: "broker-1", Now: k.clock.Now, Log: log,
 	}
-	k.adoption = &broker.Adoption{Store: k.store, Updater: k.updater, Link: k.kit.host, Hosts: k.host, Sessions: k.sessions, Now: k.clock.Now, Log: log}
+	k.adoption = &broker.Adoption{
+		Store: k.store, Updater: k.updater, Link: k.kit.host, Hosts: k.host, Sessions: k.sessions,
+		Now: k.clock.Now, Log: log,
+	}
 	return k
 }
 
@@ -100,7 +110,8 @@ func TestHostsGetTheIncarnation(t *testing.T) {
 	task := k.onHost()
 	k.checkIn(task.ID, "go")
 	open := k.kit.host.lastOpen()
-	if open.Incarnation != k.incarnation.ID() || open.Title != "Fix it" || open.Owner != k.user.UserID || open.Turn.MessageID == "" {
+	if open.Incarnation != k.incarnation.ID() || open.Title != "Fix it" || open.Owner != k.user.UserID ||
+		open.Turn.MessageID == "" {
 		t.Errorf("the session was opened with %+v", open)
 	}
 }
@@ -127,7 +138,9 @@ func TestAReceiptThatTheDatabaseDoesNotHaveEndsTheIncarnation(t *testing.T) {
 			if c.session != "" {
 				session = c.session
 			}
-			k.host.answer = protocol.ReconcileResponse{Pending: c.pending, Acknowledged: []protocol.SessionCursor{{SessionID: session, Cursor: c.cursor}}}
+			k.host.answer = protocol.ReconcileResponse{
+				Pending: c.pending, Acknowledged: []protocol.SessionCursor{{SessionID: session, Cursor: c.cursor}},
+			}
 			before := k.incarnation.ID()
 			k.recovery.Round(k.ctx)
 			if ended := k.incarnation.ID() != before; ended != c.ends {
@@ -218,7 +231,8 @@ func TestLostMessagesComeBackFromPrompts(t *testing.T) {
 	var got []shown
 	for _, m := range k.messages(task.ID) {
 		got = append(got, shown{m.TurnID, string(m.Role), m.Message})
-		if m.TurnID == "t2" && m.Role == protocol.RoleUser && (m.ID != "m2" || !m.CreatedAt.Equal(at) || m.Status != protocol.MessageSent) {
+		if m.TurnID == "t2" && m.Role == protocol.RoleUser &&
+			(m.ID != "m2" || !m.CreatedAt.Equal(at) || m.Status != protocol.MessageSent) {
 			t.Errorf("the message came back as %+v", m)
 		}
 	}
@@ -232,7 +246,9 @@ func TestLostMessagesComeBackFromPrompts(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	// A client that repeats its check-in gets the same message.
-	repeated, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "second", MessageID: "m2"})
+	repeated, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{
+		TaskID: task.ID, Message: "second", MessageID: "m2",
+	})
 	k.must(err)
 	if repeated.TurnID != "t2" {
 		t.Errorf("turn %q", repeated.TurnID)
@@ -245,7 +261,8 @@ func TestAMessageThatWasCheckedInAgainMovesToItsTurn(t *testing.T) {
 	task := k.onHost()
 	in := k.checkIn(task.ID, "go")
 	k.mustSend(task.ID, "", seqd(1, 1, in.TurnID, `'type':'finish','finishReason':'other','reason':'not-started'`))
-	k.prompted(task.ID, []protocol.TurnPrompt{{TurnID: "again", MessageID: in.MessageID, Text: "go"}}, seqd(1, 2, "again", text("done")))
+	k.prompted(task.ID, []protocol.TurnPrompt{{TurnID: "again", MessageID: in.MessageID, Text: "go"}},
+		seqd(1, 2, "again", text("done")))
 	same(t, k.brief(task.ID).(map[string]any)["messages"], `[
 		{'role':'USER','turn':'again','status':'SENT','text':'go'},{'role':'ASSISTANT','turn':'again','status':'SENT','text':'done'}]`)
 }
@@ -310,19 +327,26 @@ func TestOrphansAreAdopted(t *testing.T) {
 	k := newRecoveryKit(t)
 	known := k.onHost()
 	k.host.sessions = []protocol.BoundSession{
-		{SessionID: "0-orphan", Title: "Lost", Owner: k.user.UserID, Agent: "demo", Cursor: protocol.Cursor{Epoch: 1, Seq: 7}, CreatedAt: start},
+		{
+			SessionID: "0-orphan", Title: "Lost", Owner: k.user.UserID, Agent: "demo",
+			Cursor: protocol.Cursor{Epoch: 1, Seq: 7}, CreatedAt: start,
+		},
 		{SessionID: "1-orphan", Owner: "unknown", Agent: "demo", CreatedAt: start},
 		{SessionID: "2-orphan", Owner: k.user.UserID, CreatedAt: start},
 		{SessionID: known.ID, Owner: k.user.UserID},
 	}
-	slices.SortFunc(k.host.sessions, func(a, b protocol.BoundSession) int { return strings.Compare(a.SessionID, b.SessionID) })
+	slices.SortFunc(k.host.sessions, func(a, b protocol.BoundSession) int {
+		return strings.Compare(a.SessionID, b.SessionID)
+	})
 	list, err := k.adoption.List(k.ctx, k.user)
 	k.must(err)
 	var found []string
 	for _, o := range list.Orphans {
 		found = append(found, o.Session.SessionID+" "+o.HostName+" "+o.Email)
 	}
-	if want := []string{"0-orphan first ada@example.org", "1-orphan first ", "2-orphan first ada@example.org"}; !slices.Equal(found, want) {
+	if want := []string{
+		"0-orphan first ada@example.org", "1-orphan first ", "2-orphan first ada@example.org",
+	}; !slices.Equal(found, want) {
 		t.Errorf("orphans are %q", found)
 	}
 
@@ -351,8 +375,16 @@ func TestOrphansAreAdopted(t *testing.T) {
 		{"another host", "2-orphan", k.user, protocol.AdoptRequest{HostID: "none"}, protocol.CodeInvalid},
 		{"no such session", "9-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID}, protocol.CodeNotFound},
 		{"an owner who is not known", "1-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID}, protocol.CodeInvalid},
-		{"no such user", "1-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID, Email: "eve@example.org"}, protocol.CodeInvalid},
-		{"the task of another user", "0-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID, Email: "Bob@example.org"}, protocol.CodeConflict},
+		{
+			"no such user", "1-orphan", k.user,
+			protocol.AdoptRequest{HostID: k.hostID, Email: "eve@example.org"},
+			protocol.CodeInvalid,
+		},
+		{
+			"the task of another user", "0-orphan", k.user,
+			protocol.AdoptRequest{HostID: k.hostID, Email: "Bob@example.org"},
+			protocol.CodeConflict,
+		},
 		{"another user", "1-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID, Email: "Bob@example.org"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

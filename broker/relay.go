@@ -92,15 +92,16 @@ type Relayed struct {
 	Leave func()
 }
 
-// route returns the URL from which a browser streams a session. It stores its origin, so that
-// the console is allowed to connect to it, unless the host had no right to name it: the console
-// then uses the relay.
+// route returns the URL from which a browser streams a session. It stores the URL's origin, so that
+// the console is allowed to connect to it. An origin that the host may not name is not stored, and
+// the console uses the relay.
 func (s *Sessions) route(
 	ctx context.Context, at *session, wanted protocol.Reach, response *protocol.OpenSessionResponse,
 ) (protocol.Reach, string) {
 	task, target := at.task, at.target
 	if wanted == protocol.ReachRelay || target.Relay {
-		return protocol.ReachRelay, trimURL(cmp.Or(s.BrowserURL, s.PublicURL)) + "/api/agent/stream/" + url.PathEscape(task.ID)
+		return protocol.ReachRelay, trimURL(cmp.Or(s.BrowserURL, s.PublicURL)) + "/api/agent/stream/" +
+			url.PathEscape(task.ID)
 	}
 	direct := response.StreamURL
 	if direct == "" {
@@ -115,7 +116,8 @@ func (s *Sessions) route(
 	} else if origin != "" {
 		err := s.Store.AddStreamOrigin(context.WithoutCancel(ctx), owner, origin)
 		if err != nil {
-			s.Log.WarnContext(ctx, "a host's origin is not stored, the console will use the relay", "origin", origin, "error", err)
+			s.Log.WarnContext(ctx, "a host's origin is not stored, the console will use the relay", "origin", origin,
+				"error", err)
 		}
 	}
 	return "", direct

@@ -19,7 +19,7 @@ type Retention struct {
 }
 
 // RetentionStore removes rows. A call removes all rows that it can, in transactions of bounded size, and
-// reports them to observe.Progress. Rows that cannot be removed keep no others; they are tried again by
+// reports them to observe.Progress. Rows that cannot be removed do not stop the others; they are tried again by
 // the next call, and the error says so.
 type RetentionStore interface {
 	AuditStore
@@ -57,12 +57,12 @@ const (
 	pruneEvery    = 10 * time.Minute
 	tombstoneLife = 48 * time.Hour
 	archivedPage  = 500
-	// progressEvery is after how many rows a step of maintenance logs that it goes on.
+	// progressEvery is the number of rows after which a step of maintenance logs its progress.
 	progressEvery = 1_000_000
 )
 
 // Prune removes all rows beyond their retention, deleted tasks after 48 h, and deleted users. A step that
-// fails keeps no other one, and goes on the next time.
+// fails does not stop the others, and continues at the next call.
 func (m *Maintenance) Prune(ctx context.Context) {
 	now, keep := nowUTC(m.Now), m.Retention
 	for _, step := range []struct {
@@ -107,7 +107,7 @@ func (m *Maintenance) step(ctx context.Context, name string, run func(ctx contex
 			m.Log.InfoContext(ctx, "rows are being removed", "step", name, "rows", total)
 		}
 	}))
-	if ctx.Err() != nil { // the broker stops: the step goes on after its start
+	if ctx.Err() != nil { // the broker stops: the step continues after its start
 		return
 	}
 	end(observe.Outcome{Err: err})
@@ -148,7 +148,7 @@ func addFailure(failed []error, err error) []error {
 	return append(failed, err)
 }
 
-// eraseUsers goes on with the erasure of deleted users. The entry of the audit log that ends it is
+// eraseUsers continues the erasure of deleted users. The entry of the audit log that ends it is
 // stored with the removal of the user's row.
 func (m *Maintenance) eraseUsers(ctx context.Context) error {
 	ids, err := m.Store.DeletedUsers(ctx)

@@ -146,7 +146,7 @@ func TestArchivedTasksExpire(t *testing.T) {
 	})
 }
 
-// An erasure that one task or one table stops goes on with the others, and with these the next time. Its
+// An erasure that one task or one table stops continues with the others, and with these the next time. Its
 // completion is in the audit log.
 func TestAnErasureGoesOnPastFaults(t *testing.T) {
 	k := newKit(t)

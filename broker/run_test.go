@@ -89,10 +89,19 @@ func TestAnswersThatTheHostRefuses(t *testing.T) {
 		host error
 		want string
 	}{
-		{"the host is away", protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"), `{'code':'bad_gateway','error':'Failed to connect to agent server'}`},
-		{"92 another answer came first", protocol.Errorf(protocol.CodeAnswered, "Answered otherwise"), `{'code':'answered','error':'Answered otherwise'}`},
+		{
+			"the host is away", protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"),
+			`{'code':'bad_gateway','error':'Failed to connect to agent server'}`,
+		},
+		{
+			"92 another answer came first", protocol.Errorf(protocol.CodeAnswered, "Answered otherwise"),
+			`{'code':'answered','error':'Answered otherwise'}`,
+		},
 		{"too late", protocol.Errorf(protocol.CodeExpired, "Expired"), `{'code':'expired','error':'Expired'}`},
-		{"the host does not know it", protocol.Errorf(protocol.CodeNotFound, "No"), `{'code':'expired','error':'The interaction\u0027s time is over'}`},
+		{
+			"the host does not know it", protocol.Errorf(protocol.CodeNotFound, "No"),
+			`{'code':'expired','error':'The interaction\u0027s time is over'}`,
+		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			k.host.onAnswer = func(*protocol.AnswerRequest) error { return c.host }
@@ -120,7 +129,8 @@ func TestAnswersThatTheHostRefuses(t *testing.T) {
 		same(t, fault(err), `{'code':'expired','error':'The interaction\u0027s time is over'}`)
 	})
 	t.Run("a confirm needs approved", func(t *testing.T) {
-		k.mustSend(task.ID, "", seqd(1, 3, "t1", `'type':'interaction','interactionId':'c','kind':'confirm','state':'open','prompt':'?'`))
+		k.mustSend(task.ID, "",
+			seqd(1, 3, "t1", `'type':'interaction','interactionId':'c','kind':'confirm','state':'open','prompt':'?'`))
 		_, err := k.questions.Answer(k.ctx, k.user.UserID, "c", &protocol.AnswerRequest{})
 		same(t, fault(err), `{'code':'invalid','error':'approved is required'}`)
 		_, err = k.questions.List(k.ctx, k.user.UserID, "maybe", 0)

@@ -48,7 +48,7 @@ func scopeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// AllScopes returns what the token may be used for. A token of an earlier version has all scopes of its kind.
+// AllScopes returns the scopes of the token. A token of an earlier version has all scopes of its kind.
 func (t *APIToken) AllScopes() []Scope {
 	switch {
 	case t.Kind == TokenAgent:

@@ -124,7 +124,7 @@ func (s *SessionEnds) Round(ctx context.Context) {
 	eachHost(due, (*SessionEnd).host, func(host string, ends []SessionEnd) { s.endAll(ctx, host, ends) })
 }
 
-// eachHost calls f for the rows of each host, several hosts in parallel. It returns when all calls have.
+// eachHost calls f for the rows of each host, several hosts in parallel. It returns when all calls have returned.
 func eachHost[T any](rows []T, hostOf func(*T) string, f func(host string, rows []T)) {
 	byHost := map[string][]T{}
 	for i := range rows {

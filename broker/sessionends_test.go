@@ -27,7 +27,9 @@ func (h *fakeHost) ended() []string {
 
 func (k *kit) register(name string) string {
 	k.t.Helper()
-	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: name, URL: "https://" + name + ".example", Password: "p"})
+	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{
+		Name: name, URL: "https://" + name + ".example", Password: "p",
+	})
 	k.must(err)
 	return host.ID
 }
@@ -57,7 +59,7 @@ func (k *kit) owedEnds(hostID string) int {
 	return 0
 }
 
-// round makes the ends that are due, as a broker does that was started again, and compares
+// round tries the due ends, as a restarted broker does, and compares
 // the sessions which the host was asked to end.
 func (k *kit) round(after time.Duration, want ...string) {
 	k.t.Helper()

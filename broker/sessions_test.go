@@ -190,7 +190,8 @@ func TestTheConsoleConnectsToOriginsThatHostsMayName(t *testing.T) {
 	}
 	origins, err := k.sessions.StreamOrigins(k.ctx, k.user.UserID)
 	k.must(err)
-	if got, want := strings.Join(origins, " "), "http://own.example:9000 https://agents.example https://own.example"; got != want {
+	if got, want := strings.Join(origins,
+		" "), "http://own.example:9000 https://agents.example https://own.example"; got != want {
 		t.Errorf("the console may connect to\n%s, want\n%s", got, want)
 	}
 }

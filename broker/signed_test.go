@@ -59,7 +59,10 @@ func TestABodyNeedsASignatureOnceItsHostAnnouncedOne(t *testing.T) {
 		{"another id", changed, protocol.CodeSignatureInvalid},
 		{"almost five minutes old", k.signed(task.ID, "agent-password", now.Add(time.Second-signature.Tolerance)), ""},
 		{"older", k.signed(task.ID, "agent-password", now.Add(-signature.Tolerance-time.Second)), protocol.CodeSignatureTime},
-		{"in the future", k.signed(task.ID, "agent-password", now.Add(signature.Tolerance+time.Second)), protocol.CodeSignatureTime},
+		{
+			"in the future", k.signed(task.ID, "agent-password", now.Add(signature.Tolerance+time.Second)),
+			protocol.CodeSignatureTime,
+		},
 		{"old and with another password", k.signed(task.ID, "guess", now.Add(-time.Hour)), protocol.CodeSignatureInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +74,8 @@ func TestABodyNeedsASignatureOnceItsHostAnnouncedOne(t *testing.T) {
 	if got := k.check(other.ID, http.Header{}); got != "" {
 		t.Errorf("a task without an announcement: %q", got)
 	}
-	err := k.ingest.CheckSignature(k.ctx, task.ID, k.signed(task.ID, "agent-password", now.Add(-time.Hour)), []byte(signedBody))
+	err := k.ingest.CheckSignature(k.ctx, task.ID, k.signed(task.ID, "agent-password", now.Add(-time.Hour)),
+		[]byte(signedBody))
 	same(t, fault(err), `{'code':'signature_time','error':'The webhook timestamp is too far away',
 		'hint':'The clocks of host and broker differ by more than five minutes','time':'`+now.UTC().Format(time.RFC3339)+`'}`)
 }

@@ -32,7 +32,7 @@ type TaskPatch struct {
 // h.
 func (s *Tasks) Update(ctx context.Context, caller Caller, id string, p TaskPatch) (*protocol.Task, error) {
 	if p.AgentURL != nil && *p.AgentURL != "" {
-		if err := s.checkURL(caller, *p.AgentURL); err != nil { // may be slow, because it resolves names: not under the lock
+		if err := s.checkURL(caller, *p.AgentURL); err != nil { // outside the lock, because it resolves names
 			return nil, err
 		}
 	}
@@ -56,7 +56,8 @@ func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Calle
 	before := *t
 	if p.Mode != nil && *p.Mode != t.Mode {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "mode cannot be changed", Hint: "Create another task with the mode that you want",
+			Code: protocol.CodeInvalid, Message: "mode cannot be changed",
+			Hint: "Create another task with the mode that you want",
 		}
 	}
 	if p.Title != nil {
@@ -95,7 +96,8 @@ func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Calle
 		return err
 	}
 	if before.Title != t.Title || before.Agent != t.Agent || before.Project != t.Project ||
-		before.Model != t.Model || before.Branch != t.Branch || before.Archived != t.Archived || before.ReadRev != t.ReadRev ||
+		before.Model != t.Model || before.Branch != t.Branch || before.Archived != t.Archived ||
+		before.ReadRev != t.ReadRev ||
 		before.HostID != t.HostID || before.AgentURL != t.AgentURL || before.Guarded != t.Guarded {
 		tx.touch()
 	}
@@ -104,7 +106,7 @@ func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Calle
 
 func (t *Task) setAgent(agent, model *string) error {
 	if agent != nil && *agent != t.Agent {
-		t.Agent, t.Model = *agent, "" // the model was of the former agent
+		t.Agent, t.Model = *agent, "" // the model belonged to the former agent
 	}
 	if model == nil {
 		return nil
@@ -126,7 +128,7 @@ func value(s *string) string {
 }
 
 // Delete marks a task as deleted for 48 h, and asks the host to end the session. It
-// succeeds even if the host cannot be reached: then SessionEnds goes on asking.
+// succeeds even if the host cannot be reached: then SessionEnds repeats the request.
 func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
 	owed, err := s.remove(ctx, userID, id)
 	if err != nil || !owed {
@@ -138,7 +140,7 @@ func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
 
 // DeleteAll deletes the tasks of a user like Delete, but leaves the first attempt to end a session to
 // SessionEnds: one host that cannot be reached must not delay the others. A task that cannot be deleted
-// keeps no other one.
+// does not stop the deletion of the others.
 func (s *Tasks) DeleteAll(ctx context.Context, userID string) error {
 	var failed []error
 	for after := ""; ; {
@@ -174,7 +176,7 @@ func (s *Tasks) expire(ctx context.Context, userID, id string, unchangedSince ti
 	return expired && err == nil, err
 }
 
-// remove marks a task as deleted and reports whether its host owes the end of a session.
+// remove marks a task as deleted. owed means that its host still has to end the session.
 func (s *Tasks) remove(ctx context.Context, userID, id string) (owed bool, err error) {
 	_, err = s.Updater.updateTask(ctx, userID, id, func(ctx context.Context, tx *taskTx) error {
 		owed, err = s.removeIn(ctx, tx)

@@ -29,14 +29,46 @@ func TestCreateTask(t *testing.T) {
 		req    protocol.CreateTaskRequest
 		want   string
 	}{
-		{"a title is required", k.user, protocol.CreateTaskRequest{Title: "  "}, `{'code':'invalid','error':'title is required'}`},
-		{"a title has a limit", k.user, protocol.CreateTaskRequest{Title: strings.Repeat("é", 501)}, `{'code':'invalid','error':'title is longer than 500 characters'}`},
-		{"modes are two", k.user, protocol.CreateTaskRequest{Title: "x", Mode: "robot"}, `{'code':'invalid','error':'mode must be agent or chat'}`},
-		{"one place is enough", k.user, protocol.CreateTaskRequest{Title: "x", HostID: "h", AgentURL: "https://a.example"}, `{'code':'invalid','error':'hostId and agentUrl exclude each other'}`},
-		{"an unknown host", k.user, protocol.CreateTaskRequest{Title: "x", HostID: "h"}, `{'code':'invalid','error':'hostId names no registered host'}`},
-		{"not a URL", k.user, protocol.CreateTaskRequest{Title: "x", AgentURL: "ftp://a.example"}, `{'code':'invalid','error':'agentUrl must be an http or https URL without user, query and fragment'}`},
-		{"a URL with a user", k.user, protocol.CreateTaskRequest{Title: "x", AgentURL: "https://u:p@a.example"}, `{'code':'invalid','error':'agentUrl must be an http or https URL without user, query and fragment'}`},
-		{"the guard stops a guest", guest, protocol.CreateTaskRequest{Title: "x", AgentURL: "http://10.0.0.1"}, `{'code':'invalid','error':'agentUrl is not allowed','hint':'private addresses need an administrator, or a registered host'}`},
+		{
+			"a title is required", k.user,
+			protocol.CreateTaskRequest{Title: "  "},
+			`{'code':'invalid','error':'title is required'}`,
+		},
+		{
+			"a title has a limit", k.user,
+			protocol.CreateTaskRequest{Title: strings.Repeat("é", 501)},
+			`{'code':'invalid','error':'title is longer than 500 characters'}`,
+		},
+		{
+			"modes are two", k.user,
+			protocol.CreateTaskRequest{Title: "x", Mode: "robot"},
+			`{'code':'invalid','error':'mode must be agent or chat'}`,
+		},
+		{
+			"one place is enough", k.user,
+			protocol.CreateTaskRequest{Title: "x", HostID: "h", AgentURL: "https://a.example"},
+			`{'code':'invalid','error':'hostId and agentUrl exclude each other'}`,
+		},
+		{
+			"an unknown host", k.user,
+			protocol.CreateTaskRequest{Title: "x", HostID: "h"},
+			`{'code':'invalid','error':'hostId names no registered host'}`,
+		},
+		{
+			"not a URL", k.user,
+			protocol.CreateTaskRequest{Title: "x", AgentURL: "ftp://a.example"},
+			`{'code':'invalid','error':'agentUrl must be an http or https URL without user, query and fragment'}`,
+		},
+		{
+			"a URL with a user", k.user,
+			protocol.CreateTaskRequest{Title: "x", AgentURL: "https://u:p@a.example"},
+			`{'code':'invalid','error':'agentUrl must be an http or https URL without user, query and fragment'}`,
+		},
+		{
+			"the guard stops a guest", guest,
+			protocol.CreateTaskRequest{Title: "x", AgentURL: "http://10.0.0.1"},
+			`{'code':'invalid','error':'agentUrl is not allowed','hint':'private addresses need an administrator, or a registered host'}`,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
@@ -54,7 +86,9 @@ func TestCreateTask(t *testing.T) {
 		{"a guest's URL is dialled through the guard", guest, "https://a.example", true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			task, err := k.tasks.Create(k.ctx, c.caller, &protocol.CreateTaskRequest{Title: "x", AgentURL: c.url, AgentPassword: "p"})
+			task, err := k.tasks.Create(k.ctx, c.caller, &protocol.CreateTaskRequest{
+				Title: "x", AgentURL: c.url, AgentPassword: "p",
+			})
 			k.must(err)
 			_, err = k.sessions.Attach(k.ctx, c.caller.UserID, &protocol.AttachRequest{TaskID: task.ID})
 			k.must(err)
@@ -77,7 +111,9 @@ func TestPlacement(t *testing.T) {
 		k := kitOn(t, open(t))
 		hosts := map[string]string{}
 		for _, name := range []string{"a", "b", "dead"} {
-			host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: name, URL: "https://" + name + ".example/", Password: "pw-" + name})
+			host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{
+				Name: name, URL: "https://" + name + ".example/", Password: "pw-" + name,
+			})
 			k.must(err)
 			hosts[name] = host.ID
 		}
@@ -114,7 +150,9 @@ func TestPlacement(t *testing.T) {
 func TestHostsAreChosenByTheRoomOnTheirDisks(t *testing.T) {
 	k := newKit(t)
 	create := func(name string) string {
-		host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: name, URL: "https://" + name + ".example", Password: "pw"})
+		host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{
+			Name: name, URL: "https://" + name + ".example", Password: "pw",
+		})
 		k.must(err)
 		return host.ID
 	}
@@ -156,7 +194,8 @@ func TestATaskCreatedWithoutAReachableHostIsPlacedAtItsCheckIn(t *testing.T) {
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "early"})
 	k.must(err)
 	_, err = k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x"})
-	same(t, fault(err), `{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`)
+	same(t, fault(err),
+		`{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`)
 
 	k.host.onReady = func(broker.Target) error { return nil }
 	k.hosts.Probe(k.ctx)
@@ -196,7 +235,9 @@ func TestHosts(t *testing.T) {
 	same(t, fault(err), forbidden)
 	same(t, fault(k.hosts.Delete(k.ctx, guest, "x", true)), forbidden)
 
-	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "one", URL: "https://one.example", Password: "old"})
+	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{
+		Name: "one", URL: "https://one.example", Password: "old",
+	})
 	k.must(err)
 	_, err = k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "one", URL: "https://two.example", Password: "p"})
 	same(t, fault(err), `{'code':'conflict','error':'Host already exists'}`)
@@ -302,7 +343,8 @@ func TestUpdateTask(t *testing.T) {
 	_, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Mode: &agent})
 	k.must(err)
 	_, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Mode: &chat})
-	same(t, fault(err), `{'code':'invalid','error':'mode cannot be changed','hint':'Create another task with the mode that you want'}`)
+	same(t, fault(err),
+		`{'code':'invalid','error':'mode cannot be changed','hint':'Create another task with the mode that you want'}`)
 }
 
 func TestMessages(t *testing.T) {
@@ -363,7 +405,8 @@ func TestChanges(t *testing.T) {
 		same(t, revs(1, 2), `[2,3]`)
 		same(t, revs(4, 0), `null`)
 		for _, since := range []int64{-1, 5, 1 << 62} {
-			if _, rev, err := k.feeds.Changes(k.ctx, k.user.UserID, task.ID, since, 0); !errors.Is(err, broker.ErrReset) || rev != 4 {
+			if _, rev, err := k.feeds.Changes(k.ctx, k.user.UserID, task.ID, since, 0); !errors.Is(err, broker.ErrReset) ||
+				rev != 4 {
 				t.Errorf("since %d: rev %d, %v", since, rev, err)
 			}
 		}
@@ -383,7 +426,8 @@ func TestChanges(t *testing.T) {
 		same(t, hints, `[{'taskId':'`+task.ID+`','rev':4,'agentStatus':'busy','reason':'','openInteractions':0}]`)
 		since, err := k.feeds.HintsSince(k.ctx, []string{k.user.UserID}, start)
 		k.must(err)
-		if len(since) != 1 || since[0].UserID != k.user.UserID || since[0].TaskHint != hints[0] || !since[0].ChangedAt.Equal(start) {
+		if len(since) != 1 || since[0].UserID != k.user.UserID || since[0].TaskHint != hints[0] ||
+			!since[0].ChangedAt.Equal(start) {
 			t.Errorf("%+v", since)
 		}
 		since, err = k.feeds.HintsSince(k.ctx, []string{k.user.UserID}, start.Add(time.Microsecond))
@@ -411,7 +455,8 @@ func TestMessagesWithTheirTurns(t *testing.T) {
 	if len(list.Turns) != 1 || list.Turns[0].ID != "t1" || list.Turns[0].Reason != protocol.ReasonAborted {
 		t.Errorf("turns %+v", list.Turns)
 	}
-	if len(list.Interactions) != 2 || list.Interactions[0].Answer.Reason != "interrupted" || list.Interactions[1].State != protocol.InteractionOpen {
+	if len(list.Interactions) != 2 || list.Interactions[0].Answer.Reason != "interrupted" ||
+		list.Interactions[1].State != protocol.InteractionOpen {
 		t.Errorf("questions %+v", list.Interactions)
 	}
 	one := int64(1)

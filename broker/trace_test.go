@@ -34,10 +34,12 @@ func TestRefusalsStoreLateEventsAndAudit(t *testing.T) {
 			refused(protocol.CodeGap, seqd(2, 9, "t1", text("b")))
 
 			var kept []string
-			k.must(db.Conn(k.ctx).Raw("SELECT event_id FROM events WHERE task_id = ? AND late ORDER BY event_id", task.ID).Scan(&kept).Error)
+			k.must(db.Conn(k.ctx).Raw("SELECT event_id FROM events WHERE task_id = ? AND late ORDER BY event_id",
+				task.ID).Scan(&kept).Error)
 			same(t, kept, `['e1-8','e1-9']`)
 			var audited []string
-			k.must(db.Conn(k.ctx).Raw("SELECT what || ' ' || event_id FROM audit WHERE task_id = ? ORDER BY id", task.ID).Scan(&audited).Error)
+			k.must(db.Conn(k.ctx).Raw("SELECT what || ' ' || event_id FROM audit WHERE task_id = ? ORDER BY id",
+				task.ID).Scan(&audited).Error)
 			same(t, audited, `['conflict e2-1','conflict e1-9','diverged x']`)
 			same(t, k.brief(task.ID), `{'status':'idle','open':'','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},
 				'messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'a'}]}`)

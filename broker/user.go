@@ -18,7 +18,7 @@ type User struct {
 	DisabledAt    *time.Time // the user may not sign in; nil = they may
 	DeletedAt     *time.Time // maintenance erases the user; nil = it does not
 
-	SecondFactor bool // a password alone does not sign in; writes of the user ignore it
+	SecondFactor bool // a password alone does not sign in; set by reads, and ignored when a user is stored
 }
 
 // Active reports whether the user may sign in.
@@ -30,7 +30,7 @@ type SecondFactor struct {
 	Secret        seal.Secret // base32
 	LastStep      int64       // of the last code that was used; earlier ones and this one work no more
 	CreatedAt     time.Time
-	ConfirmedAt   *time.Time // nil: no code has shown yet that an app has the secret; it does not count
+	ConfirmedAt   *time.Time // nil: no code has shown yet that an app has the secret, so sign-ins need no code
 	RecoveryCodes int        // how many are left
 }
 
@@ -73,14 +73,14 @@ type APIToken struct {
 	Name            string
 	Kind            TokenKind
 	AgentIdentifier string
-	Scopes          []Scope // empty: of a token of an earlier version, which has all
+	Scopes          []Scope // empty: the token is of an earlier version and has all scopes
 	Hash            []byte
 	ExpiresAt       *time.Time
 	LastUsedAt      *time.Time
 	CreatedAt       time.Time
 }
 
-// AttemptLimit allows a burst of sign-in attempts, and after it one attempt Every so long.
+// AttemptLimit allows Burst sign-in attempts at once, and then one attempt per period of Every.
 type AttemptLimit struct {
 	Burst int
 	Every time.Duration

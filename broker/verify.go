@@ -15,13 +15,14 @@ import (
 // Verification is the result of comparing the journal of one session with the
 // database. All numbers are of events.
 type Verification struct {
-	SessionID  string `json:"sessionId"`
-	Journal    int64  `json:"journal"`          // in the journal
-	Stored     int64  `json:"stored"`           // of these, in the database with the same content
-	Late       int64  `json:"late"`             // of these, stored without effects because their epoch was over
-	Pending    int64  `json:"pending"`          // of these, not acknowledged yet and not in the database
-	Pruned     int64  `json:"pruned,omitempty"` // of those stored, without their body: retention removed it
-	Superseded int64  `json:"superseded"`       // in the database alone: the journal was lost or restored from an older copy
+	SessionID string `json:"sessionId"`
+	Journal   int64  `json:"journal"`          // in the journal
+	Stored    int64  `json:"stored"`           // of these, in the database with the same content
+	Late      int64  `json:"late"`             // of these, stored without effects because their epoch was over
+	Pending   int64  `json:"pending"`          // of these, not acknowledged yet and not in the database
+	Pruned    int64  `json:"pruned,omitempty"` // of those stored, without their body: retention removed it
+	// Superseded events are in the database alone: the journal was lost or restored from an older copy.
+	Superseded int64 `json:"superseded"`
 
 	Missing   int64 `json:"missing"`   // acknowledged, and not in the database
 	Different int64 `json:"different"` // in the database with other content

@@ -43,7 +43,11 @@ func TestVerifyFindsEveryDifference(t *testing.T) {
 		want    string
 	}{
 		{"equal", complete, complete, protocol.Cursor{Epoch: 2, Seq: 2}, "", `{'journal':5,'stored':5}`},
-		{"not acknowledged yet", complete[:3], complete, protocol.Cursor{Epoch: 1, Seq: 3}, "", `{'journal':5,'stored':3,'pending':2}`},
+		{
+			"not acknowledged yet", complete[:3], complete,
+			protocol.Cursor{Epoch: 1, Seq: 3},
+			"", `{'journal':5,'stored':3,'pending':2}`,
+		},
 		{"lost", complete[:4], complete, protocol.Cursor{Epoch: 2, Seq: 2}, "", `{'journal':5,'stored':4,'missing':1,
 			'first':'event e2-2 at 2/2 (finish): it was acknowledged and is not in the database'}`},
 		{
@@ -132,11 +136,13 @@ func withoutZeros(t *testing.T, v any) map[string]any {
 func TestVerifyReportsWhatItCannotCompare(t *testing.T) {
 	k := newKit(t)
 	verifier := &broker.Verifier{Store: k.store}
-	if v := verifier.Session(k.ctx, "orphan", protocol.Cursor{}, bodies([]string{seqd(1, 1, "t1", text("one"))})); !v.Unknown || v.OK() || v.Journal != 1 {
+	if v := verifier.Session(k.ctx, "orphan", protocol.Cursor{},
+		bodies([]string{seqd(1, 1, "t1", text("one"))})); !v.Unknown || v.OK() || v.Journal != 1 {
 		t.Errorf("an orphan: %+v", v)
 	}
 	broken := func(yield func(json.RawMessage, error) bool) { yield(nil, errors.New("the host is down")) }
-	if v := verifier.Session(k.ctx, k.task().ID, protocol.Cursor{}, broken); v.OK() || v.Error != "read the journal: the host is down" {
+	if v := verifier.Session(k.ctx, k.task().ID, protocol.Cursor{}, broken); v.OK() ||
+		v.Error != "read the journal: the host is down" {
 		t.Errorf("an unreadable journal: %+v", v)
 	}
 }
@@ -167,7 +173,8 @@ func BenchmarkVerify(b *testing.B) {
 	log := slog.New(slog.DiscardHandler)
 	updater := &broker.Updater{Store: st, Now: time.Now}
 	tasks := &broker.Tasks{Store: st, Updater: updater, Now: time.Now, Log: log}
-	task, err := tasks.Create(b.Context(), broker.Caller{UserID: user.ID, Admin: true}, &protocol.CreateTaskRequest{Title: "x"})
+	task, err := tasks.Create(b.Context(), broker.Caller{UserID: user.ID, Admin: true},
+		&protocol.CreateTaskRequest{Title: "x"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -191,7 +198,8 @@ func BenchmarkVerify(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		v := (&broker.Verifier{Store: st}).Session(b.Context(), task.ID, protocol.Cursor{Epoch: 1, Seq: events}, bodies(journal))
+		v := (&broker.Verifier{Store: st}).Session(b.Context(), task.ID,
+			protocol.Cursor{Epoch: 1, Seq: events}, bodies(journal))
 		if !v.OK() || v.Stored != events {
 			b.Fatalf("%+v", v)
 		}

@@ -32,7 +32,8 @@ func (q *Interaction) View() *protocol.Interaction {
 	return &protocol.Interaction{
 		ID: q.ID, TaskID: q.TaskID, TaskTitle: q.TaskTitle, TurnID: q.TurnID, State: q.State, Kind: q.Kind,
 		Prompt: q.Prompt, ToolCallID: q.ToolCallID, ToolName: q.ToolName, Args: q.Args, Level: q.Level,
-		Warning: q.Warning, Default: q.Default, Options: q.Options, ExpiresAt: q.ExpiresAt, Answer: q.Answer, CreatedAt: q.CreatedAt,
+		Warning: q.Warning, Default: q.Default, Options: q.Options, ExpiresAt: q.ExpiresAt,
+		Answer: q.Answer, CreatedAt: q.CreatedAt,
 	}
 }
 

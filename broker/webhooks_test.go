@@ -40,7 +40,11 @@ func TestUsersWebhooksReceiveTheTaskEvents(t *testing.T) {
 	}{
 		{"text is no event", []string{seqd(1, 1, "t1", text("a"))}, `[]`},
 		{"the end of a turn", []string{seqd(1, 1, "t1", finishStop)}, `[` + finished + `]`},
-		{"the end of a turn in the request that began it", []string{seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", finishStop)}, `[` + finished + `]`},
+		{
+			"the end of a turn in the request that began it",
+			[]string{seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", finishStop)},
+			`[` + finished + `]`,
+		},
 		{
 			"the usage of a turn",
 			[]string{seqd(1, 1, "t1", finishStop+`,'totalUsage':{'a<b':1}`)},
@@ -48,7 +52,10 @@ func TestUsersWebhooksReceiveTheTaskEvents(t *testing.T) {
 		},
 		{
 			"a question",
-			[]string{seqd(1, 1, "t1", `'type':'interaction','interactionId':'q','kind':'ask','state':'open','prompt':'Which?','options':['a']`)},
+			[]string{
+				seqd(1, 1, "t1",
+					`'type':'interaction','interactionId':'q','kind':'ask','state':'open','prompt':'Which?','options':['a']`),
+			},
 			`[{'type':'interaction.opened','turn':'t1','data':{'title':'Fix it','interactionId':'q','kind':'ask','prompt':'Which?','options':['a']}}]`,
 		},
 		{"an answered question is no event", []string{
@@ -76,7 +83,9 @@ func TestUsersWebhooksReceiveTheTaskEvents(t *testing.T) {
 		turn := k.checkIn(k.task().ID, "Hi").TurnID
 		k.clock.Advance(15 * time.Minute)
 		k.upkeep.Sweep(k.ctx)
-		same(t, hooks.take(), `[{'type':'turn.finished','turn':'`+turn+`','data':{'title':'Fix it','finishReason':'other','reason':'no-finish','usage':null}}]`)
+		same(t, hooks.take(),
+			`[{'type':'turn.finished','turn':'`+turn+
+				`','data':{'title':'Fix it','finishReason':'other','reason':'no-finish','usage':null}}]`)
 	})
 }
 
@@ -107,7 +116,8 @@ func TestAnEventIsNotStoredWithoutItsWebhook(t *testing.T) {
 	same(t, k.brief(task.ID), `{'status':'none','open':'','messages':[]}`)
 	first := hooks.events[0].ID
 	hooks.events, hooks.failure = nil, nil
-	same(t, k.mustSend(task.ID, "", seqd(1, 1, "t1", finishStop)), `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`)
+	same(t, k.mustSend(task.ID, "", seqd(1, 1, "t1", finishStop)),
+		`{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`)
 	if len(hooks.events) != 1 || hooks.events[0].ID != first {
 		t.Errorf("another event: %+v", hooks.events)
 	}

@@ -47,7 +47,9 @@ func noResponse(u *url.URL, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &Error{Origin: origin(u), Err: &protocol.Error{Code: protocol.CodeUnavailable, Message: "the connection failed", Err: err}}
+	return &Error{
+		Origin: origin(u), Err: &protocol.Error{Code: protocol.CodeUnavailable, Message: "the connection failed", Err: err},
+	}
 }
 
 // responseError turns an error response into an *Error.
@@ -106,7 +108,9 @@ func followError(ctx context.Context, u *url.URL, err error) error {
 	case errors.As(err, &status):
 		return responseError(u, status.Status, status.Body)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return &Error{Origin: origin(u), Err: &protocol.Error{Code: protocol.CodeUnavailable, Message: "the stream broke off", Err: err}}
+		return &Error{
+			Origin: origin(u), Err: &protocol.Error{Code: protocol.CodeUnavailable, Message: "the stream broke off", Err: err},
+		}
 	}
 	var known *Error
 	if errors.As(err, &known) {

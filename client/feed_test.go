@@ -52,7 +52,8 @@ func TestFollowTask(t *testing.T) {
 	c, resumed := feedServer(t,
 		frame("3", "hello", `{"rev":4}`)+frame("4", "message", `{"id":"m4"}`),
 		frame("4", "hello", `{"rev":5}`)+frame("5", "task", `{"id":"t"}`)+frame("5", "bye", `{}`),
-		frame("5", "hello", `{"rev":2}`)+frame("2", "reset", `{"rev":2}`)+frame("3", "interaction", `{"id":"i"}`)+frame("4", "later", `{}`),
+		frame("5", "hello", `{"rev":2}`)+frame("2", "reset", `{"rev":2}`)+frame("3", "interaction", `{"id":"i"}`)+frame("4",
+			"later", `{}`),
 	)
 	var seen []string
 	for change, err := range c.FollowTask(t.Context(), "t", 3) {
@@ -79,7 +80,9 @@ func TestFollowTask(t *testing.T) {
 }
 
 func TestFollowTasks(t *testing.T) {
-	c, _ := feedServer(t, frame("1", "hello", `{"tasks":[{"taskId":"a","rev":1},{"taskId":"b","rev":2}]}`)+frame("2", "task", `{"taskId":"a","rev":3}`))
+	c, _ := feedServer(t,
+		frame("1", "hello",
+			`{"tasks":[{"taskId":"a","rev":1},{"taskId":"b","rev":2}]}`)+frame("2", "task", `{"taskId":"a","rev":3}`))
 	var seen []string
 	for hint, err := range c.FollowTasks(t.Context()) {
 		if err != nil {

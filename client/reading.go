@@ -96,7 +96,9 @@ func (r *streamReader) emit(event Event) {
 const steady = 10 * time.Second
 
 // connectionLost decides whether to reconnect after a connection was lost.
-func (r *streamReader) connectionLost(ctx context.Context, stop context.CancelCauseFunc, err error, after time.Duration) {
+func (r *streamReader) connectionLost(
+	ctx context.Context, stop context.CancelCauseFunc, err error, after time.Duration,
+) {
 	if !r.opened.IsZero() && time.Since(r.opened) >= steady {
 		r.failed = 0
 	}

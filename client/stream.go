@@ -51,7 +51,9 @@ type Stream struct {
 // Send checks a message in and returns the stream of its turn. The turn starts when Events is
 // read. The host gets the message and the attachments as prompt. An empty MessageID is
 // generated, so that retries are safe.
-func (c *Client) Send(ctx context.Context, req *protocol.CheckInRequest, attachments ...protocol.Attachment) (*Stream, error) {
+func (c *Client) Send(
+	ctx context.Context, req *protocol.CheckInRequest, attachments ...protocol.Attachment,
+) (*Stream, error) {
 	checkIn := *req
 	if checkIn.MessageID == "" {
 		checkIn.MessageID = protocol.NewID()
@@ -156,7 +158,9 @@ func (r *streamReader) run(ctx context.Context) error {
 		case status == http.StatusNoContent && r.watches:
 			return nil // the task is idle and nothing newer exists
 		case status == http.StatusNoContent:
-			return &Error{Origin: origin(r.url), Status: status, Err: protocol.Errorf(protocol.CodeGone, "the turn is not there any more")}
+			return &Error{
+				Origin: origin(r.url), Status: status, Err: protocol.Errorf(protocol.CodeGone, "the turn is not there any more"),
+			}
 		case status == http.StatusUnauthorized && !r.renewed:
 			r.renewed = true
 			if err := r.renew(ctx); err != nil {

@@ -87,7 +87,8 @@ func TestSend(t *testing.T) {
 			name: "a replay that is lost before its first id is asked for again",
 			script: []reply{
 				sending(breaking, gap, `{"type":"text-start","id":"a"}`),
-				sending(closing, gap, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`, end, finish),
+				sending(closing, gap, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`,
+					end, finish),
 			},
 			want:  "reset,text-start,lost,reset,text-start,text-delta,3-4 text-end,3-5 finish",
 			asked: []string{post(1), post(1)},
@@ -96,7 +97,8 @@ func TestSend(t *testing.T) {
 			name: "a gap resets the turn",
 			script: []reply{
 				sending(breaking, start, `3-2 {"type":"text-delta","id":"a","text":"lost"}`),
-				sending(closing, gap, `4-1 {"type":"text-start","id":"a"}`, `4-2 {"type":"text-delta","id":"a","text":"hello"}`, `4-3 {"type":"text-end","id":"a"}`, `4-4 {"type":"finish","finishReason":"stop"}`),
+				sending(closing, gap, `4-1 {"type":"text-start","id":"a"}`, `4-2 {"type":"text-delta","id":"a","text":"hello"}`,
+					`4-3 {"type":"text-end","id":"a"}`, `4-4 {"type":"finish","finishReason":"stop"}`),
 			},
 			want:  "3-1 text-start,3-2 text-delta,lost,reset,4-1 text-start,4-2 text-delta,4-3 text-end,4-4 finish",
 			asked: []string{post(1), get(1, "3-2")},
@@ -152,7 +154,8 @@ func TestSend(t *testing.T) {
 		{
 			name:   "attempts end",
 			script: []reply{refusing(503, ""), refusing(502, ""), refusing(503, ""), refusing(429, ""), refusing(503, "")},
-			want:   "lost,lost,lost,lost,error unavailable", asked: []string{post(1), post(1), post(1), post(1), post(1)}, text: "-",
+			want:   "lost,lost,lost,lost,error unavailable", asked: []string{post(1), post(1), post(1), post(1), post(1)},
+			text: "-",
 		},
 		{
 			name:   "an aborted turn ends",
@@ -192,7 +195,8 @@ func TestSend(t *testing.T) {
 			if tt.text == "" && transcript.Text() != "hello" {
 				t.Errorf("text %q", transcript.Text())
 			}
-			if failure != nil && (strings.Contains(failure.Error(), "canary") || !strings.HasPrefix(failure.Error(), s.host.URL+": ")) {
+			if failure != nil &&
+				(strings.Contains(failure.Error(), "canary") || !strings.HasPrefix(failure.Error(), s.host.URL+": ")) {
 				t.Errorf("the error must name the origin alone: %v", failure)
 			}
 		})
@@ -219,7 +223,10 @@ func TestRenewalRetriesWhileTheBrokerIsUnavailable(t *testing.T) {
 func TestASilentStreamIsResumed(t *testing.T) {
 	s := newStage(t)
 	s.script = []reply{sending(s.hanging, start, hello), sending(closing, ok, lo, end, finish)}
-	c := client.New(s.broker.URL, client.Options{HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, Idle: 30 * time.Millisecond, MinBackoff: time.Millisecond})
+	c := client.New(s.broker.URL, client.Options{
+		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, Idle: 30 * time.Millisecond,
+		MinBackoff: time.Millisecond,
+	})
 	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
 	if err != nil {
 		t.Fatal(err)
@@ -242,9 +249,24 @@ func TestWatch(t *testing.T) {
 		want   string
 		asked  []string
 	}{
-		{"the open turn from its start", &cursor, []reply{sending(closing, ok, start, hello, lo, end, finish)}, completeTurn, []string{"GET /stream/t Bearer token-canary-1 3-0"}},
-		{"an idle task has nothing to watch", nil, []reply{refusing(204, "")}, "", []string{"GET /stream/t Bearer token-canary-1"}},
-		{"no session on the host", nil, []reply{refusing(404, `{"error":"No session","code":"not_found"}`)}, "error not_found", []string{"GET /stream/t Bearer token-canary-1"}},
+		{
+			"the open turn from its start", &cursor,
+			[]reply{sending(closing, ok, start, hello, lo, end, finish)},
+			completeTurn,
+			[]string{"GET /stream/t Bearer token-canary-1 3-0"},
+		},
+		{
+			"an idle task has nothing to watch", nil,
+			[]reply{refusing(204, "")},
+			"",
+			[]string{"GET /stream/t Bearer token-canary-1"},
+		},
+		{
+			"no session on the host", nil,
+			[]reply{refusing(404, `{"error":"No session","code":"not_found"}`)},
+			"error not_found",
+			[]string{"GET /stream/t Bearer token-canary-1"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStage(t, tt.script...)
@@ -283,7 +305,9 @@ func TestFollowContinuesAfterATurn(t *testing.T) {
 			break
 		}
 	}
-	want := []string{"GET /stream/t?follow=true Bearer token-canary-1 2-9", "GET /stream/t?follow=true Bearer token-canary-1 3-5"}
+	want := []string{
+		"GET /stream/t?follow=true Bearer token-canary-1 2-9", "GET /stream/t?follow=true Bearer token-canary-1 3-5",
+	}
 	if seen != "3-1 3-5 3-6 " || !reflect.DeepEqual(s.asked, want) {
 		t.Errorf("read %s, asked %q", seen, s.asked)
 	}

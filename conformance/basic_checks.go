@@ -33,7 +33,9 @@ func checkBasicToken(s *scope, b *basicServer) {
 	id, other := "conformance-"+protocol.NewID(), "conformance-"+protocol.NewID()
 	_, foreign := b.open(s, id), b.open(s, other)
 	foreign = url.QueryEscape(foreign)
-	wrong := map[string]string{"no token": "", "an unknown token": "?token=x", "another session's token": "?token=" + foreign}
+	wrong := map[string]string{
+		"no token": "", "an unknown token": "?token=x", "another session's token": "?token=" + foreign,
+	}
 	for what, query := range wrong {
 		if a := b.call(s, http.MethodPost, "/stream/"+id+query, `{"prompt":"x"}`); a.status < 400 || a.status >= 500 {
 			s.failf("with %s, POST /stream/:id answers %d: anyone could read and prompt", what, a.status)

@@ -14,7 +14,9 @@ import (
 )
 
 // streams changes how a server answers POST /stream; turn counts the requests from 1.
-func streams(act func(w http.ResponseWriter, r *http.Request, turn int32, next http.Handler)) func(http.Handler) http.Handler {
+func streams(
+	act func(w http.ResponseWriter, r *http.Request, turn int32, next http.Handler),
+) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		var turns atomic.Int32
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

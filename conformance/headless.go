@@ -59,18 +59,34 @@ func Headless(ctx context.Context, options HeadlessOptions) *Report {
 		{"a turn", "an input is answered and ends in one waiting_for_input with reason done", checkTurn},
 		{"text and its message", "a message repeats the chunks since the last boundary, and wins", checkText},
 		{"the session id", "the first session_id binds the session and is echoed; another one changes nothing", checkSession},
-		{"a permission that is given", "confirm carries a request_id, waits for its confirmation, and the turn goes on", confirmCheck(true)},
-		{"a permission that is denied", "the call does not happen, its tool_message is an error, the turn ends", confirmCheck(false)},
+		{
+			"a permission that is given", "confirm carries a request_id, waits for its confirmation, and the turn goes on",
+			confirmCheck(true),
+		},
+		{
+			"a permission that is denied", "the call does not happen, its tool_message is an error, the turn ends",
+			confirmCheck(false),
+		},
 		{"a question", "ask carries a request_id, waits for its answer, and the turn goes on", checkAsk},
-		{"answers to nothing", "an unknown or answered request_id, or the wrong type of answer, gets a status error and changes nothing", checkRequestIDs},
+		{
+			"answers to nothing",
+			"an unknown or answered request_id, or the wrong type of answer, gets a status error and changes nothing",
+			checkRequestIDs,
+		},
 		{"an interrupt", "interrupt ends the turn at once, with reason interrupted; the next input works", checkInterrupt},
-		{"an interrupt with a question open", "the question goes, the turn ends with reason interrupted", checkInterruptQuestion},
+		{
+			"an interrupt with a question open", "the question goes, the turn ends with reason interrupted",
+			checkInterruptQuestion,
+		},
 		{"interrupts while nothing runs", "they change nothing, however many they are", checkIdleInterrupts},
 		{"an input while one runs", "it gets a status error and changes nothing", checkBusy},
 		{"malformed input", "what is no line gets a status error and changes nothing", checkMalformed},
 		{"a line over 12 MiB", "it is refused, and the next line is read", checkOverlong},
 		{"the end of input", "the program ends with exit code 0", checkEnd},
-		{"the end of input with a question open", "the question is denied, the turn ends, the exit code is 0", checkEndQuestion},
+		{
+			"the end of input with a question open", "the question is denied, the turn ends, the exit code is 0",
+			checkEndQuestion,
+		},
 		{"stdout", "it carries lines of section 4 alone; logs go to stderr", checkStdout},
 	})
 }

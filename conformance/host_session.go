@@ -19,14 +19,23 @@ func checkHealth(s *scope, h *host) {
 
 func checkErrors(s *scope, h *host) {
 	post := fmt.Sprintf(`{"sessionId":"conformance-none","webhookUrl":%q}`, h.receiver.webhook("conformance-none", ""))
-	s.expect("POST /session without the password", h.call(s, call{http.MethodPost, "/session", post, nil}), 401, protocol.CodeUnauthorized)
-	s.expect("POST /session with another password", h.call(s, call{http.MethodPost, "/session", post, []string{"Authorization: Bearer wrong"}}), 401, protocol.CodeUnauthorized)
-	s.expect("POST /session without webhookUrl", h.owner(s, http.MethodPost, "/session", `{"sessionId":"conformance-none"}`), 400, protocol.CodeInvalid)
-	s.expect("POST /session without sessionId", h.owner(s, http.MethodPost, "/session", `{"webhookUrl":"http://127.0.0.1:1/"}`), 400, protocol.CodeInvalid)
-	s.expect("POST /session with no JSON", h.owner(s, http.MethodPost, "/session", `{"sessionId":`), 400, protocol.CodeInvalid)
+	s.expect("POST /session without the password", h.call(s, call{http.MethodPost, "/session", post, nil}), 401,
+		protocol.CodeUnauthorized)
+	s.expect("POST /session with another password", h.call(s, call{
+		http.MethodPost, "/session", post, []string{"Authorization: Bearer wrong"},
+	}), 401, protocol.CodeUnauthorized)
+	s.expect("POST /session without webhookUrl",
+		h.owner(s, http.MethodPost, "/session", `{"sessionId":"conformance-none"}`), 400, protocol.CodeInvalid)
+	s.expect("POST /session without sessionId",
+		h.owner(s, http.MethodPost, "/session", `{"webhookUrl":"http://127.0.0.1:1/"}`), 400, protocol.CodeInvalid)
+	s.expect("POST /session with no JSON", h.owner(s, http.MethodPost, "/session", `{"sessionId":`),
+		400, protocol.CodeInvalid)
 	s.expect("an unknown route", h.owner(s, http.MethodGet, "/conformance", ""), 404, protocol.CodeNotFound)
-	s.expect("an unknown session's events", h.owner(s, http.MethodGet, "/session/conformance-none/events", ""), 404, protocol.CodeNotFound)
-	s.expect("an unknown session's stream", h.call(s, call{method: http.MethodGet, path: "/stream/conformance-none?token=x"}), 404, protocol.CodeNotFound)
+	s.expect("an unknown session's events", h.owner(s, http.MethodGet, "/session/conformance-none/events", ""), 404,
+		protocol.CodeNotFound)
+	s.expect("an unknown session's stream", h.call(s, call{
+		method: http.MethodGet, path: "/stream/conformance-none?token=x",
+	}), 404, protocol.CodeNotFound)
 	wrong := h.owner(s, http.MethodPut, "/session", "{}")
 	s.expect("PUT /session", wrong, 405, protocol.CodeMethodNotAllowed)
 	if wrong.status == http.StatusMethodNotAllowed && wrong.header.Get("Allow") == "" {
@@ -65,11 +74,14 @@ func checkSuperseded(s *scope, h *host) {
 	h.refresh(s, one, nil)
 	events := h.receiver.until(s, one.id, h.options.Patience, "the finish of the superseded turn", finished(oldTurn))
 	for _, e := range events {
-		if e.Type == protocol.EventFinish && (e.FinishReason != protocol.FinishOther || e.Reason != protocol.ReasonNotStarted) {
+		if e.Type == protocol.EventFinish &&
+			(e.FinishReason != protocol.FinishOther || e.Reason != protocol.ReasonNotStarted) {
 			s.failf("finish is {%s, %s}, not {other, not-started}", e.FinishReason, e.Reason)
 		}
 	}
-	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(old.Token), `{"prompt":"x"}`, nil})
+	a := h.call(s, call{
+		http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(old.Token), `{"prompt":"x"}`, nil,
+	})
 	s.expect("POST /stream for the superseded turn", a, http.StatusConflict, protocol.CodeNoTurn)
 }
 
@@ -77,7 +89,9 @@ func checkBound(s *scope, h *host) {
 	one := h.open(s)
 	sum := sha256.Sum256([]byte(h.options.Plain))
 	h.refresh(s, one, func(r *protocol.OpenSessionRequest) { r.Turn.PromptSHA256 = hex.EncodeToString(sum[:]) })
-	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"another"}`, nil})
+	a := h.call(s, call{
+		http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"another"}`, nil,
+	})
 	s.expect("POST /stream with another prompt", a, http.StatusConflict, protocol.CodePromptMismatch)
 	h.prompt(s, one, h.options.Plain).rest()
 }
@@ -85,7 +99,9 @@ func checkBound(s *scope, h *host) {
 func checkAttach(s *scope, h *host) {
 	one := h.open(s)
 	h.refresh(s, one, func(r *protocol.OpenSessionRequest) { r.Turn, r.Attach = nil, true })
-	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"x"}`, nil})
+	a := h.call(s, call{
+		http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"x"}`, nil,
+	})
 	s.expect("POST /stream with an attach token", a, http.StatusConflict, protocol.CodeNoTurn)
 	_, read := h.attach(s, one, "")
 	s.expect("GET /stream with an attach token", read, http.StatusNoContent, "")
@@ -102,13 +118,17 @@ func checkTokens(s *scope, h *host) {
 	read := func(token string) *answer {
 		return h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(token)})
 	}
-	s.expect("no token", h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id}), 401, protocol.CodeUnauthorized)
+	s.expect("no token", h.call(s, call{
+		method: http.MethodGet, path: "/stream/" + one.id,
+	}), 401, protocol.CodeUnauthorized)
 	s.expect("an unknown token", read("unknown"), 401, protocol.CodeUnauthorized)
 	s.expect("another session's token", read(other.Token), 401, protocol.CodeUnauthorized)
 	s.expect("the token", read(one.Token), 204, "")
 	s.expect("POST /session/:id/revoke", h.owner(s, http.MethodPost, "/session/"+one.id+"/revoke", ""), 200, "")
 	s.expect("a revoked token", read(one.Token), 401, protocol.CodeUnauthorized)
-	s.expect("another session's token after that", h.call(s, call{method: http.MethodGet, path: "/stream/" + other.id + "?token=" + url.QueryEscape(other.Token)}), 204, "")
+	s.expect("another session's token after that", h.call(s, call{
+		method: http.MethodGet, path: "/stream/" + other.id + "?token=" + url.QueryEscape(other.Token),
+	}), 204, "")
 }
 
 func checkCORS(s *scope, h *host) {
@@ -126,7 +146,8 @@ func checkCORS(s *scope, h *host) {
 	}
 	for what, c := range map[string]call{
 		"a preflight": {http.MethodOptions, path, "", []string{
-			"Origin: " + h.options.Origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,last-event-id",
+			"Origin: " + h.options.Origin, "Access-Control-Request-Method: POST",
+			"Access-Control-Request-Headers: content-type,last-event-id",
 		}},
 		"an answer":      {http.MethodGet, path, "", []string{"Origin: " + h.options.Origin}},
 		"an error":       {http.MethodGet, "/stream/" + one.id + "?token=wrong", "", []string{"Origin: " + h.options.Origin}},
@@ -134,7 +155,8 @@ func checkCORS(s *scope, h *host) {
 	} {
 		a := h.call(s, c)
 		if got := a.header.Get("Access-Control-Allow-Origin"); got != h.options.Origin {
-			s.failf("%s (%d) has Access-Control-Allow-Origin %q for the allowed origin %s", what, a.status, got, h.options.Origin)
+			s.failf("%s (%d) has Access-Control-Allow-Origin %q for the allowed origin %s", what, a.status,
+				got, h.options.Origin)
 		}
 	}
 }
@@ -143,5 +165,7 @@ func checkDelete(s *scope, h *host) {
 	one := h.open(s)
 	s.expect("DELETE /session/:id", h.owner(s, http.MethodDelete, "/session/"+one.id, ""), 200, "")
 	s.expect("its events", h.owner(s, http.MethodGet, "/session/"+one.id+"/events", ""), 404, protocol.CodeNotFound)
-	s.expect("its stream", h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token)}), 404, protocol.CodeNotFound)
+	s.expect("its stream", h.call(s, call{
+		method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token),
+	}), 404, protocol.CodeNotFound)
 }

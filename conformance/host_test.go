@@ -75,7 +75,8 @@ func serve(t *testing.T, spoil func(*protocol.Event) bool, between func(http.Han
 	})
 	return HostOptions{
 		URL: server.URL, Password: password, Origin: console, Slow: "hang",
-		Plain: "text Let me \ntext see.\ntool read {\"path\":\"x\"}\ntext It says \ntext hello.", Confirm: "confirm write {\"path\":\"x\"}\ntext done",
+		Plain:   "text Let me \ntext see.\ntool read {\"path\":\"x\"}\ntext It says \ntext hello.",
+		Confirm: "confirm write {\"path\":\"x\"}\ntext done",
 	}
 }
 

@@ -18,7 +18,8 @@ func checkStream(s *scope, h *host) {
 	open := map[string]bool{}
 	for i, f := range frames {
 		if f.part.Terminal() != (i == len(frames)-1) {
-			s.failf("part %d of %d is %s: a turn's stream ends in exactly one finish, abort or error", i+1, len(frames), f.part.Type)
+			s.failf("part %d of %d is %s: a turn's stream ends in exactly one finish, abort or error", i+1,
+				len(frames), f.part.Type)
 		}
 		switch f.part.Type {
 		case protocol.PartTextStart:
@@ -44,7 +45,8 @@ func checkStream(s *scope, h *host) {
 
 func completes(kind string) bool {
 	switch kind {
-	case protocol.PartTextEnd, protocol.PartToolCall, protocol.PartToolResult, protocol.PartToolError, protocol.PartToolOutputDenied,
+	case protocol.PartTextEnd, protocol.PartToolCall, protocol.PartToolResult,
+		protocol.PartToolError, protocol.PartToolOutputDenied,
 		protocol.PartToolApprovalRequest, protocol.PartDataAsk, protocol.PartFinish, protocol.PartAbort, protocol.PartError:
 		return true
 	}
@@ -84,7 +86,10 @@ func checkResume(s *scope, h *host) {
 	if diff := difference(got[1:], frames[middle+1:]); diff != "" {
 		s.failf("resuming after %s differs from what was streamed: %s", frames[middle].id, diff)
 	}
-	byQuery, a := h.read(s, call{method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token) + "&after=" + frames[middle].id})
+	byQuery, a := h.read(s, call{
+		method: http.MethodGet,
+		path:   "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token) + "&after=" + frames[middle].id,
+	})
 	if byQuery == nil {
 		s.failf("?after= %s: %s", frames[middle].id, a)
 	} else if diff := difference(byQuery.rest(), got); diff != "" {
@@ -123,7 +128,8 @@ func difference(got, want []frame) string {
 		case i >= len(want):
 			return fmt.Sprintf("%d parts too many, the first is %s %s", len(got)-i, got[i].id, got[i].part.Type)
 		case got[i].id != want[i].id || !bytes.Equal(got[i].raw, want[i].raw):
-			return fmt.Sprintf("%s %s instead of %s %s", got[i].id, brief(string(got[i].raw)), want[i].id, brief(string(want[i].raw)))
+			return fmt.Sprintf("%s %s instead of %s %s", got[i].id, brief(string(got[i].raw)), want[i].id,
+				brief(string(want[i].raw)))
 		}
 	}
 	return ""
@@ -143,7 +149,8 @@ func checkDisconnect(s *scope, h *host) {
 	st := h.prompt(s, one, h.options.Plain)
 	st.next()
 	_ = st.resp.Body.Close()
-	for _, e := range h.receiver.until(s, one.id, h.options.Patience, "the finish of a turn whose reader left", finished(one.turn)) {
+	for _, e := range h.receiver.until(s, one.id, h.options.Patience,
+		"the finish of a turn whose reader left", finished(one.turn)) {
 		if e.Type == protocol.EventFinish && e.FinishReason != protocol.FinishStop {
 			s.failf("the turn ended with {%s, %s}", e.FinishReason, e.Reason)
 		}
@@ -157,18 +164,25 @@ func checkInterruptTurn(s *scope, h *host) {
 	slow := one.turn
 	h.refresh(s, one, nil)
 	if one.OpenTurn != slow || one.Status != protocol.StatusBusy || one.StreamCursor == nil {
-		s.failf("POST /session during a turn says status %q, openTurn %q, streamCursor %v", one.Status, one.OpenTurn, one.StreamCursor)
+		s.failf("POST /session during a turn says status %q, openTurn %q, streamCursor %v", one.Status,
+			one.OpenTurn, one.StreamCursor)
 	}
-	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"x"}`, nil})
+	a := h.call(s, call{
+		http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"x"}`, nil,
+	})
 	s.expect("POST /stream for a second turn", a, http.StatusConflict, protocol.CodeBusy)
-	s.expect("interrupt", h.call(s, call{http.MethodPost, "/session/" + one.id + "/interrupt?token=" + url.QueryEscape(one.Token), "", nil}), 200, "")
+	s.expect("interrupt", h.call(s, call{
+		http.MethodPost, "/session/" + one.id + "/interrupt?token=" + url.QueryEscape(one.Token), "", nil,
+	}), 200, "")
 	if frames := st.rest(); len(frames) == 0 {
 		s.failf("the interrupted stream has no end")
 	} else if frames[len(frames)-1].part.Type != protocol.PartAbort {
 		s.failf("the interrupted stream ends in %s, not in abort", frames[len(frames)-1].part.Type)
 	}
-	for _, e := range h.receiver.until(s, one.id, h.options.Patience, "the finish of the interrupted turn", finished(slow)) {
-		if e.Type == protocol.EventFinish && e.TurnID == slow && (e.FinishReason != protocol.FinishOther || e.Reason != protocol.ReasonAborted) {
+	for _, e := range h.receiver.until(s, one.id, h.options.Patience,
+		"the finish of the interrupted turn", finished(slow)) {
+		if e.Type == protocol.EventFinish && e.TurnID == slow &&
+			(e.FinishReason != protocol.FinishOther || e.Reason != protocol.ReasonAborted) {
 			s.failf("finish is {%s, %s}, not {other, aborted}", e.FinishReason, e.Reason)
 		}
 	}
@@ -196,9 +210,12 @@ func checkInteraction(s *scope, h *host) {
 	s.expect("the same answer again", post(`{"approved":true}`), 200, "")
 	s.expect("another answer", post(`{"approved":false}`), 409, protocol.CodeAnswered)
 	unknown := strings.Replace(path, id, "unknown", 1)
-	s.expect("an answer to nothing", h.call(s, call{http.MethodPost, unknown, `{"approved":true}`, nil}), 404, protocol.CodeNotFound)
+	s.expect("an answer to nothing", h.call(s, call{
+		http.MethodPost, unknown, `{"approved":true}`, nil,
+	}), 404, protocol.CodeNotFound)
 	st.until(protocol.PartFinish)
-	h.receiver.until(s, one.id, h.options.Patience, "the resolved interaction "+id, interaction(id, protocol.InteractionResolved))
+	h.receiver.until(s, one.id, h.options.Patience, "the resolved interaction "+id,
+		interaction(id, protocol.InteractionResolved))
 }
 
 func interaction(id string, state protocol.InteractionState) func([]posted) bool {

@@ -58,7 +58,8 @@ func checkWebhook(s *scope, h *host) {
 			continue
 		}
 		if p := byID[e.ID]; p.Seq != e.Seq || p.TurnID != e.TurnID || !matches(f.part.Type, p.Type) {
-			s.failf("the stream's %s names event %s as seq %d; posted was %s with seq %d", f.part.Type, e.ID, e.Seq, p.Type, p.Seq)
+			s.failf("the stream's %s names event %s as seq %d; posted was %s with seq %d", f.part.Type, e.ID, e.Seq,
+				p.Type, p.Seq)
 		}
 	}
 	t := h.receiver.task(one.id)
@@ -123,10 +124,12 @@ func checkStatuses(s *scope, h *host) {
 	h.playTurn(s, one)
 	events := h.receiver.until(s, one.id, h.options.Patience, "status idle after the finish", func(events []posted) bool {
 		finish := slices.IndexFunc(events, func(e posted) bool { return e.Type == protocol.EventFinish })
-		return finish >= 0 && slices.ContainsFunc(events[finish:], func(e posted) bool { return e.Status == protocol.StatusIdle })
+		return finish >= 0 &&
+			slices.ContainsFunc(events[finish:], func(e posted) bool { return e.Status == protocol.StatusIdle })
 	})
 	busy := slices.IndexFunc(events, func(e posted) bool { return e.Status == protocol.StatusBusy })
-	if other := slices.IndexFunc(events, func(e posted) bool { return e.Type != protocol.EventStatus }); busy < 0 || busy > other {
+	if other := slices.IndexFunc(events, func(e posted) bool { return e.Type != protocol.EventStatus }); busy < 0 ||
+		busy > other {
 		s.failf("the turn does not begin with status busy: %s", listed(events))
 	}
 	h.refresh(s, one, nil)
@@ -138,7 +141,8 @@ func checkStatuses(s *scope, h *host) {
 	if !bytes.Contains(a.body, []byte(one.id)) {
 		s.failf("GET /status does not name the session")
 	}
-	s.expect("GET /status without the password", h.call(s, call{method: http.MethodGet, path: "/status"}), 401, protocol.CodeUnauthorized)
+	s.expect("GET /status without the password", h.call(s, call{method: http.MethodGet, path: "/status"}), 401,
+		protocol.CodeUnauthorized)
 }
 
 func checkEvents(s *scope, h *host) {
@@ -146,7 +150,8 @@ func checkEvents(s *scope, h *host) {
 	_, events := h.playTurn(s, one)
 	var got []json.RawMessage
 	for after := int64(0); ; {
-		a := h.owner(s, http.MethodGet, fmt.Sprintf("/session/%s/events?epoch=%d&after=%d&limit=3", one.id, events[0].Epoch, after), "")
+		a := h.owner(s, http.MethodGet,
+			fmt.Sprintf("/session/%s/events?epoch=%d&after=%d&limit=3", one.id, events[0].Epoch, after), "")
 		var page protocol.EventsResponse
 		if err := json.Unmarshal(a.body, &page); err != nil || a.status != http.StatusOK {
 			s.stopf("GET /session/:id/events: %s", a)
@@ -161,10 +166,12 @@ func checkEvents(s *scope, h *host) {
 	}
 	for i, e := range events {
 		if i >= len(got) {
-			s.stopf("events returned %d events, posted were %d; the first missing one is %d-%d %s", len(got), len(events), e.Epoch, e.Seq, e.Type)
+			s.stopf("events returned %d events, posted were %d; the first missing one is %d-%d %s", len(got), len(events),
+				e.Epoch, e.Seq, e.Type)
 		}
 		if !sameJSON(got[i], e.raw) {
-			s.failf("event %d-%d differs: returned was %s, posted was %s", e.Epoch, e.Seq, brief(string(got[i])), brief(string(e.raw)))
+			s.failf("event %d-%d differs: returned was %s, posted was %s", e.Epoch, e.Seq,
+				brief(string(got[i])), brief(string(e.raw)))
 		}
 	}
 }

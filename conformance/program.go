@@ -126,7 +126,8 @@ func incomplete(l *protocol.Line) string {
 	case protocol.LineAsk, protocol.LineConfirm:
 		w := l.SecurityWarning
 		known := w == nil || w.Level == "INFO" || w.Level == "WARN" || w.Level == "CRITICAL"
-		return cmp.Or(need("request_id", l.RequestID != ""), need("prompt", l.Prompt != ""), need("security_warning.level", known))
+		return cmp.Or(need("request_id", l.RequestID != ""), need("prompt", l.Prompt != ""),
+			need("security_warning.level", known))
 	case protocol.LineState:
 		return stateProblem(l)
 	case protocol.LineHello:

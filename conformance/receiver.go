@@ -160,13 +160,16 @@ func (t *task) take(w http.ResponseWriter, body []byte) {
 		case at.Less(protocol.Cursor{Epoch: t.cursor.Epoch, Seq: t.cursor.Seq + 1}):
 			duplicates++
 		default:
-			t.gaps = append(t.gaps, fmt.Sprintf("%d-%d (%s) came when %d-%d was next", e.Epoch, e.Seq, e.Type, t.cursor.Epoch, t.cursor.Seq+1))
+			t.gaps = append(t.gaps,
+				fmt.Sprintf("%d-%d (%s) came when %d-%d was next", e.Epoch, e.Seq, e.Type, t.cursor.Epoch, t.cursor.Seq+1))
 			t.gap(w, t.cursor)
 			return
 		}
 	}
 	cursor := t.cursor
-	reply(w, http.StatusOK, protocol.IngestResponse{Success: true, Accepted: accepted, Duplicates: duplicates, Cursor: &cursor})
+	reply(w, http.StatusOK, protocol.IngestResponse{
+		Success: true, Accepted: accepted, Duplicates: duplicates, Cursor: &cursor,
+	})
 }
 
 func (t *task) gap(w http.ResponseWriter, at protocol.Cursor) {
@@ -206,7 +209,9 @@ func reply(w http.ResponseWriter, status int, body any) {
 }
 
 // until waits until holds returns true for the session's events.
-func (r *receiver) until(s *scope, session string, patience time.Duration, what string, holds func([]posted) bool) []posted {
+func (r *receiver) until(
+	s *scope, session string, patience time.Duration, what string, holds func([]posted) bool,
+) []posted {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
@@ -222,7 +227,8 @@ func (r *receiver) until(s *scope, session string, patience time.Duration, what 
 		case <-s.ctx.Done():
 			s.stopf("ended while %s was awaited", what)
 		case <-limit.C:
-			s.stopf("%s was not posted to the webhook within %s; it has %s%s%s", what, patience, listed(events), tail("; a gap: ", gaps), tail("; trouble: ", trouble))
+			s.stopf("%s was not posted to the webhook within %s; it has %s%s%s", what, patience, listed(events),
+				tail("; a gap: ", gaps), tail("; trouble: ", trouble))
 		}
 	}
 }

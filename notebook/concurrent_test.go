@@ -23,7 +23,8 @@ func TestOneOfManyAnswersWins(t *testing.T) {
 				if i%2 == 0 {
 					_, errs[i] = a.respond(question.ID, "!", &notebook.CodeUpdate{Code: "y"})
 				} else {
-					errs[i] = d.Delivered(t.Context(), d.user, question.ID, []byte(`{"success":true,"response":"!","codeUpdate":{"code":"z"}}`))
+					errs[i] = d.Delivered(t.Context(), d.user, question.ID,
+						[]byte(`{"success":true,"response":"!","codeUpdate":{"code":"z"}}`))
 				}
 			})
 		}
@@ -79,7 +80,9 @@ func TestAVersionFromAWebhookReplyIsVerifiedLater(t *testing.T) {
 		}
 		for i, code := range []string{"y", "an error"} {
 			question := d.ask(source.ID, "?")
-			must(t, d.Delivered(t.Context(), d.user, question.ID, []byte(`{"success":true,"codeUpdate":{"code":"`+code+`","description":"d"}}`)))
+			must(t,
+				d.Delivered(t.Context(), d.user, question.ID,
+					[]byte(`{"success":true,"codeUpdate":{"code":"`+code+`","description":"d"}}`)))
 			if verdict() != nil {
 				t.Errorf("%q is judged already", code)
 			}
@@ -100,7 +103,9 @@ func TestAVersionFromAWebhookReplyIsVerifiedLater(t *testing.T) {
 func TestTheNumberOfAgentsPerUserIsLimited(t *testing.T) {
 	d := open(t, storetest.Open(t))
 	create := func(i int) error {
-		_, err := d.Create(t.Context(), notebook.Caller{UserID: d.user}, &notebook.CreateRequest{AgentName: "A", AgentIdentifier: strconv.Itoa(i)})
+		_, err := d.Create(t.Context(), notebook.Caller{UserID: d.user}, &notebook.CreateRequest{
+			AgentName: "A", AgentIdentifier: strconv.Itoa(i),
+		})
 		return err
 	}
 	for i := range 100 {

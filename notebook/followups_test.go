@@ -117,7 +117,8 @@ func TestAnAgentReadsChangesAndDeletesItsSources(t *testing.T) {
 		wantCode(t, err, protocol.CodeConflict)
 		versions, err := d.Versions(ctx, d.user, id)
 		must(t, err)
-		if v := versions.Versions; len(v) != 2 || v[1].Description != "more" || !strings.Contains(v[1].Diff, "-one\n+two\n") || v[1].MessageID != "" {
+		if v := versions.Versions; len(v) != 2 || v[1].Description != "more" ||
+			!strings.Contains(v[1].Diff, "-one\n+two\n") || v[1].MessageID != "" {
 			t.Errorf("%+v", versions)
 		}
 		_, err = d.AgentSource(ctx, bob.caller, &notebook.GetRequest{SourceID: id})

@@ -43,7 +43,9 @@ func open(t testing.TB, books *storetest.Books) *fixture {
 // each runs a test on both databases.
 func each(t *testing.T, test func(t *testing.T, d *fixture)) {
 	t.Helper()
-	storetest.Databases(t, func(t *testing.T, openBooks func(t testing.TB) *storetest.Books) { test(t, open(t, openBooks(t))) })
+	storetest.Databases(t, func(t *testing.T, openBooks func(t testing.TB) *storetest.Books) {
+		test(t, open(t, openBooks(t)))
+	})
 }
 
 // verifier reports an error in code that contains the word "error".
@@ -199,7 +201,9 @@ type agent struct {
 func (d *fixture) agent(identifier string) *agent {
 	d.t.Helper()
 	a := &agent{d: d, caller: notebook.Caller{UserID: d.user, AgentIdentifier: identifier}}
-	resp, err := d.Create(d.t.Context(), a.caller, &notebook.CreateRequest{AgentName: "Agent " + identifier, AgentIdentifier: identifier})
+	resp, err := d.Create(d.t.Context(), a.caller, &notebook.CreateRequest{
+		AgentName: "Agent " + identifier, AgentIdentifier: identifier,
+	})
 	must(d.t, err)
 	a.session, a.notebook = resp.AgentSession, resp.Notebook
 	return a
@@ -207,7 +211,9 @@ func (d *fixture) agent(identifier string) *agent {
 
 func (a *agent) save(code string) protocol.Source {
 	a.d.t.Helper()
-	resp, err := a.d.Save(a.d.t.Context(), a.caller, &notebook.SaveRequest{NotebookID: a.notebook.ID, Title: "a title", Code: code, Context: "why"})
+	resp, err := a.d.Save(a.d.t.Context(), a.caller, &notebook.SaveRequest{
+		NotebookID: a.notebook.ID, Title: "a title", Code: code, Context: "why",
+	})
 	must(a.d.t, err)
 	return resp.Source
 }

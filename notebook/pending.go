@@ -10,7 +10,9 @@ import (
 
 const (
 	verifyBatch = 16
-	verifyPoll  = 30 * time.Second // how often to look for versions that another process, or this one before a restart, left unverified
+	// verifyPoll is how often to look for versions that another process, or this one before a restart, left
+	// unverified.
+	verifyPoll = 30 * time.Second
 )
 
 func versionName(n int64) string { return "version " + strconv.FormatInt(n, 10) }
@@ -51,10 +53,11 @@ func (s *Service) verifyPending(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			err := s.change(ctx, u.Source.UserID, u.Source.SessionID, func(ctx context.Context, session *Session, now time.Time) error {
-				session.changed(protocol.AgentEventVerified, u.Source.ID, now)
-				return s.o.Store.SetVerification(ctx, u.Source.ID, u.Version.Number, &verification)
-			})
+			err := s.change(ctx, u.Source.UserID,
+				u.Source.SessionID, func(ctx context.Context, session *Session, now time.Time) error {
+					session.changed(protocol.AgentEventVerified, u.Source.ID, now)
+					return s.o.Store.SetVerification(ctx, u.Source.ID, u.Version.Number, &verification)
+				})
 			if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound { // a source deleted meanwhile is no error
 				return err
 			}

@@ -42,14 +42,20 @@ func (f failing) Fatal(args ...any)                 { f.r.Fatal(args...) }
 func (f failing) Errorf(format string, args ...any) { f.r.Errorf(format, args...) }
 
 var (
-	texts = rapid.StringOfN(rapid.RuneFrom([]rune("aZ09 <>&\"'\\\n\té世🦀\u2028")), 1, 60, -1).Filter(func(s string) bool { return strings.TrimSpace(s) != "" })
-	codes = rapid.StringOfN(rapid.RuneFrom([]rune("ab{}();=\n\t<&é")), 1, 200, -1).Filter(func(s string) bool { return strings.TrimSpace(s) != "" })
+	texts = rapid.StringOfN(rapid.RuneFrom([]rune("aZ09 <>&\"'\\\n\té世🦀\u2028")), 1, 60, -1).Filter(func(s string) bool {
+		return strings.TrimSpace(s) != ""
+	})
+	codes = rapid.StringOfN(rapid.RuneFrom([]rune("ab{}();=\n\t<&é")), 1, 200, -1).Filter(func(s string) bool {
+		return strings.TrimSpace(s) != ""
+	})
 	names = rapid.SampledFrom([]string{"claude-code", "cursor", "kiro", "aider", "ÄGENT 7"})
 )
 
 func TestNotebookCreationIsIdempotent(t *testing.T) {
 	property(t, func(r *rapid.T, d *fixture) {
-		request := &notebook.CreateRequest{AgentName: texts.Draw(r, "name"), AgentIdentifier: names.Draw(r, "identifier"), Title: texts.Draw(r, "title")}
+		request := &notebook.CreateRequest{
+			AgentName: texts.Draw(r, "name"), AgentIdentifier: names.Draw(r, "identifier"), Title: texts.Draw(r, "title"),
+		}
 		n := rapid.IntRange(1, 4).Draw(r, "at once")
 		answers := make([]*notebook.CreateResponse, n)
 		var all sync.WaitGroup
@@ -75,7 +81,8 @@ func TestNotebookCreationIsIdempotent(t *testing.T) {
 		}
 		list, err := d.Notebooks(t.Context(), d.user)
 		must(d.t, err)
-		if created != 1 || again.Created || len(list.Notebooks) != 1 || list.Notebooks[0] != again.Notebook || !again.Notebook.IsAgentNotebook {
+		if created != 1 || again.Created || len(list.Notebooks) != 1 || list.Notebooks[0] != again.Notebook ||
+			!again.Notebook.IsAgentNotebook {
 			r.Errorf("%d created, %+v", created, list.Notebooks)
 		}
 	})
@@ -85,16 +92,18 @@ func TestASourceKeepsItsNotebookAndContext(t *testing.T) {
 	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent(names.Draw(r, "identifier"))
 		request := &notebook.SaveRequest{
-			NotebookID: a.notebook.ID, Title: texts.Draw(r, "title"), Code: codes.Draw(r, "code"), Language: "go", Context: texts.Draw(r, "context"),
-			Metadata: map[string]any{"path": texts.Draw(r, "path")},
+			NotebookID: a.notebook.ID, Title: texts.Draw(r, "title"), Code: codes.Draw(r, "code"), Language: "go",
+			Context: texts.Draw(r, "context"), Metadata: map[string]any{"path": texts.Draw(r, "path")},
 		}
 		saved, err := d.Save(t.Context(), a.caller, request)
 		must(d.t, err)
 		want := protocol.Source{
-			ID: saved.Source.ID, NotebookID: a.notebook.ID, Title: request.Title, Type: "code", Content: request.Code, Version: 1,
+			ID: saved.Source.ID, NotebookID: a.notebook.ID, Title: request.Title, Type: "code",
+			Content: request.Code, Version: 1,
 			Metadata: protocol.SourceMetadata{
-				Language: "go", IsVerified: !strings.Contains(request.Code, "error"), AgentSessionID: a.session.ID, AgentName: a.session.AgentName,
-				AgentStatus: protocol.AgentActive, OriginalContext: request.Context, Custom: request.Metadata,
+				Language: "go", IsVerified: !strings.Contains(request.Code, "error"), AgentSessionID: a.session.ID,
+				AgentName: a.session.AgentName, AgentStatus: protocol.AgentActive,
+				OriginalContext: request.Context, Custom: request.Metadata,
 			},
 		}
 		read, err := d.Source(t.Context(), d.user, saved.Source.ID)
@@ -142,7 +151,8 @@ func TestAConversationGrowsByOneMessagePerRequest(t *testing.T) {
 			for _, m := range c.Messages {
 				got = append(got, contents{m.Role, m.Content, m.Timestamp})
 			}
-			if !slices.Equal(got, want) || c.LastMessageAt == nil || !c.LastMessageAt.Equal(now) || c.AgentSessionID != a.session.ID {
+			if !slices.Equal(got, want) || c.LastMessageAt == nil || !c.LastMessageAt.Equal(now) ||
+				c.AgentSessionID != a.session.ID {
 				r.Errorf("got  %+v\nwant %+v", got, want)
 			}
 			if open := a.poll(); len(open) != len(waiting) {
@@ -165,8 +175,9 @@ func TestAWebhookBodyIsComplete(t *testing.T) {
 		raw, err := d.Render(t.Context(), d.user, question.ID)
 		must(d.t, err)
 		want := map[string]any{
-			"type": "followup_message", "sourceId": source.ID, "sourceTitle": "a title", "sourceCode": code, "sourceLanguage": "go",
-			"message": question.Content, "conversationHistory": history, "userId": d.user, "timestamp": question.Timestamp, "messageId": question.ID,
+			"type": "followup_message", "sourceId": source.ID, "sourceTitle": "a title", "sourceCode": code,
+			"sourceLanguage": "go", "message": question.Content, "conversationHistory": history, "userId": d.user,
+			"timestamp": question.Timestamp, "messageId": question.ID,
 		}
 		if !sameJSON(d.t, json.RawMessage(raw), want) {
 			r.Errorf("got  %s\nwant %+v", raw, want)
@@ -207,7 +218,8 @@ func TestAWebhookSignatureCoversEveryBit(t *testing.T) {
 			flip(r, value)
 			changedHeader.Set(name, string(value))
 		}
-		if official.Verify(changedBody, changedHeader) == nil || signature.Verify(changedHeader, changedBody, time.Now(), key) == nil {
+		if official.Verify(changedBody, changedHeader) == nil ||
+			signature.Verify(changedHeader, changedBody, time.Now(), key) == nil {
 			r.Errorf("a webhook with a changed %s passes", part)
 		}
 	})
@@ -245,7 +257,8 @@ func TestAgentsOfOneUserDoNotInterfere(t *testing.T) {
 			open := a.poll()
 			mine, err := d.AgentSources(t.Context(), a.caller, "")
 			must(d.t, err)
-			if len(open) != 1 || open[0].ID != questions[i] || len(mine.Sources) != 1 || mine.Sources[0].ID != sources[i] || mine.Sources[0].Version != 1 {
+			if len(open) != 1 || open[0].ID != questions[i] || len(mine.Sources) != 1 || mine.Sources[0].ID != sources[i] ||
+				mine.Sources[0].Version != 1 {
 				r.Errorf("%s sees %+v and %+v", a.caller.AgentIdentifier, open, mine.Sources)
 			}
 			_, err = a.respond(questions[touched], "not mine", nil)
@@ -277,7 +290,8 @@ func TestADisconnectionStopsDeliveriesAndKeepsSources(t *testing.T) {
 		for id, code := range before {
 			got, err := d.Source(t.Context(), d.user, id)
 			must(d.t, err)
-			if got.Source.Content != code || got.Source.Metadata.AgentStatus != protocol.AgentDisconnected || len(d.conversation(id).Messages) != 1 {
+			if got.Source.Content != code || got.Source.Metadata.AgentStatus != protocol.AgentDisconnected ||
+				len(d.conversation(id).Messages) != 1 {
 				r.Errorf("source %+v", got.Source)
 			}
 			_, err = d.Ask(t.Context(), d.user, id, &notebook.AskRequest{Content: "?"})

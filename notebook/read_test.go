@@ -112,7 +112,9 @@ func TestAttachmentsGoBothWays(t *testing.T) {
 		ada, ctx := d.agent("ada"), t.Context()
 		source := ada.save("x")
 		log := protocol.FollowupAttachment{Name: "build.log", Type: "text/plain", Content: "<failed>"}
-		_, err := d.Ask(ctx, d.user, source.ID, &notebook.AskRequest{Content: "?", Attachments: []protocol.FollowupAttachment{log}})
+		_, err := d.Ask(ctx, d.user, source.ID, &notebook.AskRequest{
+			Content: "?", Attachments: []protocol.FollowupAttachment{log},
+		})
 		must(t, err)
 		open := ada.poll()
 		if len(open) != 1 || len(open[0].Attachments) != 1 || open[0].Attachments[0] != log {

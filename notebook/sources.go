@@ -55,10 +55,11 @@ func (s *Service) Save(ctx context.Context, c Caller, r *SaveRequest) (*SourceRe
 	}
 	verification := s.o.Verifier.Verify(ctx, r.Language, r.Code)
 	var resp *SourceResponse
-	err = s.agentChange(ctx, c, notebook.SessionID, func(ctx context.Context, session *Session, now time.Time) (err error) {
-		resp, err = s.insert(ctx, session, r, &verification, now)
-		return err
-	})
+	err = s.agentChange(ctx, c,
+		notebook.SessionID, func(ctx context.Context, session *Session, now time.Time) (err error) {
+			resp, err = s.insert(ctx, session, r, &verification, now)
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ func TestAQuestionBringsAnAnswerAndAVersion(t *testing.T) {
 			t.Errorf("delivered at once: %+v", question)
 		}
 		open := a.poll()
-		if len(open) != 1 || open[0].ID != question.ID || open[0].SourceTitle != "a title" || len(open[0].ConversationHistory) != 0 {
+		if len(open) != 1 || open[0].ID != question.ID || open[0].SourceTitle != "a title" ||
+			len(open[0].ConversationHistory) != 0 {
 			t.Fatalf("open %+v", open)
 		}
 		if c := d.conversation(source.ID); !c.Messages[0].Metadata.Delivered || c.Messages[0].Metadata.Read {
@@ -27,7 +28,9 @@ func TestAQuestionBringsAnAnswerAndAVersion(t *testing.T) {
 		if again := a.poll(); len(again) != 1 {
 			t.Errorf("an unanswered question is gone: %+v", again)
 		}
-		resp, err := a.respond(question.ID, "Two is better.", &notebook.CodeUpdate{Code: "package a\n\nvar x = 2\n", Description: "two"})
+		resp, err := a.respond(question.ID, "Two is better.", &notebook.CodeUpdate{
+			Code: "package a\n\nvar x = 2\n", Description: "two",
+		})
 		must(t, err)
 		if resp.Source.Version != 2 || resp.Source.Content != "package a\n\nvar x = 2\n" || !resp.Source.Metadata.IsVerified {
 			t.Errorf("source %+v", resp.Source)
@@ -47,7 +50,8 @@ func TestAQuestionBringsAnAnswerAndAVersion(t *testing.T) {
 		}
 		versions, err := d.Versions(t.Context(), d.user, source.ID)
 		must(t, err)
-		if len(versions.Versions) != 2 || versions.Versions[0].Content != "package a\n\nvar x = 1\n" || versions.Versions[1].Diff != wantDiff ||
+		if len(versions.Versions) != 2 || versions.Versions[0].Content != "package a\n\nvar x = 1\n" ||
+			versions.Versions[1].Diff != wantDiff ||
 			versions.Versions[1].Author != "ada" || versions.Versions[1].MessageID != last.ID {
 			t.Errorf("versions %+v", versions.Versions)
 		}
@@ -74,18 +78,42 @@ func TestCallersReachOnlyTheirOwn(t *testing.T) {
 			code protocol.Code
 			call func() error
 		}{
-			{"another agent of the user saves to the notebook", protocol.CodeNotFound, func() error { _, err := d.Save(ctx, bob.caller, save); return err }},
-			{"another agent answers", protocol.CodeNotFound, func() error { _, err := d.Respond(ctx, bob.caller, question.ID, respond); return err }},
-			{"another agent polls for the session", protocol.CodeNotFound, func() error { _, err := d.Followups(ctx, bob.caller, ada.session.ID); return err }},
-			{"another user's agent of the same name saves", protocol.CodeNotFound, func() error { _, err := d.Save(ctx, foreign.caller, save); return err }},
-			{"another user's agent answers", protocol.CodeNotFound, func() error { _, err := d.Respond(ctx, foreign.caller, question.ID, respond); return err }},
-			{"another user reads the source", protocol.CodeNotFound, func() error { _, err := d.Source(ctx, otherUser.user, source.ID); return err }},
+			{
+				"another agent of the user saves to the notebook", protocol.CodeNotFound,
+				func() error { _, err := d.Save(ctx, bob.caller, save); return err },
+			},
+			{
+				"another agent answers", protocol.CodeNotFound,
+				func() error { _, err := d.Respond(ctx, bob.caller, question.ID, respond); return err },
+			},
+			{
+				"another agent polls for the session", protocol.CodeNotFound,
+				func() error { _, err := d.Followups(ctx, bob.caller, ada.session.ID); return err },
+			},
+			{
+				"another user's agent of the same name saves", protocol.CodeNotFound,
+				func() error { _, err := d.Save(ctx, foreign.caller, save); return err },
+			},
+			{
+				"another user's agent answers", protocol.CodeNotFound,
+				func() error { _, err := d.Respond(ctx, foreign.caller, question.ID, respond); return err },
+			},
+			{
+				"another user reads the source", protocol.CodeNotFound,
+				func() error { _, err := d.Source(ctx, otherUser.user, source.ID); return err },
+			},
 			{"another user asks", protocol.CodeNotFound, func() error {
 				_, err := d.Ask(ctx, otherUser.user, source.ID, &notebook.AskRequest{Content: "?"})
 				return err
 			}},
-			{"another user disconnects", protocol.CodeNotFound, func() error { _, err := d.Disconnect(ctx, otherUser.user, ada.session.ID); return err }},
-			{"another user deletes", protocol.CodeNotFound, func() error { return d.DeleteSource(ctx, otherUser.user, source.ID) }},
+			{
+				"another user disconnects", protocol.CodeNotFound,
+				func() error { _, err := d.Disconnect(ctx, otherUser.user, ada.session.ID); return err },
+			},
+			{
+				"another user deletes", protocol.CodeNotFound,
+				func() error { return d.DeleteSource(ctx, otherUser.user, source.ID) },
+			},
 			{"a token of one agent registers another", protocol.CodeForbidden, func() error {
 				_, err := d.Create(ctx, ada.caller, &notebook.CreateRequest{AgentName: "B", AgentIdentifier: "bob"})
 				return err
@@ -94,7 +122,10 @@ func TestCallersReachOnlyTheirOwn(t *testing.T) {
 				_, err := d.Followups(ctx, notebook.Caller{UserID: d.user}, "")
 				return err
 			}},
-			{"the zero caller owns nothing", protocol.CodeNotFound, func() error { _, err := d.Followups(ctx, notebook.Caller{}, ""); return err }},
+			{
+				"the zero caller owns nothing", protocol.CodeNotFound,
+				func() error { _, err := d.Followups(ctx, notebook.Caller{}, ""); return err },
+			},
 		} {
 			t.Run(c.name, func(t *testing.T) { wantCode(t, c.call(), c.code) })
 		}
@@ -121,7 +152,8 @@ func TestASessionExpiresAndIsRenewed(t *testing.T) {
 		_, err = d.Ask(t.Context(), d.user, source.ID, &notebook.AskRequest{Content: "?"})
 		wantCode(t, err, protocol.CodeExpired)
 		again := d.agent("ada")
-		if again.session.ID != a.session.ID || again.notebook.ID != a.notebook.ID || again.session.Status != protocol.AgentActive {
+		if again.session.ID != a.session.ID || again.notebook.ID != a.notebook.ID ||
+			again.session.Status != protocol.AgentActive {
 			t.Errorf("renewed to %+v", again.session)
 		}
 		d.ask(source.ID, "?")
@@ -139,7 +171,9 @@ func TestADisconnectedAgentIsReadableAndGetsNothing(t *testing.T) {
 		ctx := t.Context()
 		a := d.agent("ada")
 		source := a.save("x")
-		_, err := d.RegisterWebhook(ctx, a.caller, &notebook.WebhookRequest{AgentSessionID: a.session.ID, URL: "https://a.example/"})
+		_, err := d.RegisterWebhook(ctx, a.caller, &notebook.WebhookRequest{
+			AgentSessionID: a.session.ID, URL: "https://a.example/",
+		})
 		must(t, err)
 		question := d.ask(source.ID, "?")
 		_, err = d.Disconnect(ctx, d.user, a.session.ID)
@@ -158,7 +192,8 @@ func TestADisconnectedAgentIsReadableAndGetsNothing(t *testing.T) {
 		}
 		book, err := d.Notebook(ctx, d.user, a.notebook.ID)
 		must(t, err)
-		if book.Notebook.AgentStatus != protocol.AgentDisconnected || len(book.Sources) != 1 || book.Sources[0].Metadata.AgentStatus != protocol.AgentDisconnected {
+		if book.Notebook.AgentStatus != protocol.AgentDisconnected || len(book.Sources) != 1 ||
+			book.Sources[0].Metadata.AgentStatus != protocol.AgentDisconnected {
 			t.Errorf("notebook %+v", book)
 		}
 		endpoint := d.outbox.sent[0].EndpointID
@@ -195,7 +230,10 @@ func TestAWebhookResponseBecomesTheReply(t *testing.T) {
 			{"no JSON", `ok`, 1, "", 1},
 			{"empty code", `{"success":true,"codeUpdate":{"code":""}}`, 1, "", 1},
 			{"NUL in the reply", `{"success":true,"response":"a\u0000b"}`, 1, "", 1},
-			{"too much code", `{"success":true,"codeUpdate":{"code":"` + strings.Repeat("y", notebook.MaxCode+1) + `"}}`, 1, "", 1},
+			{
+				"too much code", `{"success":true,"codeUpdate":{"code":"` + strings.Repeat("y", notebook.MaxCode+1) + `"}}`, 1,
+				"", 1,
+			},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				source := a.save("x")
@@ -204,7 +242,8 @@ func TestAWebhookResponseBecomesTheReply(t *testing.T) {
 					must(t, d.Delivered(ctx, d.user, question.ID, []byte(c.answer)))
 				}
 				got := d.conversation(source.ID)
-				if len(got.Messages) != c.messages || !got.Messages[0].Metadata.Delivered || got.Messages[0].Metadata.Failure != c.failure {
+				if len(got.Messages) != c.messages || !got.Messages[0].Metadata.Delivered ||
+					got.Messages[0].Metadata.Failure != c.failure {
 					t.Errorf("%+v", got.Messages)
 				}
 				shown, err := d.Source(ctx, d.user, source.ID)
@@ -224,7 +263,8 @@ func TestAnUndeliveredMessageCanBePolled(t *testing.T) {
 		source := a.save("x")
 		question := d.ask(source.ID, "?")
 		must(t, d.Failed(ctx, d.user, question.ID, "status 404"))
-		if m := d.conversation(source.ID).Messages[0]; m.Metadata.Delivered || m.Metadata.Failure != "Not delivered: status 404" {
+		if m := d.conversation(source.ID).Messages[0]; m.Metadata.Delivered ||
+			m.Metadata.Failure != "Not delivered: status 404" {
 			t.Errorf("%+v", m)
 		}
 		hints, err := d.Hints(ctx, d.user)
@@ -272,7 +312,8 @@ func TestAfterAWebhookIsGoneTheAgentPolls(t *testing.T) {
 		waiting := d.ask(source.ID, "3")
 		register("https://b.example/")
 		later := d.ask(source.ID, "4")
-		if sent := d.outbox.sent[1:]; len(sent) != 2 || sent[0].MessageID != waiting.ID || sent[1].MessageID != later.ID || sent[0].EndpointID == gone {
+		if sent := d.outbox.sent[1:]; len(sent) != 2 || sent[0].MessageID != waiting.ID || sent[1].MessageID != later.ID ||
+			sent[0].EndpointID == gone {
 			t.Errorf("sent %+v", sent)
 		}
 	})

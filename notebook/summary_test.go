@@ -20,18 +20,22 @@ func TestTheSummaryMatchesTheVerification(t *testing.T) {
 			Language: "go", Verdict: protocol.Verified, Claim: protocol.ClaimParses, Tool: "go/parser", ToolVersion: "go1.26",
 			Reason: "Another file is missing", Diagnostics: []protocol.Diagnostic{warning},
 		},
-		"Checked: this c parses (t). It was read, not run.": {Language: "c", Verdict: protocol.Verified, Tool: "t"}, // an older row
+		// An older row has no claim.
+		"Checked: this c parses (t). It was read, not run.": {Language: "c", Verdict: protocol.Verified, Tool: "t"},
 		"Failed: t 1 found 2 errors in this c, first at line 3, column 9. It was read, not run.": {
-			Language: "c", Verdict: protocol.VerifyFailed, Tool: "t", ToolVersion: "1", Diagnostics: []protocol.Diagnostic{warning, problem, problem},
+			Language: "c", Verdict: protocol.VerifyFailed, Tool: "t",
+			ToolVersion: "1", Diagnostics: []protocol.Diagnostic{warning, problem, problem},
 		},
 		"Failed: t found 1 error in this c. It was read, not run.": {
-			Language: "c", Verdict: protocol.VerifyFailed, Tool: "t", Diagnostics: []protocol.Diagnostic{{Message: "a", Severity: "error"}},
+			Language: "c", Verdict: protocol.VerifyFailed,
+			Tool: "t", Diagnostics: []protocol.Diagnostic{{Message: "a", Severity: "error"}},
 		},
 		"Not checked: There is no checker for cobol.": {
 			Language: "cobol", Verdict: protocol.VerifyUnsupported, Reason: "There is no checker for cobol",
 		},
 		"Not checked: No HTML is wrong, with 2 warnings.": {
-			Language: "html", Verdict: protocol.VerifyUnsupported, Tool: "t", Reason: "No HTML is wrong", Diagnostics: []protocol.Diagnostic{warning, warning},
+			Language: "html", Verdict: protocol.VerifyUnsupported, Tool: "t",
+			Reason: "No HTML is wrong", Diagnostics: []protocol.Diagnostic{warning, warning},
 		},
 		"Not checked.": {Language: "x", Verdict: protocol.VerifyUnsupported}, // an older row
 	} {
@@ -40,7 +44,8 @@ func TestTheSummaryMatchesTheVerification(t *testing.T) {
 		if shown.Summary != want {
 			t.Errorf("%q\nwant %q", shown.Summary, want)
 		}
-		if verified := v.Verdict == protocol.Verified; (shown.VerifiedAt != nil) != verified || (shown.Claim != "") != verified {
+		if verified := v.Verdict == protocol.Verified; (shown.VerifiedAt != nil) != verified ||
+			(shown.Claim != "") != verified {
 			t.Errorf("%s: verified at %v, claim %q", want, shown.VerifiedAt, shown.Claim)
 		}
 	}

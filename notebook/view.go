@@ -17,14 +17,15 @@ func (s *Service) showSession(session *Session, now time.Time) protocol.AgentSes
 func (s *Service) showNotebook(n *Notebook, session *Session, now time.Time) protocol.Notebook {
 	return protocol.Notebook{
 		ID: n.ID, Title: n.Title, Description: n.Description, AgentName: session.AgentName, AgentIcon: session.AgentIcon,
-		AgentSessionID: session.ID, AgentStatus: session.Status(now, s.lifetime()), IsAgentNotebook: true, CreatedAt: n.CreatedAt,
+		AgentSessionID: session.ID, AgentStatus: session.Status(now, s.lifetime()),
+		IsAgentNotebook: true, CreatedAt: n.CreatedAt,
 	}
 }
 
 func (s *Service) showSource(source *Source, v *Version, session *Session, now time.Time) protocol.Source {
 	shown := protocol.Source{
-		ID: source.ID, NotebookID: source.NotebookID, Title: source.Title, Type: "code", Content: v.Code, ContentOmitted: v.Omitted,
-		Version: source.Version,
+		ID: source.ID, NotebookID: source.NotebookID, Title: source.Title, Type: "code", Content: v.Code,
+		ContentOmitted: v.Omitted, Version: source.Version,
 		Metadata: protocol.SourceMetadata{
 			Language: source.Language, Verification: showVerification(v.Verification),
 			AgentSessionID: source.SessionID, AgentName: session.AgentName, AgentStatus: session.Status(now, s.lifetime()),
@@ -40,8 +41,8 @@ func (s *Service) showSource(source *Source, v *Version, session *Session, now t
 
 func showVersion(v *Version) protocol.SourceVersion {
 	return protocol.SourceVersion{
-		Version: v.Number, Content: v.Code, ContentOmitted: v.Omitted, Diff: v.Diff, Description: v.Description, Author: v.Author,
-		MessageID: v.MessageID, Verification: showVerification(v.Verification), CreatedAt: v.CreatedAt,
+		Version: v.Number, Content: v.Code, ContentOmitted: v.Omitted, Diff: v.Diff, Description: v.Description,
+		Author: v.Author, MessageID: v.MessageID, Verification: showVerification(v.Verification), CreatedAt: v.CreatedAt,
 	}
 }
 
@@ -54,7 +55,9 @@ func showMessage(m *Message) protocol.FollowupMessage {
 		},
 	}
 	if m.Version > 0 {
-		shown.Metadata.CodeModification = &protocol.CodeModification{Version: m.Version, Description: m.Description, Diff: m.Diff}
+		shown.Metadata.CodeModification = &protocol.CodeModification{
+			Version: m.Version, Description: m.Description, Diff: m.Diff,
+		}
 	}
 	return shown
 }

@@ -174,29 +174,30 @@ func readReply(raw []byte) *webhookReply {
 // holds one. It runs inside the transaction that records the delivery.
 func (s *Service) Delivered(ctx context.Context, userID, messageID string, answer []byte) error {
 	reply := readReply(answer)
-	return s.changeMessage(ctx, userID, messageID, func(ctx context.Context, session *Session, m *Message, now time.Time) error {
-		session.LastActivity = now
-		switch {
-		case reply == nil, m.State == Answered:
-		case !*reply.Success:
-			return s.refuse(ctx, session, m, reply.Error, now)
-		case reply.Response != "" || reply.CodeUpdate != nil:
-			request := &RespondRequest{Response: reply.Response, CodeUpdate: reply.CodeUpdate, Attachments: reply.Attachments}
-			if request.check() == nil && s.usable(session, now) == nil {
-				_, err := s.answer(ctx, session, m.ID, request, nil, now)
-				return err
+	return s.changeMessage(ctx, userID,
+		messageID, func(ctx context.Context, session *Session, m *Message, now time.Time) error {
+			session.LastActivity = now
+			switch {
+			case reply == nil, m.State == Answered:
+			case !*reply.Success:
+				return s.refuse(ctx, session, m, reply.Error, now)
+			case reply.Response != "" || reply.CodeUpdate != nil:
+				request := &RespondRequest{Response: reply.Response, CodeUpdate: reply.CodeUpdate, Attachments: reply.Attachments}
+				if request.check() == nil && s.usable(session, now) == nil {
+					_, err := s.answer(ctx, session, m.ID, request, nil, now)
+					return err
+				}
 			}
-		}
-		if m.DeliveredAt != nil {
-			return nil
-		}
-		m.DeliveredAt = &now
-		if m.State != Answered {
-			m.State, m.Failure = Delivered, ""
-		}
-		session.changed(protocol.AgentEventMessage, m.SourceID, now)
-		return s.o.Store.SaveMessage(ctx, m)
-	})
+			if m.DeliveredAt != nil {
+				return nil
+			}
+			m.DeliveredAt = &now
+			if m.State != Answered {
+				m.State, m.Failure = Delivered, ""
+			}
+			session.changed(protocol.AgentEventMessage, m.SourceID, now)
+			return s.o.Store.SaveMessage(ctx, m)
+		})
 }
 
 func (s *Service) refuse(ctx context.Context, session *Session, m *Message, why string, now time.Time) error {
@@ -226,13 +227,14 @@ func (s *Service) fail(ctx context.Context, session *Session, m *Message, failur
 
 // Failed records that a message did not reach the webhook. The agent can still poll for it.
 func (s *Service) Failed(ctx context.Context, userID, messageID, reason string) error {
-	return s.changeMessage(ctx, userID, messageID, func(ctx context.Context, session *Session, m *Message, now time.Time) error {
-		if m.State != Pending {
-			return nil
-		}
-		m.State = Undelivered
-		return s.fail(ctx, session, m, "Not delivered: "+reason, now)
-	})
+	return s.changeMessage(ctx, userID,
+		messageID, func(ctx context.Context, session *Session, m *Message, now time.Time) error {
+			if m.State != Pending {
+				return nil
+			}
+			m.State = Undelivered
+			return s.fail(ctx, session, m, "Not delivered: "+reason, now)
+		})
 }
 
 // WebhookDisabled records that a webhook refused all further deliveries (410). The agent polls

@@ -58,7 +58,8 @@ func newCage(t testing.TB) *cage {
 		}
 		reasons = append(reasons, fmt.Errorf("%s: %w", kind, err))
 	}
-	t.Fatalf("NOTHING WAS TESTED: this system has neither namespaces nor Landlock, so no command may be run: %v", errors.Join(reasons...))
+	t.Fatalf("NOTHING WAS TESTED: this system has neither namespaces nor Landlock, so no command may be run: %v",
+		errors.Join(reasons...))
 	return nil
 }
 
@@ -71,7 +72,9 @@ func startCage(kind, dir string) (*cage, error) {
 	c.cmd.Env = []string{cageVariable + "=" + kind, "TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
 	c.cmd.Stderr = os.Stderr
 	if kind == "namespaces" {
-		c.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET}
+		c.cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET,
+		}
 		if os.Getuid() != 0 {
 			c.cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 			c.cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
@@ -241,9 +244,14 @@ func (in *insideCage) overlay(base string) error {
 
 // confine lets this thread and its children write only below a directory.
 func confine(dir string) error {
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
-		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO}
-	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr.Handled_access_fs), 0)
+	attr := unix.LandlockRulesetAttr{
+		Handled_access_fs: unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+			unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+			unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+			unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO,
+	}
+	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)),
+		unsafe.Sizeof(attr.Handled_access_fs), 0)
 	if errno != 0 {
 		return fmt.Errorf("landlock: %w", errno)
 	}
@@ -253,7 +261,8 @@ func confine(dir string) error {
 			return err
 		}
 		beneath := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
-		if _, _, errno = unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&beneath)), 0, 0, 0); errno != 0 {
+		if _, _, errno = unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH,
+			uintptr(unsafe.Pointer(&beneath)), 0, 0, 0); errno != 0 {
 			return fmt.Errorf("landlock rule: %w", errno)
 		}
 	}
@@ -338,7 +347,9 @@ func (in *insideCage) bash(limit time.Duration, dir, script string) ([]byte, err
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	cmd.Env = []string{"HOME=" + in.dir + "/home", "TMPDIR=" + in.dir + "/tmp", "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
+	cmd.Env = []string{
+		"HOME=" + in.dir + "/home", "TMPDIR=" + in.dir + "/tmp", "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1",
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd.CombinedOutput()

@@ -39,7 +39,8 @@ func bypassLinks(path string) (string, error) {
 		return "../outside", nil
 	case "/ws/link":
 		return "../victim", nil
-	case "/ws", "/outside", "/victim", "/home", "/home/u", "/tmp", "/ws/.", "/ws/src", "/ws/src/.", "/ws/out/.", "/outside/.", "/ws/d", "/ws/d/.", "/ws/.git":
+	case "/ws", "/outside", "/victim", "/home", "/home/u", "/tmp",
+		"/ws/.", "/ws/src", "/ws/src/.", "/ws/out/.", "/outside/.", "/ws/d", "/ws/d/.", "/ws/.git":
 		return "", syscall.EINVAL
 	}
 	return "", os.ErrNotExist

@@ -129,8 +129,8 @@ var dangers = map[string]dangerRule{
 	"iptables":  whenWord(network, "-F", "--flush", "-X", "-P"), "nft": whenWord(network, "flush", "delete"),
 	"mysqladmin": whenWord(databases, "drop"),
 	"kubectl":    whenWord(cloud, "delete", "drain"), "helm": whenWord(cloud, "uninstall", "delete"),
-	"terraform": whenWord(cloud, "destroy", "-destroy"), "tofu": whenWord(cloud, "destroy", "-destroy"), "pulumi": whenWord(cloud, "destroy"),
-	"npm": whenWord("Takes back what others depend on", "unpublish"),
+	"terraform": whenWord(cloud, "destroy", "-destroy"), "tofu": whenWord(cloud, "destroy", "-destroy"),
+	"pulumi": whenWord(cloud, "destroy"), "npm": whenWord("Takes back what others depend on", "unpublish"),
 	"rsync": func(s commandWords) string {
 		deletes := s.has("", "--delete", "--delete-after", "--delete-before", "--remove-source-files")
 		return when(deletes, "Deletes what the other side does not have")
@@ -168,7 +168,8 @@ func ddDanger(s commandWords) string {
 }
 
 func rightsDanger(s commandWords) string {
-	return when(s.has("R", "--recursive") || s.any("/", "777", "0777", "a+rwx", "u+s", "+s", "4755", "a+w", "o+w", "666"), everyone)
+	return when(s.has("R", "--recursive") || s.any("/", "777", "0777", "a+rwx", "u+s", "+s", "4755", "a+w", "o+w", "666"),
+		everyone)
 }
 
 func killDanger(s commandWords) string {
@@ -191,7 +192,8 @@ func crontabDanger(s commandWords) string {
 func gitDanger(s commandWords) string {
 	args := s.all
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		if slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}, args[0]) && len(args) > 1 {
+		if slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}, args[0]) &&
+			len(args) > 1 {
 			args = args[1:]
 		}
 		args = args[1:]
@@ -238,7 +240,8 @@ func sqlDanger(s commandWords) string {
 
 func containerDanger(s commandWords) string {
 	switch {
-	case s.any("prune"), s.any("rm", "rmi", "kill") && s.has("fv", "--force", "--volumes"), s.first() == "volume" && s.any("rm", "remove"),
+	case s.any("prune"), s.any("rm", "rmi", "kill") && s.has("fv", "--force", "--volumes"),
+		s.first() == "volume" && s.any("rm", "remove"),
 		s.any("down") && s.has("v", "--volumes"):
 		return "Deletes containers, images or volumes"
 	case s.has("", "--privileged"), s.any("/:/host", "/:/mnt", "/:/hostfs"):

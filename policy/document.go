@@ -88,10 +88,12 @@ func invalid(name string, at *yamlfile.Node, format string, args ...any) error {
 func (t *ruleText) compile(home, prefix string) rule {
 	action := Action(t.action)
 	r := rule{
-		name: prefix + t.name, tools: newGlobs(t.tools), agents: newGlobs(t.agents), projects: newGlobs(t.projects), hosts: newGlobs(t.hosts),
-		common: commonMask(t.tools), colon: requiresColon(newGlobs(t.tools)), destructive: t.destructive,
+		name: prefix + t.name, tools: newGlobs(t.tools), agents: newGlobs(t.agents), projects: newGlobs(t.projects),
+		hosts: newGlobs(t.hosts), common: commonMask(t.tools),
+		colon: requiresColon(newGlobs(t.tools)), destructive: t.destructive,
 		decision: Decision{
-			Action: action, Level: Level(t.level), Message: t.message, Rule: prefix + t.name, Timeout: t.timeout, BuiltIn: prefix != "",
+			Action: action, Level: Level(t.level), Message: t.message, Rule: prefix + t.name,
+			Timeout: t.timeout, BuiltIn: prefix != "",
 		},
 	}
 	if r.decision.Level == "" {

@@ -78,7 +78,8 @@ func TestTheDocumentedPolicyAllowsOnlyItsRules(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"docs/a.md": "allow INFO", "docs/deep/a.md": "allow INFO", "docs/../a.md": "confirm INFO", "a.md": "confirm INFO", "docs/.git/config": "confirm CRITICAL",
+		"docs/a.md": "allow INFO", "docs/deep/a.md": "allow INFO", "docs/../a.md": "confirm INFO",
+		"a.md": "confirm INFO", "docs/.git/config": "confirm CRITICAL",
 	} {
 		if got := outcome(e.Decide(tool("Write", map[string]string{"file_path": path}))); got != want {
 			t.Errorf("a write of %s: %s, want %s", path, got, want)
@@ -109,10 +110,22 @@ func TestAShapeCoversTheSameKindOfCall(t *testing.T) {
 		{"another deletion", bash("rm a"), bash("rm b"), false},
 		{"another host", bash("curl https://a.test"), bash("curl https://b.test"), false},
 		{"another address of the host", bash("curl https://a.test/x"), bash("curl https://a.test/y"), true},
-		{"another write inside", tool("Write", map[string]string{"path": "a"}), tool("Write", map[string]string{"path": "b"}), true},
-		{"a write outside", tool("Write", map[string]string{"path": "/tmp/a"}), tool("Write", map[string]string{"path": "/tmp/b"}), false},
-		{"other arguments of a server's tool", tool("mcp__a__b", map[string]string{"q": "x"}), tool("mcp__a__b", map[string]string{"q": "y"}), false},
-		{"the same arguments", tool("mcp__a__b", map[string]any{"q": "x", "r": 1}), tool("mcp__a__b", map[string]any{"r": 1, "q": "x"}), true},
+		{
+			"another write inside", tool("Write", map[string]string{"path": "a"}),
+			tool("Write", map[string]string{"path": "b"}), true,
+		},
+		{
+			"a write outside", tool("Write", map[string]string{"path": "/tmp/a"}),
+			tool("Write", map[string]string{"path": "/tmp/b"}), false,
+		},
+		{
+			"other arguments of a server's tool", tool("mcp__a__b", map[string]string{"q": "x"}),
+			tool("mcp__a__b", map[string]string{"q": "y"}), false,
+		},
+		{
+			"the same arguments", tool("mcp__a__b", map[string]any{"q": "x", "r": 1}),
+			tool("mcp__a__b", map[string]any{"r": 1, "q": "x"}), true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := e.Decide(c.a).Shape, e.Decide(c.b).Shape
@@ -126,7 +139,8 @@ func TestAShapeCoversTheSameKindOfCall(t *testing.T) {
 func TestWhatMayNotBeRememberedHasNoShape(t *testing.T) {
 	e := rules(t, "version: 1\nrules:\n  - {tool: shell:run, command: git log *, action: deny}\n")
 	for _, command := range []string{
-		"rm -rf build", "python3 x.py", "env ls", "A=1 ls", "ls > ../x", "cat *", `cat "./$X"`, "$X", "git log", "echo x > .git/config", `curl "https://$X"`,
+		"rm -rf build", "python3 x.py", "env ls", "A=1 ls", "ls > ../x", "cat *", `cat "./$X"`, "$X", "git log",
+		"echo x > .git/config", `curl "https://$X"`,
 	} {
 		if d := e.Decide(bash(command)); d.Shape != "" {
 			t.Errorf("%s: %+v", command, d)

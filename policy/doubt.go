@@ -62,11 +62,13 @@ func (w *walker) expression(n syntax.Node) {
 
 // evaluated reports whether an expansion does more than to insert a value.
 func evaluated(p *syntax.ParamExp) bool {
-	if p.Param == nil || p.Excl || p.Index != nil || p.Slice != nil || p.Names != 0 || p.Flags != nil || p.NestedParam != nil ||
+	if p.Param == nil || p.Excl || p.Index != nil || p.Slice != nil || p.Names != 0 || p.Flags != nil ||
+		p.NestedParam != nil ||
 		p.Width || p.IsSet || len(p.Modifiers) > 0 {
 		return true
 	}
-	return p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull || p.Exp.Op == syntax.OtherParamOps)
+	return p.Exp != nil &&
+		(p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull || p.Exp.Op == syntax.OtherParamOps)
 }
 
 // arithmetic adds a doubt about expressions with more than numbers and operators: the shell
@@ -100,7 +102,7 @@ func isNumber(n syntax.Node) bool {
 }
 
 // doubtComments adds doubts about comments that look like commands: some interactive shells
-// take # for a word and run the text after it.
+// read # as a word and run the text after it.
 func (w *walker) doubtComments(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.Comment); ok && strings.ContainsAny(c.Text, ";&|`$<>") {

@@ -22,9 +22,10 @@ func addUses(into map[string]fileUse, names string, u fileUse) {
 // path counts as one, which can only make the decision stricter.
 var fileUses = func() map[string]fileUse {
 	m := map[string]fileUse{}
-	addUses(m, "cat tac head tail less more wc sort uniq diff cmp comm file stat od xxd hexdump strings nl cut paste fold "+
-		"column ls ll dir tree du bat md5sum sha1sum sha256sum sha512sum "+
-		"b2sum cksum base64 readlink realpath source . find", fileUse{tool: FileRead})
+	addUses(m,
+		"cat tac head tail less more wc sort uniq diff cmp comm file stat od xxd hexdump strings nl cut paste fold "+
+			"column ls ll dir tree du bat md5sum sha1sum sha256sum sha512sum "+
+			"b2sum cksum base64 readlink realpath source . find", fileUse{tool: FileRead})
 	addUses(m, "grep egrep fgrep rg ag ack jq yq awk gawk mawk sed fd fdfind", fileUse{tool: FileRead, skip: 1})
 	addUses(m, "tee touch mkdir truncate mktemp sponge", fileUse{tool: FileWrite})
 	addUses(m, "rm rmdir unlink shred", fileUse{tool: FileDelete})

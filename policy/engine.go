@@ -101,7 +101,10 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 			out = one
 		}
 		if explain {
-			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: cmp.Or(operations[i].danger, operations[i].doubt), Decision: one})
+			steps = append(steps, Step{
+				Tool: operations[i].tool, Subject: operations[i].subject(),
+				Danger: cmp.Or(operations[i].danger, operations[i].doubt), Decision: one,
+			})
 		}
 	}
 	out.Level = level.Max(out.Level)

@@ -21,8 +21,9 @@ func failIfEscaped(t testing.TB, command string, got cageResult) {
 func TestTheCageSeesEscapes(t *testing.T) {
 	c := newCage(t)
 	for _, command := range []string{
-		"chmod 777 link", "touch ../victim", "rm ../victim", "echo x > ../new", "echo x > out/victim", "ln -s x ~/l", "mkdir $TMPDIR/d", "mv ../outside/victim .",
-		"git -c core.fsmonitor='touch ../new2' status", "sh ./evil.sh", "find .. -name victim -delete",
+		"chmod 777 link", "touch ../victim", "rm ../victim", "echo x > ../new", "echo x > out/victim", "ln -s x ~/l",
+		"mkdir $TMPDIR/d", "mv ../outside/victim .", "git -c core.fsmonitor='touch ../new2' status",
+		"sh ./evil.sh", "find .. -name victim -delete",
 	} {
 		if got := c.run(t, command, true); len(got.Changes) == 0 || got.Allowed {
 			t.Errorf("%q: allowed %v, changes %q", command, got.Allowed, got.Changes)
@@ -53,16 +54,25 @@ func TestHarmlessCommandsOfTheCorpusChangeNothingOutside(t *testing.T) {
 
 // operands are the operands of generated commands.
 var operands = []string{
-	"a.txt", "b.txt", "src", "src/a.txt", "d", "d/victim", "new", "docs/new", ".", "..", "../victim", "../outside", "out", "out/victim", "link", "d/out/victim", "d2/out/victim",
-	"/cage/victim", "~/victim", "$HOME/victim", `"$PWD"/../victim`, "*", "./*", "*.txt", "d*/out/victim", "-o", "-delete", "--output=../victim", "-o../victim", "'../victim'",
-	"..//victim", "src/../../victim", "HEAD", "HEAD:a.txt", "p", "s/a/b/", "s/a/b/e", "s/a/b/w../victim", "1p", "'w ../victim'", "'{print $1}'", "'{print > \"../victim\"}'", "x", "+x",
-	"600", "{a.txt,../victim}", "$X", `"$X"`, "$(echo ../victim)", "-", "--", "!", "evil.sh", "./evil", "-exec", "touch", ";", "'a[$(touch ../victim)]'", "$'..\\x2fvictim'", "3", "10",
+	"a.txt", "b.txt", "src", "src/a.txt", "d", "d/victim", "new", "docs/new", ".", "..", "../victim", "../outside",
+	"out", "out/victim", "link", "d/out/victim", "d2/out/victim", "/cage/victim", "~/victim", "$HOME/victim",
+	`"$PWD"/../victim`, "*", "./*", "*.txt", "d*/out/victim", "-o", "-delete", "--output=../victim", "-o../victim",
+	"'../victim'", "..//victim", "src/../../victim", "HEAD", "HEAD:a.txt", "p", "s/a/b/", "s/a/b/e", "s/a/b/w../victim",
+	"1p", "'w ../victim'", "'{print $1}'", "'{print > \"../victim\"}'", "x", "+x", "600", "{a.txt,../victim}", "$X",
+	`"$X"`, "$(echo ../victim)", "-", "--", "!", "evil.sh", "./evil", "-exec", "touch", ";", "'a[$(touch ../victim)]'",
+	"$'..\\x2fvictim'", "3", "10",
 }
 
 var (
-	redirects = []string{"", "", "", "", " > new", " > ../victim", " >> link", " > out/victim", " 2>&1", " < a.txt", " > d2/out/victim", " >&../victim", " 2> src/../../victim", " <<< x"}
-	joints    = []string{"; ", " && ", " || ", " | ", "\n", " & ", " |& "}
-	frames    = []string{"%", "%", "%", "(%)", "{ %; }", "if true; then %; fi", "for i in 1 2; do %; done", "echo $(%)", "cat <(%)", "! %", "x() { %; }; x", "cd src && %", "cd ..; %", "time %", "X=1 %", "eval %"}
+	redirects = []string{
+		"", "", "", "", " > new", " > ../victim", " >> link", " > out/victim", " 2>&1", " < a.txt", " > d2/out/victim",
+		" >&../victim", " 2> src/../../victim", " <<< x",
+	}
+	joints = []string{"; ", " && ", " || ", " | ", "\n", " & ", " |& "}
+	frames = []string{
+		"%", "%", "%", "(%)", "{ %; }", "if true; then %; fi", "for i in 1 2; do %; done", "echo $(%)", "cat <(%)", "! %",
+		"x() { %; }; x", "cd src && %", "cd ..; %", "time %", "X=1 %", "eval %",
+	}
 )
 
 // drawSimple draws a command: mostly words that its program knows.
@@ -73,7 +83,9 @@ func drawSimple(t *rapid.T) string {
 	}
 	slices.Sort(keys)
 	p := programs()[rapid.SampledFrom(keys).Draw(t, "program")]
-	flags := []string{"-x", "-o", "-i", "-t", "-f", "-e", "-exec", "--output=../victim", "--target-directory=..", "-C", "-c"}
+	flags := []string{
+		"-x", "-o", "-i", "-t", "-f", "-e", "-exec", "--output=../victim", "--target-directory=..", "-C", "-c",
+	}
 	for flag, o := range p.flags {
 		if flags = append(flags, flag); o.value != "" {
 			flags = append(flags, flag+"=../victim", flag+"../victim", flag+"x")

@@ -88,19 +88,23 @@ var (
 	commandMembers = []string{"command", "cmd", "script", "commands", "chars"}
 	// plainMembers of a shell tool's call do not change what runs.
 	plainMembers = []string{
-		"description", "reason", "explanation", "justification", "title", "timeout", "timeout_ms", "timeoutMs", "yield_time_ms", "max_output_tokens",
-		"run_in_background", "is_background", "background", "session_id", "sessionId", "process_id", "call_id", "turn_id", "itemId", "parsed_cmd", "commandActions", "args", "login", "tty", "interactive",
+		"description", "reason", "explanation", "justification", "title", "timeout", "timeout_ms", "timeoutMs",
+		"yield_time_ms", "max_output_tokens", "run_in_background", "is_background", "background", "session_id",
+		"sessionId", "process_id", "call_id", "turn_id", "itemId", "parsed_cmd", "commandActions", "args", "login",
+		"tty", "interactive",
 	}
 	// searchMembers of a reading tool's call are neither paths nor commands.
 	searchMembers = []string{
-		"pattern", "query", "regex", "glob", "include", "exclude", "type", "output_mode", "head_limit", "limit", "offset", "multiline", "-i", "-n",
-		"-A", "-B", "-C", "-o", "context", "case_sensitive", "caseSensitive", "recursive", "depth", "ignore", "max_results", "maxResults", "fixed_strings",
-		"respect_git_ignore", "respectGitIgnore", "file_filtering_options", "description",
+		"pattern", "query", "regex", "glob", "include", "exclude", "type", "output_mode", "head_limit", "limit", "offset",
+		"multiline", "-i", "-n", "-A", "-B", "-C", "-o", "context", "case_sensitive", "caseSensitive", "recursive",
+		"depth", "ignore", "max_results", "maxResults", "fixed_strings", "respect_git_ignore", "respectGitIgnore",
+		"file_filtering_options", "description",
 	}
 	// textMembers of a file tool's call are content.
 	textMembers = []string{
-		"content", "contents", "text", "old_string", "new_string", "oldString", "newString", "old_str", "new_str", "insert_text", "file_text", "new_source",
-		"old_content", "new_content", "instruction", "instructions", "edits", "operations", "changes", "locations", "description", "cell_id", "kind",
+		"content", "contents", "text", "old_string", "new_string", "oldString", "newString", "old_str", "new_str",
+		"insert_text", "file_text", "new_source", "old_content", "new_content", "instruction", "instructions", "edits",
+		"operations", "changes", "locations", "description", "cell_id", "kind",
 	}
 	folderMembers = []string{"cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path"}
 	pathMembers   = []string{

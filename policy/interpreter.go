@@ -74,8 +74,8 @@ func switchUser(w *walker, args []word, _ stdin) bool {
 	return false
 }
 
-// sourced is for source and ".". It refuses a file that is not known beforehand. About a
-// known file the rules decide as about any command.
+// sourced is for source and ".". It refuses a file that is not known beforehand. For a
+// known file, the rules decide as for any command.
 func sourced(w *walker, args []word, _ stdin) bool {
 	if len(args) > 0 && args[0].unknown() {
 		w.refuse(notKnown)

@@ -33,10 +33,11 @@ var kinds = map[kind]func(r *reading, v word) string{
 	"sed":      sedScript,
 	"find":     findPath,
 	"variable": without("sets a variable", "="),
-	"mode":     matching(`^(?:0?[0-7][0-7][0145]|(?:[ugo]*[-=+][rX]+|[ug]*[-=+][rwxX]+|[+-][rxX]+|a[+-][rxX]+))$`, "gives rights to everyone"),
-	"date":     matching(`^\+`, "sets the clock"),
-	"setting":  matching(`^(?:errexit|nounset|pipefail|xtrace|noglob|verbose)$`, "changes the shell"),
-	"unset":    matching(`^\+[euxfv]+$`, "changes the shell"),
+	"mode": matching(`^(?:0?[0-7][0-7][0145]|(?:[ugo]*[-=+][rX]+|[ug]*[-=+][rwxX]+|[+-][rxX]+|a[+-][rxX]+))$`,
+		"gives rights to everyone"),
+	"date":    matching(`^\+`, "sets the clock"),
+	"setting": matching(`^(?:errexit|nounset|pipefail|xtrace|noglob|verbose)$`, "changes the shell"),
+	"unset":   matching(`^\+[euxfv]+$`, "changes the shell"),
 }
 
 const inArgument = "is a program in an argument"

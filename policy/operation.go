@@ -98,7 +98,8 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 		op := &out[i]
 		op.bit, op.isMain = commonBit(op.tool), op.tool == tool
 		op.danger = cmp.Or(op.danger, danger)
-		if op.doubt == "" && op.place != nil && (op.tool == FileWrite || op.tool == FileDelete) && e.trusted.match(op.place.lower(), false) {
+		if op.doubt == "" && op.place != nil && (op.tool == FileWrite || op.tool == FileDelete) &&
+			e.trusted.match(op.place.lower(), false) {
 			op.doubt = trustedByOthers
 		}
 	}

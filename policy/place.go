@@ -71,7 +71,8 @@ func (r *pathResolver) place(from, path string) place {
 	p := place{text: path}
 	path = strings.TrimPrefix(path, "file://")
 	switch {
-	case path == "" || hasInvisible(path) || len(path) > maxPath || strings.Count(path, "/") > maxSteps || hasUnknown(path):
+	case path == "" || hasInvisible(path) || len(path) > maxPath || strings.Count(path, "/") > maxSteps ||
+		hasUnknown(path):
 		return p
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		if r.home == "" {
@@ -97,7 +98,8 @@ func (r *pathResolver) place(from, path string) place {
 	}
 	p.written = newSpot(elements(filepath.Clean(path)), elements(filepath.Clean(r.dir)))
 	p.real = newSpot(real, r.realDir)
-	p.straight = p.written.inside == p.real.inside && slices.Equal(p.written.abs, p.real.abs) && slices.Equal(p.written.rel, p.real.rel)
+	p.straight = p.written.inside == p.real.inside && slices.Equal(p.written.abs, p.real.abs) &&
+		slices.Equal(p.written.rel, p.real.rel)
 	return p
 }
 

@@ -28,7 +28,7 @@ type program struct {
 	isGroup     bool // there are rows for its subcommands
 	alone       bool // it also runs without a subcommand
 	words       bool // its options are whole words, with one dash or two
-	anyOption   bool // an option that is not in flags does no harm
+	anyOption   bool // an option that is not in flags is accepted
 	moves       bool // it changes names or links of files
 	atTop       bool // it is understood only in the workspace's own directory
 	takesDigits bool // -5 is an option

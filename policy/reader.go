@@ -87,8 +87,8 @@ func (r *reader) rule(node *yamlfile.Node) ruleText {
 	text := func(into *string) func(*yamlfile.Node) { return func(n *yamlfile.Node) { *into = r.text(n) } }
 	r.mapping(node, "a rule", map[string]func(*yamlfile.Node){
 		"name": text(&t.name), "message": text(&t.message),
-		"tool": func(n *yamlfile.Node) { t.tools = r.toolPatterns(n) }, "agent": list(&t.agents), "project": list(&t.projects),
-		"command": list(&t.commands), "path": list(&t.paths), "host": list(&t.hosts),
+		"tool": func(n *yamlfile.Node) { t.tools = r.toolPatterns(n) }, "agent": list(&t.agents),
+		"project": list(&t.projects), "command": list(&t.commands), "path": list(&t.paths), "host": list(&t.hosts),
 		"args":        func(n *yamlfile.Node) { t.args = r.arguments(n) },
 		"where":       func(n *yamlfile.Node) { t.where = r.oneOf(n, "where", "inside", "outside") },
 		"destructive": func(n *yamlfile.Node) { t.destructive = r.oneOf(n, "destructive", "true", "false") == "true" },
@@ -154,7 +154,8 @@ func (r *reader) toolPatterns(n *yamlfile.Node) []string {
 	patterns := r.patterns(n)
 	for _, p := range patterns {
 		if p != "" && !r.tools.isKnown(p) {
-			r.fail(n, "there is no tool %q; did you mean %q? A tool that is not in the table is \"other:\" and its name", p, r.tools.nearest(p))
+			r.fail(n, "there is no tool %q; did you mean %q? A tool that is not in the table is \"other:\" and its name",
+				p, r.tools.nearest(p))
 		}
 	}
 	return patterns

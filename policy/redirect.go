@@ -82,7 +82,8 @@ func raw(body *syntax.Word) string {
 // isPseudoDevice reports whether a path is a device that stores nothing.
 func isPseudoDevice(path string) bool {
 	switch path {
-	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full":
+	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr",
+		"/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full":
 		return true
 	}
 	number, ok := strings.CutPrefix(path, "/dev/fd/")

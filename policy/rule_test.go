@@ -25,61 +25,198 @@ func TestRules(t *testing.T) {
 		{"another project is not covered", "{tool: '*', project: lab, action: allow}", bash("ls"), "confirm INFO"},
 
 		{"the words must match", "{tool: '*', command: git status, action: allow}", bash("git status"), "allow INFO"},
-		{"more words than the pattern do not match", "{tool: '*', command: git status, action: allow}", bash("git status -s"), "confirm INFO"},
-		{"a last * is any number of words", "{tool: '*', command: git status *, action: allow}", bash("git status"), "allow INFO"},
+		{
+			"more words than the pattern do not match", "{tool: '*', command: git status, action: allow}",
+			bash("git status -s"), "confirm INFO",
+		},
+		{
+			"a last * is any number of words", "{tool: '*', command: git status *, action: allow}",
+			bash("git status"), "allow INFO",
+		},
 		{"a * in between is one word", "{tool: '*', command: git * x, action: allow}", bash("git a b x"), "confirm CRITICAL"},
-		{"braces are alternatives", "{tool: '*', command: 'git {status,diff} *', action: allow}", bash("git diff a"), "allow INFO"},
-		{"quotes are no part of a word", "{tool: '*', command: git status *, action: allow}", bash(`"git" 'status' -s`), "allow INFO"},
+		{
+			"braces are alternatives", "{tool: '*', command: 'git {status,diff} *', action: allow}",
+			bash("git diff a"), "allow INFO",
+		},
+		{
+			"quotes are no part of a word", "{tool: '*', command: git status *, action: allow}",
+			bash(`"git" 'status' -s`), "allow INFO",
+		},
 		{"every command must be allowed", "{tool: '*', command: ls *, action: allow}", bash("ls; make"), "confirm INFO"},
 		{"ls; rm -rf / is not ls", "{tool: '*', command: ls *, action: allow}", bash("ls; rm -rf /"), "confirm CRITICAL"},
 		{"a command in a word counts", "{tool: '*', command: echo *, action: allow}", bash("echo $(make)"), "confirm INFO"},
-		{"a program elsewhere is another one", "{tool: '*', command: ls *, action: allow}", bash("/tmp/ls"), "confirm CRITICAL"},
-		{"a program in /usr/bin may be given by its path", "{tool: '*', command: ls *, action: allow}", bash("/usr/bin/ls"), "allow INFO"},
-		{"another PATH makes it another one", "{tool: '*', command: ls *, action: allow}", bash("PATH=/tmp:$PATH ls"), "confirm CRITICAL"},
-		{"a PATH that is exported later makes it another one", "{tool: '*', command: ['ls *', 'export *'], action: allow}", bash("ls; export PATH=/tmp"), "confirm CRITICAL"},
-		{"LD_PRELOAD makes it another one", "{tool: '*', command: ls *, action: allow}", bash("env LD_PRELOAD=x ls"), "confirm CRITICAL"},
-		{"an alias makes it another one", "{tool: '*', command: ['ls *', 'alias *'], action: allow}", bash("alias ls=make; ls"), "confirm CRITICAL"},
-		{"a harmless variable does not make it another one", "{tool: '*', command: go test *, action: allow}", bash("CGO_ENABLED=0 go test ./..."), "allow INFO"},
-		{"an unknown word matches only *", "{tool: '*', command: git status, action: allow}", bash("git $X"), "confirm CRITICAL"},
+		{
+			"a program elsewhere is another one", "{tool: '*', command: ls *, action: allow}",
+			bash("/tmp/ls"), "confirm CRITICAL",
+		},
+		{
+			"a program in /usr/bin may be given by its path", "{tool: '*', command: ls *, action: allow}",
+			bash("/usr/bin/ls"), "allow INFO",
+		},
+		{
+			"another PATH makes it another one", "{tool: '*', command: ls *, action: allow}",
+			bash("PATH=/tmp:$PATH ls"), "confirm CRITICAL",
+		},
+		{
+			"a PATH that is exported later makes it another one", "{tool: '*', command: ['ls *', 'export *'], action: allow}",
+			bash("ls; export PATH=/tmp"), "confirm CRITICAL",
+		},
+		{
+			"LD_PRELOAD makes it another one", "{tool: '*', command: ls *, action: allow}",
+			bash("env LD_PRELOAD=x ls"), "confirm CRITICAL",
+		},
+		{
+			"an alias makes it another one", "{tool: '*', command: ['ls *', 'alias *'], action: allow}",
+			bash("alias ls=make; ls"), "confirm CRITICAL",
+		},
+		{
+			"a harmless variable does not make it another one", "{tool: '*', command: go test *, action: allow}",
+			bash("CGO_ENABLED=0 go test ./..."), "allow INFO",
+		},
+		{
+			"an unknown word matches only *", "{tool: '*', command: git status, action: allow}",
+			bash("git $X"), "confirm CRITICAL",
+		},
 		{"an unknown word matches a last *", "{tool: '*', command: echo *, action: allow}", bash("echo $X"), "allow INFO"},
-		{"a command that runs another one is asked", "{tool: '*', command: go test *, action: allow}", bash("timeout 60 nice go test ./..."), "confirm CRITICAL"},
-		{"the script of a shell is checked instead of the shell", "{tool: '*', command: go test *, action: allow}", bash("bash -lc 'go test ./...'"), "allow INFO"},
-		{"a wrapper command can be denied", "{tool: '*', command: timeout *, action: deny}", bash("timeout 5 ls"), "deny WARN"},
-		{"a denied program is denied anywhere", "{tool: '*', command: make *, action: deny}", bash("ls && /opt/bin/make"), "deny WARN"},
-		{"a denial has precedence over a confirmation", "{tool: '*', command: make *, action: deny, level: INFO}", bash("make; rm -rf /"), "deny CRITICAL"},
+		{
+			"a command that runs another one is asked", "{tool: '*', command: go test *, action: allow}",
+			bash("timeout 60 nice go test ./..."), "confirm CRITICAL",
+		},
+		{
+			"the script of a shell is checked instead of the shell", "{tool: '*', command: go test *, action: allow}",
+			bash("bash -lc 'go test ./...'"), "allow INFO",
+		},
+		{
+			"a wrapper command can be denied", "{tool: '*', command: timeout *, action: deny}",
+			bash("timeout 5 ls"), "deny WARN",
+		},
+		{
+			"a denied program is denied anywhere", "{tool: '*', command: make *, action: deny}",
+			bash("ls && /opt/bin/make"), "deny WARN",
+		},
+		{
+			"a denial has precedence over a confirmation", "{tool: '*', command: make *, action: deny, level: INFO}",
+			bash("make; rm -rf /"), "deny CRITICAL",
+		},
 		{"a redirection is a write", "{tool: shell:run, action: allow}", bash("echo x > y"), "confirm INFO"},
-		{"the write of a redirection can be allowed", "{tool: ['shell:run', 'file:write'], action: allow}", bash("echo x > y"), "allow INFO"},
-		{"a command reads its operand", "{tool: shell:run, command: cat *, action: allow}", bash("cat /etc/shadow"), "confirm WARN"},
-		{"a command that reads inside the workspace is allowed", "{tool: shell:run, command: cat *, action: allow}", bash("cat a.txt"), "allow INFO"},
+		{
+			"the write of a redirection can be allowed", "{tool: ['shell:run', 'file:write'], action: allow}",
+			bash("echo x > y"), "allow INFO",
+		},
+		{
+			"a command reads its operand", "{tool: shell:run, command: cat *, action: allow}",
+			bash("cat /etc/shadow"), "confirm WARN",
+		},
+		{
+			"a command that reads inside the workspace is allowed", "{tool: shell:run, command: cat *, action: allow}",
+			bash("cat a.txt"), "allow INFO",
+		},
 
-		{"an allowing rule does not cover destructive operations", "{tool: '*', action: allow}", bash("rm -rf build"), "confirm CRITICAL"},
-		{"a confirming rule does not cover destructive operations", "{tool: '*', action: confirm, level: INFO}", bash("rm -rf build"), "confirm CRITICAL"},
-		{"an allowing rule with destructive covers them", "{tool: ['shell:run','file:delete'], destructive: true, command: rm -rf build, action: allow}", bash("rm -rf build"), "allow INFO"},
-		{"a rule with destructive covers nothing else", "{tool: '*', destructive: true, action: allow}", bash("ls"), "confirm INFO"},
-		{"a denying rule covers destructive operations too", "{tool: 'shell:*', action: deny}", bash("rm -rf build"), "deny CRITICAL"},
-		{"a denying rule may be only about destructive operations", "{tool: '*', destructive: true, action: deny, level: CRITICAL}", bash("sudo ls"), "deny CRITICAL"},
+		{
+			"an allowing rule does not cover destructive operations", "{tool: '*', action: allow}",
+			bash("rm -rf build"), "confirm CRITICAL",
+		},
+		{
+			"a confirming rule does not cover destructive operations", "{tool: '*', action: confirm, level: INFO}",
+			bash("rm -rf build"), "confirm CRITICAL",
+		},
+		{
+			"an allowing rule with destructive covers them",
+			"{tool: ['shell:run','file:delete'], destructive: true, command: rm -rf build, action: allow}",
+			bash("rm -rf build"), "allow INFO",
+		},
+		{
+			"a rule with destructive covers nothing else", "{tool: '*', destructive: true, action: allow}",
+			bash("ls"), "confirm INFO",
+		},
+		{
+			"a denying rule covers destructive operations too", "{tool: 'shell:*', action: deny}",
+			bash("rm -rf build"), "deny CRITICAL",
+		},
+		{
+			"a denying rule may be only about destructive operations",
+			"{tool: '*', destructive: true, action: deny, level: CRITICAL}", bash("sudo ls"), "deny CRITICAL",
+		},
 
-		{"a path is relative to the workspace", "{tool: file:write, path: docs/**, action: allow}", tool("Write", map[string]string{"file_path": "/ws/docs/a/b.md"}), "allow INFO"},
-		{"** also matches no element", "{tool: file:write, path: docs/**/x.md, action: allow}", tool("Write", map[string]string{"file_path": "docs/x.md"}), "allow INFO"},
-		{"* stays in its element", "{tool: file:write, path: docs/*, action: allow}", tool("Write", map[string]string{"file_path": "docs/a/b"}), "confirm INFO"},
-		{".. is resolved before", "{tool: file:write, path: docs/**, action: allow}", tool("Write", map[string]string{"file_path": "docs/../a"}), "confirm INFO"},
-		{"case counts", "{tool: file:write, path: docs/**, action: allow}", tool("Write", map[string]string{"file_path": "DOCS/a"}), "confirm INFO"},
-		{"** alone is inside", "{tool: file:write, path: '**', action: allow}", tool("Write", map[string]string{"file_path": "/tmp/a"}), "confirm WARN"},
-		{"**/x is anywhere", "{tool: file:write, path: '**/a', action: allow}", tool("Write", map[string]string{"file_path": "/tmp/a"}), "allow INFO"},
-		{"/x is absolute", "{tool: file:write, path: '/tmp/**', action: allow}", tool("Write", map[string]string{"file_path": "/tmp/a"}), "allow INFO"},
-		{"~/x is below the home", "{tool: file:write, path: '~/n/**', action: allow}", tool("Write", map[string]string{"file_path": "/home/u/n/a"}), "allow INFO"},
-		{"inside is a place", "{tool: file:write, where: inside, action: allow}", tool("Write", map[string]string{"file_path": "a"}), "allow INFO"},
-		{"outside is a place", "{tool: file:write, where: outside, action: deny}", tool("Write", map[string]string{"file_path": "/tmp/a"}), "deny WARN"},
+		{
+			"a path is relative to the workspace", "{tool: file:write, path: docs/**, action: allow}",
+			tool("Write", map[string]string{"file_path": "/ws/docs/a/b.md"}), "allow INFO",
+		},
+		{
+			"** also matches no element", "{tool: file:write, path: docs/**/x.md, action: allow}",
+			tool("Write", map[string]string{"file_path": "docs/x.md"}), "allow INFO",
+		},
+		{
+			"* stays in its element", "{tool: file:write, path: docs/*, action: allow}",
+			tool("Write", map[string]string{"file_path": "docs/a/b"}), "confirm INFO",
+		},
+		{
+			".. is resolved before", "{tool: file:write, path: docs/**, action: allow}",
+			tool("Write", map[string]string{"file_path": "docs/../a"}), "confirm INFO",
+		},
+		{
+			"case counts", "{tool: file:write, path: docs/**, action: allow}",
+			tool("Write", map[string]string{"file_path": "DOCS/a"}), "confirm INFO",
+		},
+		{
+			"** alone is inside", "{tool: file:write, path: '**', action: allow}",
+			tool("Write", map[string]string{"file_path": "/tmp/a"}), "confirm WARN",
+		},
+		{
+			"**/x is anywhere", "{tool: file:write, path: '**/a', action: allow}",
+			tool("Write", map[string]string{"file_path": "/tmp/a"}), "allow INFO",
+		},
+		{
+			"/x is absolute", "{tool: file:write, path: '/tmp/**', action: allow}",
+			tool("Write", map[string]string{"file_path": "/tmp/a"}), "allow INFO",
+		},
+		{
+			"~/x is below the home", "{tool: file:write, path: '~/n/**', action: allow}",
+			tool("Write", map[string]string{"file_path": "/home/u/n/a"}), "allow INFO",
+		},
+		{
+			"inside is a place", "{tool: file:write, where: inside, action: allow}",
+			tool("Write", map[string]string{"file_path": "a"}), "allow INFO",
+		},
+		{
+			"outside is a place", "{tool: file:write, where: outside, action: deny}",
+			tool("Write", map[string]string{"file_path": "/tmp/a"}), "deny WARN",
+		},
 		{"an unknown place is outside", "{tool: file:write, where: outside, action: deny}", tool("Write", nil), "deny WARN"},
-		{"every path must be allowed", "{tool: file:write, path: docs/**, action: allow}", tool("fileChange", map[string]any{"changes": []map[string]string{{"path": "docs/a"}, {"path": "b"}}}), "confirm INFO"},
+		{
+			"every path must be allowed", "{tool: file:write, path: docs/**, action: allow}",
+			tool("fileChange", map[string]any{"changes": []map[string]string{{"path": "docs/a"}, {"path": "b"}}}),
+			"confirm INFO",
+		},
 
-		{"a host is a pattern", "{tool: net:fetch, host: '*.example.com', action: allow}", tool("WebFetch", map[string]string{"url": "https://API.example.com./x"}), "allow INFO"},
-		{"a host in the user part of an address does not count", "{tool: net:fetch, host: '*.example.com', action: allow}", tool("WebFetch", map[string]string{"url": "https://api.example.com@evil.test/"}), "confirm WARN"},
-		{"curl's host counts", "{tool: ['net:fetch', 'shell:run'], host: example.com, action: allow}", bash("curl https://evil.test"), "confirm WARN"},
-		{"an unknown host is no host", "{tool: net:fetch, host: example.com, action: deny}", tool("WebFetch", nil), "confirm WARN"},
-		{"an argument is a pattern", "{tool: 'mcp:docs/*', args: {q: 'a*'}, action: allow}", tool("mcp__docs__search", map[string]string{"q": "abc"}), "allow INFO"},
-		{"an argument that is not there does not match", "{tool: 'mcp:docs/*', args: {q: '*'}, action: allow}", tool("mcp__docs__search", map[string]string{}), "confirm WARN"},
-		{"a number is its text", "{tool: 'mcp:docs/*', args: {n: '1?'}, action: allow}", tool("mcp__docs__search", map[string]int{"n": 12}), "allow INFO"},
+		{
+			"a host is a pattern", "{tool: net:fetch, host: '*.example.com', action: allow}",
+			tool("WebFetch", map[string]string{"url": "https://API.example.com./x"}), "allow INFO",
+		},
+		{
+			"a host in the user part of an address does not count", "{tool: net:fetch, host: '*.example.com', action: allow}",
+			tool("WebFetch", map[string]string{"url": "https://api.example.com@evil.test/"}), "confirm WARN",
+		},
+		{
+			"curl's host counts", "{tool: ['net:fetch', 'shell:run'], host: example.com, action: allow}",
+			bash("curl https://evil.test"), "confirm WARN",
+		},
+		{
+			"an unknown host is no host", "{tool: net:fetch, host: example.com, action: deny}",
+			tool("WebFetch", nil), "confirm WARN",
+		},
+		{
+			"an argument is a pattern", "{tool: 'mcp:docs/*', args: {q: 'a*'}, action: allow}",
+			tool("mcp__docs__search", map[string]string{"q": "abc"}), "allow INFO",
+		},
+		{
+			"an argument that is not there does not match", "{tool: 'mcp:docs/*', args: {q: '*'}, action: allow}",
+			tool("mcp__docs__search", map[string]string{}), "confirm WARN",
+		},
+		{
+			"a number is its text", "{tool: 'mcp:docs/*', args: {n: '1?'}, action: allow}",
+			tool("mcp__docs__search", map[string]int{"n": 12}), "allow INFO",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := rules(t, "version: 1\nrules:\n  - "+c.rule+"\n")
@@ -100,11 +237,17 @@ rules:
   - {name: three, tool: shell:run, command: git pull *, action: deny}
 `)
 	for command, want := range map[string]Decision{
-		"git push":      {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
-		"git log":       {Action: Allow, Level: Info, Rule: "two", Timeout: 10 * time.Minute},
-		"make":          {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true, Shape: "INFO make"},
-		"git log; make": {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true, Shape: "INFO make"},
-		"git push; ls":  {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
+		"git push": {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
+		"git log":  {Action: Allow, Level: Info, Rule: "two", Timeout: 10 * time.Minute},
+		"make": {
+			Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute,
+			BuiltIn: true, Shape: "INFO make",
+		},
+		"git log; make": {
+			Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute,
+			BuiltIn: true, Shape: "INFO make",
+		},
+		"git push; ls": {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
 	} {
 		if got := e.Decide(bash(command)); got != want {
 			t.Errorf("%s: %+v, want %+v", command, got, want)
@@ -126,8 +269,8 @@ func TestWithoutTheBuiltInRulesOtherCallsAreConfirmed(t *testing.T) {
 
 func TestLinksHideNothing(t *testing.T) {
 	top := tree(t, map[string]string{
-		"ws/out": "../outside", "ws/secret": ".env", "ws/back": "../outside/in", "outside/in": "../ws/src", "ws/loop": "loop", "alias": "ws",
-		"ws/docs/up": "..",
+		"ws/out": "../outside", "ws/secret": ".env", "ws/back": "../outside/in", "outside/in": "../ws/src",
+		"ws/loop": "loop", "alias": "ws", "ws/docs/up": "..",
 	}, "ws/.env", "ws/src/a", "ws/docs/x", "outside/a")
 	e, err := Parse([]byte("version: 1\nrules:\n  - {tool: file:write, path: docs/**, action: allow}\n"), "", Options{})
 	if err != nil {
@@ -159,38 +302,101 @@ func TestLinksHideNothing(t *testing.T) {
 func TestAFileIsReadStrictly(t *testing.T) {
 	many := "version: 1\nrules:\n" + strings.Repeat("  - {tool: 'other:x', action: deny}\n", maxRules+1)
 	for name, c := range map[string]struct{ file, want string }{
-		"an unknown key":               {"version: 1\nrulez: []\n", `p.yaml: line 2: a policy has no "rulez"; known are extends, rules, timeout, version`},
-		"an unknown key of a rule":     {"version: 1\nrules:\n  - tool: other:x\n    act: allow\n", `p.yaml: line 4: a rule has no "act"; known are action, agent, args, command, destructive, host, level, message, name, on_timeout, path, project, timeout, tool, where`},
-		"a repeated key":               {"version: 1\nrules:\n  - {tool: 'other:x', action: deny,\n     action: allow}\n", `p.yaml: line 4: "action" is repeated`},
-		"no version":                   {"rules: []\n", `p.yaml: line 1: a policy begins with "version: 1"`},
-		"another version":              {"version: 2\n", `p.yaml: line 1: version must be 1`},
-		"a list":                       {"- a\n", `p.yaml: line 1: a policy must be a mapping`},
-		"rules that are no list":       {"version: 1\nrules: {}\n", `p.yaml: line 2: rules must be a list of at most 2000`},
-		"too many rules":               {many, `p.yaml: line 3: rules must be a list of at most 2000`},
-		"a rule that is no mapping":    {"version: 1\nrules: [x]\n", `p.yaml: line 2: a rule must be a mapping`},
-		"no tool":                      {"version: 1\nrules:\n  - {action: deny}\n", `p.yaml: line 3: a rule needs a tool; "*" matches every tool`},
-		"an unknown tool":              {"version: 1\nrules:\n  - {tool: shel:run, action: deny}\n", `p.yaml: line 3: there is no tool "shel:run"; did you mean "shell:run"? A tool that is not in the table is "other:" and its name`},
-		"an unknown family":            {"version: 1\nrules:\n  - {tool: 'files:*', action: deny}\n", `p.yaml: line 3: there is no tool "files:*"; did you mean "file:read"? A tool that is not in the table is "other:" and its name`},
-		"no action":                    {"version: 1\nrules:\n  - {tool: Bash}\n", `p.yaml: line 3: a rule needs an action: allow, confirm or deny`},
-		"an unknown action":            {"version: 1\nrules:\n  - {tool: 'other:x', action: ask}\n", `p.yaml: line 3: action must be allow or confirm or deny`},
-		"an unknown level":             {"version: 1\nrules:\n  - {tool: 'other:x', action: deny, level: warn}\n", `p.yaml: line 3: level must be INFO or WARN or CRITICAL`},
-		"an allowed CRITICAL":          {"version: 1\nrules:\n  - {tool: 'other:x', action: allow, level: CRITICAL}\n", `p.yaml: line 3: a CRITICAL rule must not allow: use another level or action`},
-		"a timeout without a question": {"version: 1\nrules:\n  - {tool: 'other:x', action: deny, timeout: 1m}\n", `p.yaml: line 3: only a rule that asks (action: confirm) has a timeout`},
-		"a timeout without a unit":     {"version: 1\nrules:\n  - {tool: 'other:x', action: confirm, timeout: 5}\n", `p.yaml: line 3: timeout must be a duration from 1s to 168h, such as 90s or 10m`},
-		"another outcome":              {"version: 1\nrules:\n  - {tool: 'other:x', action: confirm, on_timeout: allow}\n", `p.yaml: line 3: on_timeout must be deny`},
-		"a name twice":                 {"version: 1\nrules:\n  - {name: a, tool: 'other:x', action: deny}\n  - {name: a, tool: 'other:y', action: deny}\n", `p.yaml: line 4: there are two rules "a"`},
-		"a built-in name":              {"version: 1\nrules:\n  - {name: default/a, tool: 'other:x', action: deny}\n", `p.yaml: line 3: names that begin with "default/" are reserved for the built-in rules`},
-		"an empty list":                {"version: 1\nrules:\n  - {tool: [], action: deny}\n", `p.yaml: line 3: an empty list matches nothing`},
-		"an empty pattern":             {"version: 1\nrules:\n  - {tool: '', action: deny}\n", `p.yaml: line 3: must be a text of at most 1000 characters`},
-		"an alias":                     {"version: 1\nrules:\n  - &a {tool: 'other:x', action: deny}\n  - *a\n", `p.yaml: line 4: a rule must be a mapping`},
-		"too many alternatives":        {"version: 1\nrules:\n  - {tool: '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', action: deny}\n", `p.yaml: line 3: the braces expand to more than 256 patterns`},
-		"args without names":           {"version: 1\nrules:\n  - {tool: 'other:x', args: y, action: deny}\n", `p.yaml: line 3: args must map names of arguments to patterns`},
-		"no YAML":                      {"version: 1\n\tx: y\n", `p.yaml: line 2: found a tab character that violates indentation`},
-		"a second document":            {"version: 1\n---\nversion: 1\n", `p.yaml: line 2: a second document begins here`},
-		"a missing comma":              {"version: 1\nrules:\n  - {tool: '*', action: deny, command: make * host: x}\n", `p.yaml: line 3: a text with ": " or " #" needs quotes: "make * host: x"`},
-		"repeated arguments":           {"version: 1\nrules:\n  - {tool: 'other:x', action: deny, args: {a: b, 'a': c}}\n", `p.yaml: line 3: "a" is repeated`},
-		"a merge":                      {"version: 1\nrules:\n  - {tool: 'other:x', action: deny, <<: {}}\n", `p.yaml: line 3: a rule has no "<<"; known are action, agent, args, command, destructive, host, level, message, name, on_timeout, path, project, timeout, tool, where`},
-		"a file too long":              {strings.Repeat("#\n", maxFile/2+1), `p.yaml: is longer than 1048576 bytes`},
+		"an unknown key": {
+			"version: 1\nrulez: []\n", `p.yaml: line 2: a policy has no "rulez"; known are extends, rules, timeout, version`,
+		},
+		"an unknown key of a rule": {
+			"version: 1\nrules:\n  - tool: other:x\n    act: allow\n",
+			`p.yaml: line 4: a rule has no "act"; known are action, agent, args, command, destructive, host, level, message, name, on_timeout, path, project, timeout, tool, where`,
+		},
+		"a repeated key": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: deny,\n     action: allow}\n",
+			`p.yaml: line 4: "action" is repeated`,
+		},
+		"no version":                {"rules: []\n", `p.yaml: line 1: a policy begins with "version: 1"`},
+		"another version":           {"version: 2\n", `p.yaml: line 1: version must be 1`},
+		"a list":                    {"- a\n", `p.yaml: line 1: a policy must be a mapping`},
+		"rules that are no list":    {"version: 1\nrules: {}\n", `p.yaml: line 2: rules must be a list of at most 2000`},
+		"too many rules":            {many, `p.yaml: line 3: rules must be a list of at most 2000`},
+		"a rule that is no mapping": {"version: 1\nrules: [x]\n", `p.yaml: line 2: a rule must be a mapping`},
+		"no tool": {
+			"version: 1\nrules:\n  - {action: deny}\n", `p.yaml: line 3: a rule needs a tool; "*" matches every tool`,
+		},
+		"an unknown tool": {
+			"version: 1\nrules:\n  - {tool: shel:run, action: deny}\n",
+			`p.yaml: line 3: there is no tool "shel:run"; did you mean "shell:run"? A tool that is not in the table is "other:" and its name`,
+		},
+		"an unknown family": {
+			"version: 1\nrules:\n  - {tool: 'files:*', action: deny}\n",
+			`p.yaml: line 3: there is no tool "files:*"; did you mean "file:read"? A tool that is not in the table is "other:" and its name`,
+		},
+		"no action": {
+			"version: 1\nrules:\n  - {tool: Bash}\n", `p.yaml: line 3: a rule needs an action: allow, confirm or deny`,
+		},
+		"an unknown action": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: ask}\n",
+			`p.yaml: line 3: action must be allow or confirm or deny`,
+		},
+		"an unknown level": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: deny, level: warn}\n",
+			`p.yaml: line 3: level must be INFO or WARN or CRITICAL`,
+		},
+		"an allowed CRITICAL": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: allow, level: CRITICAL}\n",
+			`p.yaml: line 3: a CRITICAL rule must not allow: use another level or action`,
+		},
+		"a timeout without a question": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: deny, timeout: 1m}\n",
+			`p.yaml: line 3: only a rule that asks (action: confirm) has a timeout`,
+		},
+		"a timeout without a unit": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: confirm, timeout: 5}\n",
+			`p.yaml: line 3: timeout must be a duration from 1s to 168h, such as 90s or 10m`,
+		},
+		"another outcome": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: confirm, on_timeout: allow}\n",
+			`p.yaml: line 3: on_timeout must be deny`,
+		},
+		"a name twice": {
+			"version: 1\nrules:\n  - {name: a, tool: 'other:x', action: deny}\n  - {name: a, tool: 'other:y', action: deny}\n",
+			`p.yaml: line 4: there are two rules "a"`,
+		},
+		"a built-in name": {
+			"version: 1\nrules:\n  - {name: default/a, tool: 'other:x', action: deny}\n",
+			`p.yaml: line 3: names that begin with "default/" are reserved for the built-in rules`,
+		},
+		"an empty list": {
+			"version: 1\nrules:\n  - {tool: [], action: deny}\n", `p.yaml: line 3: an empty list matches nothing`,
+		},
+		"an empty pattern": {
+			"version: 1\nrules:\n  - {tool: '', action: deny}\n", `p.yaml: line 3: must be a text of at most 1000 characters`,
+		},
+		"an alias": {
+			"version: 1\nrules:\n  - &a {tool: 'other:x', action: deny}\n  - *a\n", `p.yaml: line 4: a rule must be a mapping`,
+		},
+		"too many alternatives": {
+			"version: 1\nrules:\n  - {tool: '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', action: deny}\n",
+			`p.yaml: line 3: the braces expand to more than 256 patterns`,
+		},
+		"args without names": {
+			"version: 1\nrules:\n  - {tool: 'other:x', args: y, action: deny}\n",
+			`p.yaml: line 3: args must map names of arguments to patterns`,
+		},
+		"no YAML":           {"version: 1\n\tx: y\n", `p.yaml: line 2: found a tab character that violates indentation`},
+		"a second document": {"version: 1\n---\nversion: 1\n", `p.yaml: line 2: a second document begins here`},
+		"a missing comma": {
+			"version: 1\nrules:\n  - {tool: '*', action: deny, command: make * host: x}\n",
+			`p.yaml: line 3: a text with ": " or " #" needs quotes: "make * host: x"`,
+		},
+		"repeated arguments": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: deny, args: {a: b, 'a': c}}\n",
+			`p.yaml: line 3: "a" is repeated`,
+		},
+		"a merge": {
+			"version: 1\nrules:\n  - {tool: 'other:x', action: deny, <<: {}}\n",
+			`p.yaml: line 3: a rule has no "<<"; known are action, agent, args, command, destructive, host, level, message, name, on_timeout, path, project, timeout, tool, where`,
+		},
+		"a file too long": {strings.Repeat("#\n", maxFile/2+1), `p.yaml: is longer than 1048576 bytes`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse([]byte(c.file), "p.yaml", Options{})
@@ -199,7 +405,10 @@ func TestAFileIsReadStrictly(t *testing.T) {
 			}
 		})
 	}
-	for name, file := range map[string]string{"empty": "", "comments": "# nothing\n", "no rules": "version: 1\n", "an empty list of rules": "version: 1\nrules: []\n"} {
+	for name, file := range map[string]string{
+		"empty": "", "comments": "# nothing\n",
+		"no rules": "version: 1\n", "an empty list of rules": "version: 1\nrules: []\n",
+	} {
 		if e, err := Parse([]byte(file), "p.yaml", Options{}); err != nil || e.Rules() != Default(Options{}).Rules() {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -208,8 +417,9 @@ func TestAFileIsReadStrictly(t *testing.T) {
 
 func TestToolNames(t *testing.T) {
 	for name, aliases := range map[string]string{
-		FileRead: "Read read_file list_dir search", FileWrite: "Write Edit apply_patch write_file edit_file", ShellRun: "Bash bash run_command exec_command shell",
-		NetFetch: "WebFetch", "mcp:docs/find_it": "mcp__docs__find_it", "other:Nothing": "Nothing", "mcp:a/b": "mcp:a/b",
+		FileRead: "Read read_file list_dir search", FileWrite: "Write Edit apply_patch write_file edit_file",
+		ShellRun: "Bash bash run_command exec_command shell", NetFetch: "WebFetch",
+		"mcp:docs/find_it": "mcp__docs__find_it", "other:Nothing": "Nothing", "mcp:a/b": "mcp:a/b",
 	} {
 		for alias := range strings.FieldsSeq(aliases) {
 			if got := Default(Options{}).CommonTool("any", alias); got != name {

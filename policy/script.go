@@ -88,7 +88,8 @@ func (w *walker) wrappedScript(f *syntax.File) (string, bool) {
 	}
 	s := f.Stmts[0]
 	c, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(s.Redirs) > 0 || s.Background || s.Coprocess || s.Disown || s.Negated || len(c.Assigns) > 0 || len(c.Args) != 3 {
+	if !ok || len(s.Redirs) > 0 || s.Background || s.Coprocess || s.Disown || s.Negated || len(c.Assigns) > 0 ||
+		len(c.Args) != 3 {
 		return "", false
 	}
 	return wrappedScript([]word{w.word(c.Args[0]), w.word(c.Args[1]), w.word(c.Args[2])})
@@ -134,8 +135,10 @@ func nesting(f *syntax.File) int {
 
 func nests(n syntax.Node) bool {
 	switch n.(type) {
-	case *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.FuncDecl,
-		*syntax.TimeClause, *syntax.CoprocClause, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ParamExp, *syntax.ArithmExp, *syntax.ArithmCmd,
+	case *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause,
+		*syntax.ForClause, *syntax.CaseClause, *syntax.FuncDecl,
+		*syntax.TimeClause, *syntax.CoprocClause, *syntax.CmdSubst, *syntax.ProcSubst,
+		*syntax.ParamExp, *syntax.ArithmExp, *syntax.ArithmCmd,
 		*syntax.ParenArithm, *syntax.TestClause, *syntax.ParenTest, *syntax.ExtGlob, *syntax.ArrayExpr, *syntax.DblQuoted:
 		return true
 	}

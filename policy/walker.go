@@ -16,7 +16,7 @@ type walker struct {
 
 	dirs       []string // where the next command may run; "" is unknown
 	operations []operation
-	set        map[string]bool // those of HOME and PWD that the script sets
+	set        map[string]bool // which of HOME and PWD the script sets
 	tainted    bool            // names may refer to other programs
 
 	isInside bool        // all of checked are inside the workspace

@@ -12,17 +12,19 @@ type wrapper func(w *walker, args []word, in stdin) bool
 
 var wrappers map[string]wrapper
 
-func init() { // not in the declaration, which would be an initialization cycle: wrappers call the walker, which uses this map
+// The map is not filled in its declaration, which would be an initialization cycle: wrappers call the walker,
+// which uses this map.
+func init() {
 	wrappers = map[string]wrapper{
-		"command": after("", 0), "builtin": after("", 0), "exec": after("a", 0), "nohup": after("", 0), "setsid": after("", 0),
-		"time": after("fo", 0), "nice": after("n", 0), "ionice": after("cnpPu", 0), "chrt": after("TPD", 1), "taskset": after("", 1),
-		"stdbuf": after("ioe", 0), "timeout": after("ks", 1), "unbuffer": after("", 0), "catchsegv": after("", 0),
-		"busybox": after("", 0), "toybox": after("", 0), "doas": after("uC", 0), "sudo": after("ugpCDhrRtTU", 0), "pkexec": after("u", 0),
-		"runuser": after("ugG", 0), "chroot": after("", 1), "unshare": after("SG", 0), "nsenter": after("tSG", 0),
-		"strace": after("aeopEPsSu", 0), "ltrace": after("aeosu", 0), "xargs": fromInput("adEILnPs"), "parallel": fromInput("jNnLI"),
-		"env": environment, "find": find, "fd": fd, "fdfind": fd,
-		"watch": watch, "flock": lock, "su": switchUser, "script": switchUser, "eval": eval, "trap": trap, "ssh": remote,
-		"source": sourced, ".": sourced,
+		"command": after("", 0), "builtin": after("", 0), "exec": after("a", 0), "nohup": after("", 0),
+		"setsid": after("", 0), "time": after("fo", 0), "nice": after("n", 0), "ionice": after("cnpPu", 0),
+		"chrt": after("TPD", 1), "taskset": after("", 1), "stdbuf": after("ioe", 0), "timeout": after("ks", 1),
+		"unbuffer": after("", 0), "catchsegv": after("", 0), "busybox": after("", 0), "toybox": after("", 0),
+		"doas": after("uC", 0), "sudo": after("ugpCDhrRtTU", 0), "pkexec": after("u", 0), "runuser": after("ugG", 0),
+		"chroot": after("", 1), "unshare": after("SG", 0), "nsenter": after("tSG", 0), "strace": after("aeopEPsSu", 0),
+		"ltrace": after("aeosu", 0), "xargs": fromInput("adEILnPs"), "parallel": fromInput("jNnLI"), "env": environment,
+		"find": find, "fd": fd, "fdfind": fd, "watch": watch, "flock": lock, "su": switchUser, "script": switchUser,
+		"eval": eval, "trap": trap, "ssh": remote, "source": sourced, ".": sourced,
 	}
 	for _, name := range shells {
 		wrappers[name] = shell
@@ -55,9 +57,10 @@ func afterOptions(args []word, valued string, operands int) []word {
 
 // longValued lists the long options that take the next word as their value.
 var longValued = map[string]bool{
-	"--user": true, "--group": true, "--signal": true, "--kill-after": true, "--adjustment": true, "--class": true, "--classdata": true,
-	"--chdir": true, "--unset": true, "--max-args": true, "--max-procs": true, "--delimiter": true, "--arg-file": true,
-	"--host": true, "--prompt": true, "--input": true, "--output": true, "--error": true, "--interval": true, "--jobs": true,
+	"--user": true, "--group": true, "--signal": true, "--kill-after": true, "--adjustment": true, "--class": true,
+	"--classdata": true, "--chdir": true, "--unset": true, "--max-args": true, "--max-procs": true, "--delimiter": true,
+	"--arg-file": true, "--host": true, "--prompt": true, "--input": true, "--output": true, "--error": true,
+	"--interval": true, "--jobs": true,
 }
 
 // after returns a wrapper whose command follows its options and the given number of operands.

@@ -24,23 +24,28 @@ func TestAttachmentsMatchTheirMediaType(t *testing.T) {
 		"a PDF":                       {"document", "application/pdf", pdf, ""},
 		"another type":                {"video", "video/mp4", "x", ".type must be"},
 		"another image":               {"image", "image/tiff", "II*\x00", ".mediaType must be one of"},
-		"a JPEG as PNG":               {"image", "image/png", "\xff\xd8\xff\xe0", ".data is image/jpeg, and mediaType says image/png"},
-		"a page as PNG":               {"image", "image/png", "<html>", ".data is text/html"},
-		"SVG":                         {"image", "image/svg+xml", "<svg/>", " is SVG, which is refused"},
-		"SVG as PNG":                  {"image", "image/png", "<?xml?><SVG onload=x>", " is SVG, which is refused"},
-		"SVG as a text":               {"document", "text/plain", "<svg>", " is SVG, which is refused"},
-		"a PDF as a text":             {"document", "text/plain", pdf, "disagree about whether it is a PDF"},
-		"a text as a PDF":             {"document", "application/pdf", "x", "disagree about whether it is a PDF"},
-		"a document without a type":   {"document", "", "x", ".mediaType must be application/pdf or text/"},
-		"a binary as a text":          {"document", "text/plain", "a\x00b", ".data is no text"},
-		"nothing":                     {"image", "image/png", "", ".data must be base64"},
+		"a JPEG as PNG": {
+			"image", "image/png", "\xff\xd8\xff\xe0", ".data is image/jpeg, and mediaType says image/png",
+		},
+		"a page as PNG":             {"image", "image/png", "<html>", ".data is text/html"},
+		"SVG":                       {"image", "image/svg+xml", "<svg/>", " is SVG, which is refused"},
+		"SVG as PNG":                {"image", "image/png", "<?xml?><SVG onload=x>", " is SVG, which is refused"},
+		"SVG as a text":             {"document", "text/plain", "<svg>", " is SVG, which is refused"},
+		"a PDF as a text":           {"document", "text/plain", pdf, "disagree about whether it is a PDF"},
+		"a text as a PDF":           {"document", "application/pdf", "x", "disagree about whether it is a PDF"},
+		"a document without a type": {"document", "", "x", ".mediaType must be application/pdf or text/"},
+		"a binary as a text":        {"document", "text/plain", "a\x00b", ".data is no text"},
+		"nothing":                   {"image", "image/png", "", ".data must be base64"},
 	} {
-		list := []protocol.Attachment{{Type: c.kind, MediaType: c.media, Data: base64.StdEncoding.EncodeToString([]byte(c.data))}}
+		list := []protocol.Attachment{
+			{Type: c.kind, MediaType: c.media, Data: base64.StdEncoding.EncodeToString([]byte(c.data))},
+		}
 		err := protocol.CheckAttachments(list)
 		switch {
 		case c.want == "" && (err != nil || list[0].MediaType == ""):
 			t.Errorf("%s: %v", name, err)
-		case c.want != "" && (protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "attachments[0]"+c.want)):
+		case c.want != "" &&
+			(protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "attachments[0]"+c.want)):
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v", name, err)
 			}

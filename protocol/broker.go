@@ -14,7 +14,8 @@ type CheckInRequest struct {
 	Artifacts  []ArtifactInput `json:"artifacts,omitempty"`
 	MessageID  string          `json:"messageId,omitempty"`
 	BindPrompt bool            `json:"bindPrompt,omitempty"`
-	Reach      Reach           `json:"reach,omitempty"` // ReachRelay: stream through the broker, even if the host is direct
+	// ReachRelay: stream through the broker, even if the host is direct
+	Reach Reach `json:"reach,omitempty"`
 
 	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // of the session from now on; "" keeps it
 }
@@ -126,7 +127,8 @@ type CreateTaskRequest struct {
 	Mode          TaskMode `json:"mode,omitempty"`
 	Model         string   `json:"model,omitempty"` // of the agent; "" leaves it to the host
 
-	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // of check-ins that name none; "" leaves it to the host
+	// PermissionMode is that of check-ins which name none; "" leaves it to the host.
+	PermissionMode PermissionMode `json:"permissionMode,omitempty"`
 
 	// Workspace is the name of one of the user's workspaces, in which the task works. It decides
 	// host and project.
@@ -138,26 +140,27 @@ type CreateTaskRequest struct {
 
 // Task is a task, as the broker's API returns it.
 type Task struct {
-	ID               string       `json:"id"`
-	Title            string       `json:"title"`
-	Mode             TaskMode     `json:"mode"`
-	Agent            string       `json:"agent"`
-	Project          string       `json:"project"`
-	HostID           string       `json:"hostId"`
-	AgentURL         string       `json:"agentUrl"`
-	AgentStatus      Status       `json:"agentStatus"`
-	Reason           StatusReason `json:"reason"`
-	OpenTurn         *string      `json:"openTurn"`            // id of the open turn; null if there is none
-	BasicHost        bool         `json:"basicHost,omitempty"` // the host neither resumes streams nor reports ends of turns
-	LastTurn         *LastTurn    `json:"lastTurn"`
-	OpenInteractions int          `json:"openInteractions"`
-	ReadRev          int64        `json:"readRev"`
-	Rev              int64        `json:"rev"`
-	Archived         bool         `json:"archived"`
-	CreatedAt        time.Time    `json:"createdAt"`
-	LastActivityAt   time.Time    `json:"lastActivityAt"`
-	Queue            *TaskQueue   `json:"queue,omitempty"` // absent while no message is queued
-	Model            string       `json:"model,omitempty"` // of its next turns; "" leaves it to the host
+	ID          string       `json:"id"`
+	Title       string       `json:"title"`
+	Mode        TaskMode     `json:"mode"`
+	Agent       string       `json:"agent"`
+	Project     string       `json:"project"`
+	HostID      string       `json:"hostId"`
+	AgentURL    string       `json:"agentUrl"`
+	AgentStatus Status       `json:"agentStatus"`
+	Reason      StatusReason `json:"reason"`
+	OpenTurn    *string      `json:"openTurn"` // id of the open turn; null if there is none
+	// BasicHost means that the host neither resumes streams nor reports ends of turns.
+	BasicHost        bool       `json:"basicHost,omitempty"`
+	LastTurn         *LastTurn  `json:"lastTurn"`
+	OpenInteractions int        `json:"openInteractions"`
+	ReadRev          int64      `json:"readRev"`
+	Rev              int64      `json:"rev"`
+	Archived         bool       `json:"archived"`
+	CreatedAt        time.Time  `json:"createdAt"`
+	LastActivityAt   time.Time  `json:"lastActivityAt"`
+	Queue            *TaskQueue `json:"queue,omitempty"` // absent while no message is queued
+	Model            string     `json:"model,omitempty"` // of its next turns; "" leaves it to the host
 
 	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // of its next turns; "" leaves it to the host
 
@@ -210,7 +213,8 @@ type Message struct {
 	EventID   string        `json:"eventId"`
 	CreatedAt time.Time     `json:"createdAt"`
 
-	Format    string          `json:"format,omitempty"`    // of the agent's texts, with the two below: as the agent sent them
+	// Format, Metadata and Timestamp of a text are as the agent sent them.
+	Format    string          `json:"format,omitempty"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`  // an object; source_documents are shown with the text
 	Timestamp json.RawMessage `json:"timestamp,omitempty"` // milliseconds since 1970
 	Origin    string          `json:"origin,omitempty"`    // OriginTerminal: of a turn made in the agent's terminal client

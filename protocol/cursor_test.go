@@ -24,7 +24,10 @@ func TestCursorsAreOrderedByEpochThenSeq(t *testing.T) {
 
 func TestStreamIDSurvivesTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		id := protocol.StreamID{Epoch: rapid.Int64Range(0, protocol.MaxPosition).Draw(t, "epoch"), Offset: rapid.Int64Range(0, protocol.MaxPosition).Draw(t, "offset")}
+		id := protocol.StreamID{
+			Epoch:  rapid.Int64Range(0, protocol.MaxPosition).Draw(t, "epoch"),
+			Offset: rapid.Int64Range(0, protocol.MaxPosition).Draw(t, "offset"),
+		}
 		if got, err := protocol.ParseStreamID(id.String()); err != nil || got != id {
 			t.Fatalf("%v became %v, %v", id, got, err)
 		}
@@ -34,7 +37,8 @@ func TestStreamIDSurvivesTheWire(t *testing.T) {
 func TestParseStreamIDRefuses(t *testing.T) {
 	for _, bad := range []string{
 		"", "3", "3-", "-41", "3-41-1", "3-x", "x-1", "03-41", "3-041", "+3-41", "3-+41", "3--1", "-1", "-1-2",
-		" 3-41", "3-41 ", "3-18446744073709551616", "9223372036854775808-1", "1-9007199254740992", "9007199254740992-1", "３-1", "1_0-1",
+		" 3-41", "3-41 ", "3-18446744073709551616", "9223372036854775808-1", "1-9007199254740992", "9007199254740992-1",
+		"３-1", "1_0-1",
 	} {
 		if id, err := protocol.ParseStreamID(bad); protocol.CodeOf(err) != protocol.CodeInvalid {
 			t.Errorf("%q became %v, %v", bad, id, err)

@@ -30,7 +30,8 @@ type Event struct {
 	Seq       int64           `json:"seq,omitempty"`
 	TurnID    string          `json:"turnId,omitempty"`
 	Timestamp json.RawMessage `json:"timestamp,omitempty"` // a JSON number, kept as sent
-	Origin    string          `json:"origin,omitempty"`    // OriginTerminal, or "" for a turn that a prompt to the host began
+	// OriginTerminal, or "" for a turn that a prompt to the host began
+	Origin string `json:"origin,omitempty"`
 
 	// text
 	ID       string          `json:"id,omitempty"`

@@ -12,7 +12,9 @@ import (
 // A webhook body is either refused as invalid, or it has one canonical form and one
 // derived id, and that form parses to the same event.
 func FuzzParseEvent(f *testing.F) {
-	for _, kind := range []string{"text", "tool-call", "tool-result", "finish", "status", "interaction", "error", "dropped", "later"} {
+	for _, kind := range []string{
+		"text", "tool-call", "tool-result", "finish", "status", "interaction", "error", "dropped", "later",
+	} {
 		f.Add([]byte(event(kind, map[string]any{"eventId": "e:1", "epoch": 1, "seq": 2, "turnId": "t"})))
 	}
 	f.Add([]byte(strings.Repeat(`{"a":`, 100)))
@@ -73,7 +75,9 @@ func FuzzParseLine(f *testing.F) {
 }
 
 func FuzzSanitizeJSON(f *testing.F) {
-	for _, raw := range []string{`{"a":"\u0000"}`, "\"\xff\"", `{"\u0000":1,"�":2}`, `{"a":`, ``, ` `, strings.Repeat("[", 70)} {
+	for _, raw := range []string{
+		`{"a":"\u0000"}`, "\"\xff\"", `{"\u0000":1,"�":2}`, `{"a":`, ``, ` `, strings.Repeat("[", 70),
+	} {
 		f.Add([]byte(raw))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) { requireSanitized(t, raw) })

@@ -47,7 +47,8 @@ func FuzzReadHead(f *testing.F) {
 			return
 		}
 		h, ok := protocol.ReadHead(raw)
-		if ok && (string(h.EventID) != e.EventID || string(h.Type) != string(e.Type) || h.Epoch != e.Epoch || h.Seq != e.Seq) {
+		if ok &&
+			(string(h.EventID) != e.EventID || string(h.Type) != string(e.Type) || h.Epoch != e.Epoch || h.Seq != e.Seq) {
 			t.Errorf("%s: %+v, want %+v", raw, h, e)
 		}
 	})

@@ -75,7 +75,7 @@ func ParseChecked(raw json.RawMessage) (*Event, error) {
 	return splitValid(raw).Event()
 }
 
-// Head is what names and places an event. Its bytes are those of the event.
+// Head has the members that name an event and give its position. Its slices point into the event's bytes.
 type Head struct {
 	EventID []byte
 	Type    []byte

@@ -39,7 +39,8 @@ func TestABatchIsSplitOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := object.Batch()
-		if err != nil || got.SessionID != "s" || !object.Has("other") || object.Has("type") || !reflect.DeepEqual(got.Events, want.Events) {
+		if err != nil || got.SessionID != "s" || !object.Has("other") || object.Has("type") ||
+			!reflect.DeepEqual(got.Events, want.Events) {
 			t.Fatalf("%s\n%v, %v", body, got, err)
 		}
 	})

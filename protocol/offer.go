@@ -13,17 +13,19 @@ type HostOffer struct {
 
 // OfferedAgent is an agent of a host, also one whose program is missing there.
 type OfferedAgent struct {
-	ID           string   `json:"id"`
-	Title        string   `json:"title"`
-	Kind         string   `json:"kind"`
-	Installed    bool     `json:"installed"`              // its program was found
-	Version      string   `json:"version,omitempty"`      // of the program, if that is known
-	HasKey       *bool    `json:"hasKey,omitempty"`       // the host has a key of its language model; absent when the host cannot know
-	DefaultModel string   `json:"defaultModel,omitempty"` // of tasks that name none; absent when the agent chooses
-	Models       []Choice `json:"models"`                 // that the agent reported in its last session; empty when it reports none
-	Modes        []Choice `json:"modes"`                  // as models: the agent's own modes of work
-	Problem      string   `json:"problem,omitempty"`      // why it cannot run
-	Hint         string   `json:"hint,omitempty"`         // what the operator can do about it
+	ID        string `json:"id"`
+	Title     string `json:"title"`
+	Kind      string `json:"kind"`
+	Installed bool   `json:"installed"`         // its program was found
+	Version   string `json:"version,omitempty"` // of the program, if that is known
+	// HasKey: the host has a key of the agent's language model; absent when the host cannot know.
+	HasKey       *bool  `json:"hasKey,omitempty"`
+	DefaultModel string `json:"defaultModel,omitempty"` // of tasks that name none; absent when the agent chooses
+	// Models are those that the agent reported in its last session; empty when it reports none.
+	Models  []Choice `json:"models"`
+	Modes   []Choice `json:"modes"`             // as models: the agent's own modes of work
+	Problem string   `json:"problem,omitempty"` // why it cannot run
+	Hint    string   `json:"hint,omitempty"`    // what the operator can do about it
 }
 
 // Choice is a model or a mode of an agent.
@@ -34,12 +36,14 @@ type Choice struct {
 
 // OfferedProject is a project of a host.
 type OfferedProject struct {
-	Name          string   `json:"name"`
-	IsRepository  bool     `json:"isRepository"`            // of git; sessions work in clones of their own, unless it is shared
+	Name string `json:"name"`
+	// IsRepository: it is a git repository. Sessions work in clones of their own, unless it is shared.
+	IsRepository  bool     `json:"isRepository"`
 	DefaultBranch string   `json:"defaultBranch,omitempty"` // where new clones start
 	Branches      []string `json:"branches"`                // the latest commit first, at most MaxOfferedBranches
-	Shared        bool     `json:"shared,omitempty"`        // sessions work in the project's own directory, and start from no branch
-	Problem       string   `json:"problem,omitempty"`       // why it cannot be read
+	// Shared: sessions work in the project's own directory, and start from no branch.
+	Shared  bool   `json:"shared,omitempty"`
+	Problem string `json:"problem,omitempty"` // why it cannot be read
 }
 
 // MaxOfferedBranches limits the branches of an OfferedProject.

@@ -55,16 +55,34 @@ func TestParseEventAcceptsEveryType(t *testing.T) {
 		{"denied tool result without output", "tool-result", map[string]any{"output": nil, "denied": true}},
 		{"finish with usage", "finish", map[string]any{"totalUsage": map[string]any{"x": 1}, "reason": "aborted"}},
 		{"status none", "status", map[string]any{"status": "none"}},
-		{"open ask", "interaction", map[string]any{"kind": "ask", "options": []string{"a"}, "expiresAt": "2026-01-02T03:04:05Z"}},
-		{"resolved confirm without prompt", "interaction", map[string]any{"state": "resolved", "prompt": nil, "answer": map[string]any{"approved": false}}},
+		{
+			"open ask", "interaction",
+			map[string]any{"kind": "ask", "options": []string{"a"}, "expiresAt": "2026-01-02T03:04:05Z"},
+		},
+		{
+			"resolved confirm without prompt", "interaction",
+			map[string]any{"state": "resolved", "prompt": nil, "answer": map[string]any{"approved": false}},
+		},
 		{"error with code", "error", map[string]any{"code": "rate_limit"}},
 		{"dropped", "dropped", nil},
-		{"unknown type with members of other shapes", "reasoning", map[string]any{"id": 5, "text": []int{1}, "status": map[string]any{}, "timestamp": nil}},
-		{"members of other types, whatever they are", "text", map[string]any{"message": 1, "options": "x", "answer": 2, "status": false, "code": 500}},
-		{"optional members that are null", "tool-result", map[string]any{"isError": null, "eventId": null, "epoch": null, "seq": null, "turnId": null}},
+		{
+			"unknown type with members of other shapes", "reasoning",
+			map[string]any{"id": 5, "text": []int{1}, "status": map[string]any{}, "timestamp": nil},
+		},
+		{
+			"members of other types, whatever they are", "text",
+			map[string]any{"message": 1, "options": "x", "answer": 2, "status": false, "code": 500},
+		},
+		{
+			"optional members that are null", "tool-result",
+			map[string]any{"isError": null, "eventId": null, "epoch": null, "seq": null, "turnId": null},
+		},
 		{"an id of 512 bytes", "text", map[string]any{"id": strings.Repeat("x", 512)}},
 		{"an id with any characters", "text", map[string]any{"id": "a/b c\nä"}},
-		{"an eventId of 128 characters", "text", map[string]any{"eventId": strings.Repeat("aZ09_:.-", 16), "epoch": 1, "seq": 9007199254740991}},
+		{
+			"an eventId of 128 characters", "text",
+			map[string]any{"eventId": strings.Repeat("aZ09_:.-", 16), "epoch": 1, "seq": 9007199254740991},
+		},
 		{"a fractional timestamp", "text", map[string]any{"timestamp": json.RawMessage("1.5e3")}},
 		{"no sessionId, as inside a batch", "text", map[string]any{"sessionId": nil}},
 	}
@@ -94,9 +112,17 @@ func TestParseEventRefuses(t *testing.T) {
 		{"a null timestamp", "finish", m{"timestamp": raw("null")}, "timestamp is required"},
 		{"a string as timestamp of an unknown type", "later", m{"timestamp": "x"}, "timestamp must be a number"},
 		{"an empty eventId", "text", m{"eventId": ""}, "eventId must be 1–128 characters of A-Z a-z 0-9 _ : . -"},
-		{"an eventId of 129 characters", "text", m{"eventId": strings.Repeat("x", 129)}, "eventId must be 1–128 characters of A-Z a-z 0-9 _ : . -"},
+		{
+			"an eventId of 129 characters", "text",
+			m{"eventId": strings.Repeat("x", 129)},
+			"eventId must be 1–128 characters of A-Z a-z 0-9 _ : . -",
+		},
 		{"an eventId with a slash", "text", m{"eventId": "a/b"}, "eventId must be 1–128 characters of A-Z a-z 0-9 _ : . -"},
-		{"an eventId with a line feed at its end", "text", m{"eventId": "ab\n"}, "eventId must be 1–128 characters of A-Z a-z 0-9 _ : . -"},
+		{
+			"an eventId with a line feed at its end", "text",
+			m{"eventId": "ab\n"},
+			"eventId must be 1–128 characters of A-Z a-z 0-9 _ : . -",
+		},
 		{"epoch without seq", "text", m{"epoch": 1}, "epoch and seq come together or not at all"},
 		{"seq without epoch", "later", m{"seq": 1}, "epoch and seq come together or not at all"},
 		{"epoch 0", "text", m{"epoch": 0, "seq": 1}, "epoch must be an integer from 1"},
@@ -121,7 +147,11 @@ func TestParseEventRefuses(t *testing.T) {
 		{"a string as isError", "tool-result", m{"isError": "true"}, "isError must be a boolean"},
 		{"a number as denied", "tool-result", m{"denied": 1}, "denied must be a boolean"},
 		{"a finish without reason", "finish", m{"finishReason": nil}, "finishReason is required"},
-		{"an unknown finishReason", "finish", m{"finishReason": "aborted"}, "finishReason must be one of stop, length, content-filter, tool-calls, error, other"},
+		{
+			"an unknown finishReason", "finish",
+			m{"finishReason": "aborted"},
+			"finishReason must be one of stop, length, content-filter, tool-calls, error, other",
+		},
 		{"an unknown status", "status", m{"status": "BUSY"}, "status must be one of none, idle, busy"},
 		{"an unknown state", "interaction", m{"state": "closed"}, "state must be one of open, resolved, expired"},
 		{"an unknown kind", "interaction", m{"kind": "prompt"}, "kind must be one of confirm, ask"},
@@ -190,10 +220,11 @@ func TestMarshalledEventsParse(t *testing.T) {
 
 func TestTheOnlyOriginIsTheTerminal(t *testing.T) {
 	for raw, want := range map[string]string{
-		`"terminal"`: protocol.OriginTerminal, `"Terminal"`: "", `"console"`: "", `""`: "", `7`: "", `null`: "", `{"a":1}`: "",
-		`"` + strings.Repeat("terminal", 10_000) + `"`: "",
+		`"terminal"`: protocol.OriginTerminal, `"Terminal"`: "", `"console"`: "", `""`: "", `7`: "", `null`: "",
+		`{"a":1}`: "", `"` + strings.Repeat("terminal", 10_000) + `"`: "",
 	} {
-		e, err := protocol.ParseEvent([]byte(`{"type":"text","sessionId":"s","id":"a","text":"x","timestamp":1,"origin":` + raw + `}`))
+		e, err := protocol.ParseEvent([]byte(`{"type":"text","sessionId":"s","id":"a","text":"x","timestamp":1,"origin":` +
+			raw + `}`))
 		if err != nil || e.Origin != want {
 			t.Errorf("%.40s: %+v, %v", raw, e, err)
 		}

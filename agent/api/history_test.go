@@ -52,7 +52,8 @@ func TestAHistoryOutlivesItsSession(t *testing.T) {
 	one, other := s.open("", ""), s.open("", "")
 	c := s.dial(one, "")
 	image := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n0123456789"))
-	c.send(`{"type":"input","text":"ask Which?","attachments":[{"type":"image","mediaType":"image/png","data":"` + image + `"}]}`)
+	c.send(`{"type":"input","text":"ask Which?","attachments":[{"type":"image","mediaType":"image/png","data":"` + image +
+		`"}]}`)
 	c.answer(c.until(protocol.LineAsk).RequestID, "this")
 	c.until(protocol.LineState)
 	_, before := s.call("GET", "/sessions/"+one.SessionID+"/history", one.Token, "")
@@ -108,7 +109,8 @@ func TestDeletingASessionKeepsItsHistoryOnRequest(t *testing.T) {
 	s.turn(kept, "help")
 	s.turn(gone, "help")
 	for range 2 {
-		if status, body := s.call("DELETE", "/sessions/"+kept.SessionID+"?history=keep", s.owner(), ""); status != http.StatusNoContent {
+		if status, body := s.call("DELETE", "/sessions/"+kept.SessionID+"?history=keep", s.owner(),
+			""); status != http.StatusNoContent {
 			t.Errorf("%d %s", status, body)
 		}
 	}
@@ -119,7 +121,8 @@ func TestDeletingASessionKeepsItsHistoryOnRequest(t *testing.T) {
 	}
 	none := start(t, Config{})
 	one := none.open("", "")
-	if status, body := none.call("DELETE", "/sessions/"+one.SessionID+"?history=keep", none.owner(), ""); status != http.StatusBadRequest ||
+	if status, body := none.call("DELETE", "/sessions/"+one.SessionID+"?history=keep", none.owner(),
+		""); status != http.StatusBadRequest ||
 		!strings.Contains(body, "--data") {
 		t.Errorf("without a history: %d %s", status, body)
 	}
@@ -151,7 +154,7 @@ func TestEndedSessionsAreListedInPages(t *testing.T) {
 	}
 }
 
-// While the history cannot be written, sessions go on with their turn and accept no further one.
+// While the history cannot be written, sessions continue with their turn and accept no further one.
 func TestAHistoryThatCannotBeWrittenRefusesInput(t *testing.T) {
 	store := keeping(t, history.Config{})
 	s := start(t, Config{History: store})
@@ -165,7 +168,8 @@ func TestAHistoryThatCannotBeWrittenRefusesInput(t *testing.T) {
 		t.Errorf("the turn ended with %+v", line)
 	}
 	c.input("help")
-	if line := c.until(protocol.LineStatus); line.Level != "error" || line.Code != protocol.CodeUnavailable || line.Command != protocol.LineInput {
+	if line := c.until(protocol.LineStatus); line.Level != "error" || line.Code != protocol.CodeUnavailable ||
+		line.Command != protocol.LineInput {
 		t.Errorf("got %+v", line)
 	}
 	if status, _ := s.call("POST", "/sessions", "", ""); status != http.StatusServiceUnavailable {

@@ -75,7 +75,8 @@ func TestAnAnswerToAnotherSessionsQuestionIsRefused(t *testing.T) {
 	if line := inB.until(protocol.LineStatus); line.Level != "error" || line.SessionID != b.SessionID {
 		t.Errorf("got %+v", line)
 	}
-	inB.send(fmt.Sprintf(`{"type":"confirmation","session_id":%q,"request_id":%q,"value":true}`, a.SessionID, question.RequestID))
+	inB.send(fmt.Sprintf(`{"type":"confirmation","session_id":%q,"request_id":%q,"value":true}`,
+		a.SessionID, question.RequestID))
 	if line := inB.until(protocol.LineStatus); !strings.HasPrefix(line.Message, "This is not session") {
 		t.Errorf("got %+v", line)
 	}

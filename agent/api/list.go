@@ -30,12 +30,13 @@ type listRequest struct {
 }
 
 type listed struct {
-	SessionID string     `json:"session_id"`
-	Model     string     `json:"model"`
-	State     string     `json:"state"`
-	Clients   int        `json:"clients"`
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at"` // null while a client is connected; of an ended session: the end of its history
+	SessionID string    `json:"session_id"`
+	Model     string    `json:"model"`
+	State     string    `json:"state"`
+	Clients   int       `json:"clients"`
+	CreatedAt time.Time `json:"created_at"`
+	// ExpiresAt is null while a client is connected. Of an ended session it is the end of its history.
+	ExpiresAt *time.Time `json:"expires_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	EndReason string     `json:"end_reason,omitempty"`
 }

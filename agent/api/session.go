@@ -66,8 +66,9 @@ func (s *Server) reserve() error {
 	}
 	if len(s.sessions)+s.opening >= s.config.MaxSessions {
 		return &protocol.Error{
-			Code: protocol.CodeTooManyRequests, Message: fmt.Sprintf("There are %d sessions, which is the limit", s.config.MaxSessions),
-			Hint: "Delete sessions that are not needed", RetryAfter: 10,
+			Code:    protocol.CodeTooManyRequests,
+			Message: fmt.Sprintf("There are %d sessions, which is the limit", s.config.MaxSessions),
+			Hint:    "Delete sessions that are not needed", RetryAfter: 10,
 		}
 	}
 	s.opening++

@@ -108,14 +108,16 @@ type client struct {
 
 func (s *stand) dial(session createResponse, query string) *client {
 	s.t.Helper()
-	conn, _, err := websocket.Dial(s.t.Context(), s.url+"/ws/"+session.SessionID+"?token="+session.Token+query, &websocket.DialOptions{HTTPClient: s.web})
+	conn, _, err := websocket.Dial(s.t.Context(), s.url+"/ws/"+session.SessionID+"?token="+session.Token+query,
+		&websocket.DialOptions{HTTPClient: s.web})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	conn.SetReadLimit(-1)
 	s.t.Cleanup(func() { _ = conn.CloseNow() })
 	c := &client{t: s.t, conn: conn}
-	if line, err := c.next(); err != nil || line.Type != protocol.LineHello || line.SessionID != session.SessionID || len(line.Tools) == 0 {
+	if line, err := c.next(); err != nil || line.Type != protocol.LineHello || line.SessionID != session.SessionID ||
+		len(line.Tools) == 0 {
 		s.t.Fatalf("the first line is %+v, %v", line, err)
 	}
 	c.seen = nil

@@ -55,6 +55,7 @@ func (s Server) check(name string) error {
 		return nil
 	}
 	return &protocol.Error{
-		Code: protocol.CodeInvalid, Message: fmt.Sprintf("The MCP server %.100q cannot be used", name), Hint: "In mcpServers: " + problem,
+		Code: protocol.CodeInvalid, Message: fmt.Sprintf("The MCP server %.100q cannot be used", name),
+		Hint: "In mcpServers: " + problem,
 	}
 }

@@ -128,7 +128,9 @@ func (s *server) failure(what string, err error) error {
 			hint += "; its last output: " + protocol.SanitizeText(tail[len(tail)-1])
 		}
 	}
-	return &protocol.Error{Code: protocol.CodeBadGateway, Message: fmt.Sprintf("The MCP server %s %s", s.name, what), Hint: hint, Err: err}
+	return &protocol.Error{
+		Code: protocol.CodeBadGateway, Message: fmt.Sprintf("The MCP server %s %s", s.name, what), Hint: hint, Err: err,
+	}
 }
 
 func (s *server) transport(c Server, o Options) (mcp.Transport, error) {

@@ -21,7 +21,9 @@ func TestAModelUsesAServersToolWithPermission(t *testing.T) {
 		llm := mockllm.New(t)
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)
-		m, err := model.Open("openai/mock-1", model.Options{BaseURL: llm.URL + "/v1", Client: &http.Client{Transport: transport}})
+		m, err := model.Open("openai/mock-1", model.Options{
+			BaseURL: llm.URL + "/v1", Client: &http.Client{Transport: transport},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +47,9 @@ func TestAModelUsesAServersToolWithPermission(t *testing.T) {
 				if line.ToolName != "mcp__x__echo" || line.Prompt != "Use echo of the MCP server x?" {
 					t.Errorf("asked %+v", line)
 				}
-				if err := session.Handle(&protocol.Line{Type: protocol.LineConfirmation, RequestID: line.RequestID, Value: &value}); err != nil {
+				if err := session.Handle(&protocol.Line{
+					Type: protocol.LineConfirmation, RequestID: line.RequestID, Value: &value,
+				}); err != nil {
 					t.Fatal(err)
 				}
 			case protocol.LineMessage:

@@ -52,10 +52,13 @@ func (s *server) tool(name string, t *mcp.Tool) agent.Tool {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	warning := protocol.SecurityWarning{
-		Level: "WARN", Message: fmt.Sprintf("A tool of the MCP server %s, which is not confined to the working directory.", s.name),
+		Level:   "WARN",
+		Message: fmt.Sprintf("A tool of the MCP server %s, which is not confined to the working directory.", s.name),
 	}
 	if t.Annotations != nil && t.Annotations.ReadOnlyHint {
-		warning = protocol.SecurityWarning{Level: "INFO", Message: fmt.Sprintf("The MCP server %s says that this only reads.", s.name)}
+		warning = protocol.SecurityWarning{
+			Level: "INFO", Message: fmt.Sprintf("The MCP server %s says that this only reads.", s.name),
+		}
 	}
 	return agent.Tool{
 		Spec:   agent.ToolSpec{Name: name, Description: t.Description, Schema: schema},

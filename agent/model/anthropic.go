@@ -33,7 +33,9 @@ func newAnthropic(o *Options, model string) dialect {
 	}
 }
 
-func (d *anthropicMessages) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc) error {
+func (d *anthropicMessages) try(
+	ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc,
+) error {
 	stream := d.service.NewStreaming(ctx, d.params(conversation, tools))
 	defer func() { _ = stream.Close() }()
 	var used agent.Usage

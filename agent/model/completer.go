@@ -34,7 +34,9 @@ type completer struct {
 }
 
 // Complete implements agent.Completer.
-func (c *completer) Complete(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec) iter.Seq2[agent.Delta, error] {
+func (c *completer) Complete(
+	ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec,
+) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
 		for try := 1; ; try++ {
 			emitted, left := false, false
@@ -69,7 +71,9 @@ func (c *completer) Complete(ctx context.Context, conversation []agent.Message, 
 }
 
 // try cancels one attempt when the model sends nothing for Options.Silence.
-func (c *completer) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc) error {
+func (c *completer) try(
+	ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(c.opts.Silence, func() { cancel(errSilent) })

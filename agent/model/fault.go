@@ -60,11 +60,14 @@ func (c *completer) fault(err error) *fault {
 	var network net.Error
 	switch {
 	case errors.As(err, &fromAnthropic):
-		return c.refused(fromAnthropic.StatusCode, fromAnthropic.Response, string(fromAnthropic.Type()), errorMessage(fromAnthropic.RawJSON()))
+		return c.refused(fromAnthropic.StatusCode, fromAnthropic.Response, string(fromAnthropic.Type()),
+			errorMessage(fromAnthropic.RawJSON()))
 	case errors.As(err, &fromOpenAI):
 		return c.refused(fromOpenAI.StatusCode, fromOpenAI.Response, fromOpenAI.Type, fromOpenAI.Message)
 	case errors.Is(err, errSilent):
-		return &fault{code: protocol.CodeUnavailable, message: fmt.Sprintf("The model has been silent for %s", c.opts.Silence)}
+		return &fault{
+			code: protocol.CodeUnavailable, message: fmt.Sprintf("The model has been silent for %s", c.opts.Silence),
+		}
 	case errors.Is(err, errCut):
 		return &fault{
 			code: protocol.CodeTooLarge, message: "The model's answer reached its limit within a tool call",
@@ -77,8 +80,9 @@ func (c *completer) fault(err error) *fault {
 			reason = detail.Err.Error()
 		}
 		return &fault{
-			code: protocol.CodeUnavailable, retry: true, message: fmt.Sprintf("%s cannot be reached: %s", c.address(), c.safe(reason)),
-			hint: "Check the network and the provider's base URL",
+			code: protocol.CodeUnavailable, retry: true,
+			message: fmt.Sprintf("%s cannot be reached: %s", c.address(), c.safe(reason)),
+			hint:    "Check the network and the provider's base URL",
 		}
 	default:
 		return &fault{code: protocol.CodeBadGateway, retry: true, message: "The model's answer broke off"}
@@ -98,7 +102,10 @@ func (c *completer) address() string {
 // status 200.
 func (c *completer) refused(status int, response *http.Response, kind, message string) *fault {
 	message = c.safe(message)
-	f := &fault{code: protocol.CodeInvalid, message: fmt.Sprintf("The model's provider refused the request (%d): %s", status, message)}
+	f := &fault{
+		code:    protocol.CodeInvalid,
+		message: fmt.Sprintf("The model's provider refused the request (%d): %s", status, message),
+	}
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		// Providers repeat parts of the key in these messages.
@@ -107,7 +114,8 @@ func (c *completer) refused(status int, response *http.Response, kind, message s
 			f.hint = "Check " + c.provider.Key
 		}
 	case status == http.StatusNotFound:
-		f.code, f.message = protocol.CodeNotFound, fmt.Sprintf("%s does not know the model %s (404)", c.address(), c.safe(c.model))
+		f.code, f.message = protocol.CodeNotFound, fmt.Sprintf("%s does not know the model %s (404)",
+			c.address(), c.safe(c.model))
 		f.hint = "Check the model's name and the provider's base URL"
 	case status == http.StatusTooManyRequests:
 		f.code, f.retry = protocol.CodeTooManyRequests, true
@@ -116,7 +124,8 @@ func (c *completer) refused(status int, response *http.Response, kind, message s
 		f.code, f.retry = protocol.CodeUnavailable, true
 		f.message = fmt.Sprintf("The model's provider failed (%d): %s", status, message)
 	case status < http.StatusMultipleChoices:
-		f.code, f.retry = protocol.CodeUnavailable, kind == "overloaded_error" || kind == "api_error" || kind == "rate_limit_error"
+		f.code, f.retry = protocol.CodeUnavailable, kind == "overloaded_error" || kind == "api_error" ||
+			kind == "rate_limit_error"
 		f.message = "The model's provider failed within its answer: " + message
 	}
 	if response != nil {

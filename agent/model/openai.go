@@ -35,7 +35,9 @@ func newOpenAI(o *Options, model string) dialect {
 	}
 }
 
-func (d *openAIChat) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc) error {
+func (d *openAIChat) try(
+	ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc,
+) error {
 	stream := d.service.NewStreaming(ctx, d.params(conversation, tools))
 	defer func() { _ = stream.Close() }()
 	var used agent.Usage
@@ -112,8 +114,10 @@ func chatReply(m agent.Message) openai.ChatCompletionMessageParamUnion {
 	for _, call := range m.Calls {
 		reply.ToolCalls = append(reply.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-				ID:       call.ID,
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: call.Name, Arguments: string(call.Arguments)},
+				ID: call.ID,
+				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
+					Name: call.Name, Arguments: string(call.Arguments),
+				},
 			},
 		})
 	}

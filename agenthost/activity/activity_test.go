@@ -17,23 +17,32 @@ func watched(quiet time.Duration) (*Tracker, *int) {
 }
 
 func TestAWorkspaceWakesWorksAndRests(t *testing.T) {
-	none, idle, busy := core.Activity{Status: protocol.StatusNone}, core.Activity{Status: protocol.StatusIdle}, core.Activity{Status: protocol.StatusBusy}
+	none, idle, busy := core.Activity{Status: protocol.StatusNone},
+		core.Activity{Status: protocol.StatusIdle}, core.Activity{Status: protocol.StatusBusy}
 	waiting := core.Activity{Status: protocol.StatusIdle, Reason: protocol.ReasonWaiting}
 	for name, c := range map[string]struct {
 		do      func(a *Tracker)
 		want    core.Activity
 		changes int
 	}{
-		"nothing is known":              {func(*Tracker) {}, none, 0},
-		"the first request wakes it":    {func(a *Tracker) { a.Mark("w"); a.Mark("w") }, idle, 1},
-		"a program wakes it":            {func(a *Tracker) { a.Alive("w", "p") }, idle, 1},
-		"a prompt is work":              {func(a *Tracker) { a.Mark("w"); a.Report("w", "p", busy) }, busy, 2},
-		"a stop ends it":                {func(a *Tracker) { a.Report("w", "p", busy); a.Report("w", "p", idle) }, idle, 2},
-		"one of two works":              {func(a *Tracker) { a.Report("w", "p", busy); a.Report("w", "q", idle) }, busy, 1},
-		"waiting is seen beside idle":   {func(a *Tracker) { a.Report("w", "p", waiting); a.Report("w", "q", idle) }, waiting, 1},
-		"work is seen beside waiting":   {func(a *Tracker) { a.Report("w", "p", waiting); a.Report("w", "q", busy) }, busy, 2},
-		"the last one ends":             {func(a *Tracker) { a.Mark("w"); a.Report("w", "p", busy); a.Report("w", "p", none) }, none, 3},
-		"the last but one ends":         {func(a *Tracker) { a.Report("w", "p", idle); a.Report("w", "q", busy); a.Report("w", "q", none) }, idle, 3},
+		"nothing is known":           {func(*Tracker) {}, none, 0},
+		"the first request wakes it": {func(a *Tracker) { a.Mark("w"); a.Mark("w") }, idle, 1},
+		"a program wakes it":         {func(a *Tracker) { a.Alive("w", "p") }, idle, 1},
+		"a prompt is work":           {func(a *Tracker) { a.Mark("w"); a.Report("w", "p", busy) }, busy, 2},
+		"a stop ends it":             {func(a *Tracker) { a.Report("w", "p", busy); a.Report("w", "p", idle) }, idle, 2},
+		"one of two works":           {func(a *Tracker) { a.Report("w", "p", busy); a.Report("w", "q", idle) }, busy, 1},
+		"waiting is seen beside idle": {
+			func(a *Tracker) { a.Report("w", "p", waiting); a.Report("w", "q", idle) }, waiting, 1,
+		},
+		"work is seen beside waiting": {
+			func(a *Tracker) { a.Report("w", "p", waiting); a.Report("w", "q", busy) }, busy, 2,
+		},
+		"the last one ends": {
+			func(a *Tracker) { a.Mark("w"); a.Report("w", "p", busy); a.Report("w", "p", none) }, none, 3,
+		},
+		"the last but one ends": {
+			func(a *Tracker) { a.Report("w", "p", idle); a.Report("w", "q", busy); a.Report("w", "q", none) }, idle, 3,
+		},
 		"the end of an unknown program": {func(a *Tracker) { a.Report("w", "p", none) }, none, 0},
 		"another workspace is another":  {func(a *Tracker) { a.Report("v", "p", busy) }, none, 1},
 		"a deleted workspace":           {func(a *Tracker) { a.Report("w", "p", busy); a.Forget("w") }, none, 1},
@@ -63,7 +72,8 @@ func TestOfTooManyProgramsTheIdleAreForgotten(t *testing.T) {
 	for i := range 1000 {
 		a.Report("w", fmt.Sprint("busy ", i), core.Activity{Status: protocol.StatusBusy})
 	}
-	if n := len(a.known["w"]); n > maxPrograms+1 || a.known["w"]["busy"] == nil || a.Now("w").Status != protocol.StatusBusy {
+	if n := len(a.known["w"]); n > maxPrograms+1 || a.known["w"]["busy"] == nil ||
+		a.Now("w").Status != protocol.StatusBusy {
 		t.Errorf("%d are remembered: %+v", n, a.Now("w"))
 	}
 }

@@ -14,8 +14,10 @@ import (
 )
 
 var (
-	unauthorized = errorBody("Unauthorized", protocol.CodeUnauthorized, "Send the agent password of this host as Authorization: Bearer")
-	missingToken = errorBody("Missing token", protocol.CodeUnauthorized, "Send the stream token of a check-in as ?token= or as Authorization: Bearer")
+	unauthorized = errorBody("Unauthorized", protocol.CodeUnauthorized,
+		"Send the agent password of this host as Authorization: Bearer")
+	missingToken = errorBody("Missing token", protocol.CodeUnauthorized,
+		"Send the stream token of a check-in as ?token= or as Authorization: Bearer")
 )
 
 // passwordRoutes accept only the agent password.
@@ -55,7 +57,9 @@ func TestPasswordRoutesRefuseStreamTokens(t *testing.T) {
 		})
 	}
 	t.Run("the scheme is case-insensitive", func(t *testing.T) {
-		if status, _, body := h.call(request{"GET", "/status", "", []string{"Authorization: bearer " + password}}); status != http.StatusOK {
+		if status, _, body := h.call(request{
+			"GET", "/status", "", []string{"Authorization: bearer " + password},
+		}); status != http.StatusOK {
 			t.Errorf("%d %s", status, body)
 		}
 	})
@@ -72,27 +76,45 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 		status int
 		body   string
 	}{
-		"none":                         {request{"GET", "/stream/s1", "", nil}, 401, missingToken},
-		"an empty one":                 {request{"GET", "/stream/s1?token=", "", nil}, 401, ""},
-		"a wrong one":                  {request{"GET", "/stream/s1?token=abc", "", nil}, 401, ""},
-		"a wrong one as bearer":        {request{"GET", "/stream/s1", "", []string{"Authorization: Bearer abc"}}, 401, ""},
-		"another session's":            {request{"GET", "/stream/s1?token=" + foreign, "", nil}, 401, ""},
-		"one on another session":       {request{"GET", "/stream/s2?token=" + own, "", nil}, 401, ""},
-		"a long one":                   {request{"GET", "/stream/s1?token=" + strings.Repeat("a", 10_000), "", nil}, 401, ""},
-		"the agent password":           {request{"GET", "/stream/s1", "", []string{bearerPassword}}, 401, ""},
-		"two":                          {request{"GET", "/stream/s1?token=" + own + "&token=" + own, "", nil}, 400, errorBody("token is given more than once", protocol.CodeInvalid, "")},
-		"two different":                {request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + reading}}, 401, errorBody("Two different tokens", protocol.CodeUnauthorized, "")},
-		"a broken query":               {request{"GET", "/stream/s1?token=%zz", "", nil}, 400, errorBody("The query string is malformed", protocol.CodeInvalid, "")},
-		"the same twice":               {request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + own}}, 204, ""},
-		"as bearer":                    {request{"GET", "/stream/s1", "", []string{"Authorization: Bearer " + own}}, 204, ""},
-		"an attach token reads":        {request{"GET", "/stream/s1?token=" + reading, "", nil}, 204, ""},
-		"an attach token interrupts":   {request{"POST", "/session/s1/interrupt?token=" + reading, "", nil}, 200, confirmed},
-		"the password interrupts":      {request{"POST", "/session/s1/interrupt", "", []string{bearerPassword}}, 200, confirmed},
+		"none":                   {request{"GET", "/stream/s1", "", nil}, 401, missingToken},
+		"an empty one":           {request{"GET", "/stream/s1?token=", "", nil}, 401, ""},
+		"a wrong one":            {request{"GET", "/stream/s1?token=abc", "", nil}, 401, ""},
+		"a wrong one as bearer":  {request{"GET", "/stream/s1", "", []string{"Authorization: Bearer abc"}}, 401, ""},
+		"another session's":      {request{"GET", "/stream/s1?token=" + foreign, "", nil}, 401, ""},
+		"one on another session": {request{"GET", "/stream/s2?token=" + own, "", nil}, 401, ""},
+		"a long one":             {request{"GET", "/stream/s1?token=" + strings.Repeat("a", 10_000), "", nil}, 401, ""},
+		"the agent password":     {request{"GET", "/stream/s1", "", []string{bearerPassword}}, 401, ""},
+		"two": {
+			request{"GET", "/stream/s1?token=" + own + "&token=" + own, "", nil},
+			400,
+			errorBody("token is given more than once", protocol.CodeInvalid, ""),
+		},
+		"two different": {
+			request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + reading}},
+			401,
+			errorBody("Two different tokens", protocol.CodeUnauthorized, ""),
+		},
+		"a broken query": {
+			request{"GET", "/stream/s1?token=%zz", "", nil},
+			400,
+			errorBody("The query string is malformed", protocol.CodeInvalid, ""),
+		},
+		"the same twice": {
+			request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + own}}, 204, "",
+		},
+		"as bearer":                  {request{"GET", "/stream/s1", "", []string{"Authorization: Bearer " + own}}, 204, ""},
+		"an attach token reads":      {request{"GET", "/stream/s1?token=" + reading, "", nil}, 204, ""},
+		"an attach token interrupts": {request{"POST", "/session/s1/interrupt?token=" + reading, "", nil}, 200, confirmed},
+		"the password interrupts": {
+			request{"POST", "/session/s1/interrupt", "", []string{bearerPassword}}, 200, confirmed,
+		},
 		"a foreign one interrupts":     {request{"POST", "/session/s1/interrupt?token=" + foreign, "", nil}, 401, ""},
 		"an interrupt without a token": {request{"POST", "/session/s1/interrupt", "", nil}, 401, missingToken},
-		"a foreign one answers":        {request{"POST", "/session/s1/interactions/i?token=" + foreign, `{"approved":true}`, nil}, 401, ""},
-		"a foreign one prompts":        {request{"POST", "/stream/s1?token=" + foreign, prompt, nil}, 401, ""},
-		"an attach token prompts":      {request{"POST", "/stream/s1?token=" + reading, prompt, nil}, 409, ""},
+		"a foreign one answers": {
+			request{"POST", "/session/s1/interactions/i?token=" + foreign, `{"approved":true}`, nil}, 401, "",
+		},
+		"a foreign one prompts":   {request{"POST", "/stream/s1?token=" + foreign, prompt, nil}, 401, ""},
+		"an attach token prompts": {request{"POST", "/stream/s1?token=" + reading, prompt, nil}, 409, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, body := h.call(c.q)
@@ -148,7 +170,9 @@ func TestWithoutAPasswordOnlyLoopbackIsAnswered(t *testing.T) {
 	if status, _, body := h.call(request{"GET", "/status", "", nil}); status != http.StatusOK {
 		t.Errorf("on loopback: %d %s", status, body)
 	}
-	if status, _, body := h.call(request{"GET", "/status", "", []string{"Authorization: Bearer x"}}); status != http.StatusUnauthorized {
+	if status, _, body := h.call(request{
+		"GET", "/status", "", []string{"Authorization: Bearer x"},
+	}); status != http.StatusUnauthorized {
 		t.Errorf("with a password that is not configured: %d %s", status, body)
 	}
 	e := httpapi.New(httpapi.Options{})

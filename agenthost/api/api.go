@@ -34,7 +34,7 @@ type API struct {
 	AllowedOrigins []string     // as returned by httpapi.ParseOrigins
 	Log            *slog.Logger // nil = none
 
-	// Disk is that of the journal. Without a path nothing is measured.
+	// Disk measures the disk of the journal. Without a path nothing is measured.
 	Disk diskspace.Monitor
 
 	// Ready returns an error while turns cannot start; nil = always ready.
@@ -60,7 +60,7 @@ type API struct {
 	Lines   wsline.Limits // of a session's WebSocket clients
 	Times   wsline.Times
 	Version string        // of the program, for clients of the lines
-	Settle  time.Duration // how long a call may wait for its question before clients learn that it runs; 0 = 1 s
+	Settle  time.Duration // for how long a call is held back, because a question about it may follow; 0 = 1 s
 
 	channels channels
 	wrong    *httpapi.Limiter // of wrong passwords, by address

@@ -27,20 +27,22 @@ import (
 // a second for each client. Clients and host share the process and its cores.
 func BenchmarkLinesToAThousandClients(b *testing.B) {
 	const sessions, each, every, seconds = 50, 20, 50 * time.Millisecond, 5
-	fake := &providertest.Fake{Play: func(ctx context.Context, _ agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for range seconds * int(time.Second/every) {
-			select {
-			case <-ctx.Done():
-			case <-tick.C:
+	fake := &providertest.Fake{
+		Play: func(ctx context.Context, _ agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
+			tick := time.NewTicker(every)
+			defer tick.Stop()
+			for range seconds * int(time.Second/every) {
+				select {
+				case <-ctx.Done():
+				case <-tick.C:
+				}
+				if err := out.Text(strconv.FormatInt(time.Now().UnixNano(), 10)); err != nil {
+					return agenthost.Outcome{}, err
+				}
 			}
-			if err := out.Text(strconv.FormatInt(time.Now().UnixNano(), 10)); err != nil {
-				return agenthost.Outcome{}, err
-			}
-		}
-		return agenthost.Outcome{}, nil
-	}}
+			return agenthost.Outcome{}, nil
+		},
+	}
 	host, err := app.OpenHost(app.HostConfig{
 		Listen: "127.0.0.1:0", Password: seal.NewSecret(password), Data: b.TempDir(),
 		Providers: map[string]agenthost.Provider{"demo": fake}, Log: slog.New(slog.DiscardHandler),

@@ -74,7 +74,7 @@ func TestTheEndOfACredentialEndsItsTokensAndStreams(t *testing.T) {
 			}
 		}
 	}
-	h.fake.Release("gate") // the turn itself goes on
+	h.fake.Release("gate") // the turn itself continues
 	for _, s := range staying {
 		expectEqual(t, "the rest", partTypes(s.readAll()), "text-delta after, text-end, finish")
 	}
@@ -88,13 +88,14 @@ func TestRequestsToEndCredentialsAreChecked(t *testing.T) {
 	token := h.open("s1", `"credential":"laptop"`, `"attach":true`)
 	long := strings.Repeat("x", protocol.MaxCredential+1)
 	for name, body := range map[string]string{
-		"no broker":       `{"credentials":["laptop"]}`,
-		"a long broker":   `{"brokerId":"` + strings.Repeat("b", 129) + `","credentials":["laptop"]}`,
-		"no credentials":  `{"brokerId":"b1"}`,
-		"an empty one":    `{"brokerId":"b1","credentials":["laptop",""]}`,
-		"a long one":      `{"brokerId":"b1","credentials":["laptop","` + long + `"]}`,
-		"a wrong type":    `{"brokerId":"b1","credentials":"laptop"}`,
-		"too many":        `{"brokerId":"b1","credentials":["laptop"` + strings.Repeat(`,"x"`, protocol.MaxCredentials) + `]}`,
+		"no broker":      `{"credentials":["laptop"]}`,
+		"a long broker":  `{"brokerId":"` + strings.Repeat("b", 129) + `","credentials":["laptop"]}`,
+		"no credentials": `{"brokerId":"b1"}`,
+		"an empty one":   `{"brokerId":"b1","credentials":["laptop",""]}`,
+		"a long one":     `{"brokerId":"b1","credentials":["laptop","` + long + `"]}`,
+		"a wrong type":   `{"brokerId":"b1","credentials":"laptop"}`,
+		"too many": `{"brokerId":"b1","credentials":["laptop"` + strings.Repeat(`,"x"`,
+			protocol.MaxCredentials) + `]}`,
 		"an unknown part": `{"brokerId":"b1","credentials":["laptop"],"all":true}`,
 	} {
 		want := http.StatusBadRequest
@@ -105,7 +106,9 @@ func TestRequestsToEndCredentialsAreChecked(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, answer)
 		}
 	}
-	if status, _, _ := h.call(request{"POST", "/revoke", `{"brokerId":"b1","credentials":["laptop"]}`, nil}); status != 401 {
+	if status, _, _ := h.call(request{
+		"POST", "/revoke", `{"brokerId":"b1","credentials":["laptop"]}`, nil,
+	}); status != 401 {
 		t.Errorf("without the password: %d", status)
 	}
 	for _, body := range []string{
@@ -118,7 +121,9 @@ func TestRequestsToEndCredentialsAreChecked(t *testing.T) {
 			t.Errorf("%s: %d %s", body, status, answer)
 		}
 	}
-	if status, _, body := h.call(request{"POST", "/session/s1/interrupt?token=" + token, "{}", nil}); status != http.StatusOK {
+	if status, _, body := h.call(request{
+		"POST", "/session/s1/interrupt?token=" + token, "{}", nil,
+	}); status != http.StatusOK {
 		t.Errorf("nothing ended: %d %s", status, body)
 	}
 }

@@ -25,8 +25,9 @@ func TestDiffOfASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body = get()
-	expectEqual(t, "a new file", normalizedCommit(body), `{"base":"<commit>","files":[{"path":"a b.txt","status":"added","additions":1,"deletions":0}],`+
-		`"patch":"diff --git a/a b.txt b/a b.txt\nnew file mode 100644\nindex 0000000..ce01362\n--- /dev/null\n+++ b/a b.txt\t\n@@ -0,0 +1 @@\n+hello\n"}`)
+	expectEqual(t, "a new file", normalizedCommit(body),
+		`{"base":"<commit>","files":[{"path":"a b.txt","status":"added","additions":1,"deletions":0}],`+
+			`"patch":"diff --git a/a b.txt b/a b.txt\nnew file mode 100644\nindex 0000000..ce01362\n--- /dev/null\n+++ b/a b.txt\t\n@@ -0,0 +1 @@\n+hello\n"}`)
 	if err := os.RemoveAll(filepath.Join(h.data, "workspaces", "s1", ".git")); err != nil {
 		t.Fatal(err)
 	}
@@ -34,5 +35,7 @@ func TestDiffOfASession(t *testing.T) {
 	if status != http.StatusConflict {
 		t.Errorf("got %d", status)
 	}
-	expectEqual(t, "no repository", body, errorBody("The session's workspace is no git repository any more", protocol.CodeConflict, "Its .git directory was removed or replaced"))
+	expectEqual(t, "no repository", body,
+		errorBody("The session's workspace is no git repository any more", protocol.CodeConflict,
+			"Its .git directory was removed or replaced"))
 }

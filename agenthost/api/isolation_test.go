@@ -36,8 +36,9 @@ func (s *isolatedSession) record(raw string) {
 // script returns a turn with every kind of part, all with the mark.
 func (s *isolatedSession) script(rng *rand.Rand) string {
 	steps := []string{
-		"text " + s.mark + " speaks", "tool shell {\"command\":\"" + s.mark + "\"}", "toolerr shell {\"command\":\"" + s.mark + "\"}",
-		"notice warning " + s.mark + " notices", "ask " + s.mark + "?", "confirm write {\"path\":\"" + s.mark + "\"}", "reason " + s.mark + " thinks",
+		"text " + s.mark + " speaks", "tool shell {\"command\":\"" + s.mark + "\"}",
+		"toolerr shell {\"command\":\"" + s.mark + "\"}", "notice warning " + s.mark + " notices", "ask " + s.mark + "?",
+		"confirm write {\"path\":\"" + s.mark + "\"}", "reason " + s.mark + " thinks",
 	}
 	rng.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 	steps = append([]string{"agent-session " + s.mark}, steps[:3+rng.IntN(len(steps)-3)]...)
@@ -121,7 +122,8 @@ func (h *host) runClient(s, other *isolatedSession, rng *rand.Rand) {
 	}
 	send(map[string]any{"type": "input", "text": s.script(rng)})
 	if other != s {
-		send(map[string]any{"type": "interrupt", "session_id": s.id + "x"}) // refused without information about other sessions
+		// The host refuses this without information about other sessions.
+		send(map[string]any{"type": "interrupt", "session_id": s.id + "x"})
 	}
 	for left := 5 + rng.IntN(40); left > 0; left-- {
 		_, raw, err := conn.Read(ctx)
@@ -169,9 +171,13 @@ func (h *host) readStream(ctx context.Context, s *isolatedSession, rng *rand.Ran
 		_ = json.Unmarshal(frame.Data, &p) // frames that are not parts are already recorded
 		switch p.Type {
 		case protocol.PartToolApprovalRequest:
-			h.call(request{"POST", "/session/" + s.id + "/interactions/" + p.ApprovalID + "?token=" + s.token, `{"approved":true}`, nil})
+			h.call(request{
+				"POST", "/session/" + s.id + "/interactions/" + p.ApprovalID + "?token=" + s.token, `{"approved":true}`, nil,
+			})
 		case protocol.PartDataAsk:
-			h.call(request{"POST", "/session/" + s.id + "/interactions/" + p.ID + "?token=" + s.token, `{"text":"` + s.mark + `"}`, nil})
+			h.call(request{
+				"POST", "/session/" + s.id + "/interactions/" + p.ID + "?token=" + s.token, `{"text":"` + s.mark + `"}`, nil,
+			})
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (r *lineReader) next() protocol.Line {
 }
 
 // readUntil reads up to a line of the given type, or to a state line of that state. A turn that
-// waits for an answer goes on.
+// waits for an answer continues.
 func (r *lineReader) readUntil(kind string) protocol.Line {
 	r.t.Helper()
 	for {

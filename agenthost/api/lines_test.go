@@ -67,8 +67,10 @@ func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 		}
 	}
 	lines.expect("state:thinking", "chunk", "message:Hello world",
-		"tool_start", "confirm", "state:waiting_for_input:asked", "resolved", "state:executing_tool", `tool_message:{"ok":true}`,
-		"state:thinking", "ask", "state:waiting_for_input:asked", "resolved", "state:thinking", "chunk", "message:You answered: blue\n",
+		"tool_start", "confirm", "state:waiting_for_input:asked", "resolved", "state:executing_tool",
+		`tool_message:{"ok":true}`,
+		"state:thinking", "ask", "state:waiting_for_input:asked", "resolved", "state:thinking", "chunk",
+		"message:You answered: blue\n",
 		"state:waiting_for_input:done")
 }
 
@@ -76,7 +78,8 @@ func TestATurnAsLinesAndAsHistory(t *testing.T) {
 	h := newHost(t, nil)
 	id, token := h.headless(`{"instructions":"agent-session n1"}`)
 	lines := h.watch(id, token)
-	lines.send(`{"type":"input","session_id":"` + id + `","text":"text a\ntool read {\"path\":\"x\"}\nnotice warning careful\ntext b"}`)
+	lines.send(`{"type":"input","session_id":"` + id +
+		`","text":"text a\ntool read {\"path\":\"x\"}\nnotice warning careful\ntext b"}`)
 	lines.readUntil(protocol.StateWaitingForInput)
 	lines.expect("state:thinking", "chunk", "message:a", "tool_start", "state:executing_tool", `tool_message:{"ok":true}`,
 		"state:thinking", "status:warning:careful", "chunk", "message:b", "state:waiting_for_input:done")
@@ -191,7 +194,8 @@ func TestAThousandInterruptsEndOneTurnOnce(t *testing.T) {
 	c.readUntil(protocol.StateWaitingForInput)
 	c.send(`{"type":"input","text":"text on"}`)
 	c.readUntil(protocol.StateWaitingForInput)
-	c.expect("state:thinking", "state:waiting_for_input:interrupted", "state:thinking", "chunk", "message:on", "state:waiting_for_input:done")
+	c.expect("state:thinking", "state:waiting_for_input:interrupted", "state:thinking", "chunk", "message:on",
+		"state:waiting_for_input:done")
 }
 
 func TestALineStartsTheTurnOfACheckIn(t *testing.T) {
@@ -202,7 +206,8 @@ func TestALineStartsTheTurnOfACheckIn(t *testing.T) {
 	c.readUntil(protocol.StateWaitingForInput)
 	c.send(`{"type":"input","text":"text hi"}`)
 	c.next()
-	c.expect("state:thinking", "chunk", "message:hi", "state:waiting_for_input:done", "status:error:The turn of this token is over. Check in for a new turn")
+	c.expect("state:thinking", "chunk", "message:hi", "state:waiting_for_input:done",
+		"status:error:The turn of this token is over. Check in for a new turn")
 	reader := h.watch("s1", h.open("s1", `"attach":true`))
 	reader.send(`{"type":"input","text":"text hi"}`)
 	if got := reader.next(); got.Level != "error" {
@@ -227,7 +232,8 @@ func TestCloseCodes(t *testing.T) {
 		t.Errorf("invalid UTF-8: %v", got)
 	}
 	huge := h.watch(id, token)
-	_ = huge.conn.Write(huge.ctx, websocket.MessageText, make([]byte, protocol.MaxLine+1)) // the connection closes during the write
+	// The connection closes during the write.
+	_ = huge.conn.Write(huge.ctx, websocket.MessageText, make([]byte, protocol.MaxLine+1))
 	if got := huge.readToClose(); got != websocket.StatusMessageTooBig && got != -1 {
 		t.Errorf("an overlong line: %v", got)
 	}
@@ -242,7 +248,9 @@ func TestCloseCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	deleted := h.watch(id, again.Token)
-	if status, _, body := h.call(request{"DELETE", "/sessions/" + id, "", []string{bearerPassword}}); status != http.StatusNoContent {
+	if status, _, body := h.call(request{
+		"DELETE", "/sessions/" + id, "", []string{bearerPassword},
+	}); status != http.StatusNoContent {
 		t.Errorf("delete: %d %s", status, body)
 	}
 	if got := deleted.readToClose(); got != websocket.StatusNormalClosure {
@@ -264,24 +272,53 @@ func TestAccessToSessionsAndLines(t *testing.T) {
 	h := newHost(t, nil)
 	id, token := h.headless(`{"agent":"demo"}`)
 	brokers := h.open("b1")
-	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="}
+	upgrade := []string{
+		"Connection: Upgrade", "Upgrade: websocket",
+		"Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+	}
 	for name, c := range map[string]struct {
 		q      request
 		status int
 		code   string
 	}{
-		"opening needs the password":               {request{"POST", "/sessions", "{}", nil}, 401, "unauthorized"},
-		"a stream token opens nothing":             {request{"POST", "/sessions", "{}", []string{"Authorization: Bearer " + token}}, 401, "unauthorized"},
-		"an unknown agent":                         {request{"POST", "/sessions", `{"agent":"x"}`, []string{bearerPassword}}, 400, "invalid"},
-		"an unknown session is not made":           {request{"POST", "/sessions", `{"session_id":"x"}`, []string{bearerPassword}}, 404, "not_found"},
-		"a broker's session stays the broker's":    {request{"POST", "/sessions", `{"session_id":"b1"}`, []string{bearerPassword}}, 409, "foreign_broker"},
-		"a headless session gets no broker":        {request{"POST", "/session", `{"sessionId":"` + id + `","webhookUrl":"http://127.0.0.1:1/"}`, []string{bearerPassword}}, 409, "foreign_broker"},
-		"listing needs the password":               {request{"GET", "/sessions", "", []string{"Authorization: Bearer " + token}}, 401, "unauthorized"},
-		"another session's token reads no history": {request{"GET", "/sessions/" + id + "/history", "", []string{"Authorization: Bearer " + brokers}}, 401, "unauthorized"},
-		"lines need a token":                       {request{"GET", "/ws/" + id, "", upgrade}, 401, "unauthorized"},
-		"another session's token sees no lines":    {request{"GET", "/ws/" + id + "?token=" + brokers, "", upgrade}, 401, "unauthorized"},
-		"a page of another origin is refused":      {request{"GET", "/ws/" + id + "?token=" + token, "", append(slices.Clone(upgrade), "Origin: https://evil.example.com")}, 403, "forbidden"},
-		"lines are not for plain requests":         {request{"GET", "/ws/" + id + "?token=" + token, "", nil}, 400, "invalid"},
+		"opening needs the password": {request{"POST", "/sessions", "{}", nil}, 401, "unauthorized"},
+		"a stream token opens nothing": {
+			request{"POST", "/sessions", "{}", []string{"Authorization: Bearer " + token}}, 401, "unauthorized",
+		},
+		"an unknown agent": {
+			request{"POST", "/sessions", `{"agent":"x"}`, []string{bearerPassword}}, 400, "invalid",
+		},
+		"an unknown session is not made": {
+			request{"POST", "/sessions", `{"session_id":"x"}`, []string{bearerPassword}}, 404, "not_found",
+		},
+		"a broker's session stays the broker's": {
+			request{"POST", "/sessions", `{"session_id":"b1"}`, []string{bearerPassword}}, 409, "foreign_broker",
+		},
+		"a headless session gets no broker": {
+			request{
+				"POST", "/session", `{"sessionId":"` + id + `","webhookUrl":"http://127.0.0.1:1/"}`, []string{bearerPassword},
+			},
+			409, "foreign_broker",
+		},
+		"listing needs the password": {
+			request{"GET", "/sessions", "", []string{"Authorization: Bearer " + token}}, 401, "unauthorized",
+		},
+		"another session's token reads no history": {
+			request{"GET", "/sessions/" + id + "/history", "", []string{"Authorization: Bearer " + brokers}},
+			401,
+			"unauthorized",
+		},
+		"lines need a token": {request{"GET", "/ws/" + id, "", upgrade}, 401, "unauthorized"},
+		"another session's token sees no lines": {
+			request{"GET", "/ws/" + id + "?token=" + brokers, "", upgrade}, 401, "unauthorized",
+		},
+		"a page of another origin is refused": {
+			request{
+				"GET", "/ws/" + id + "?token=" + token, "", append(slices.Clone(upgrade), "Origin: https://evil.example.com"),
+			},
+			403, "forbidden",
+		},
+		"lines are not for plain requests": {request{"GET", "/ws/" + id + "?token=" + token, "", nil}, 400, "invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, body := h.call(c.q)
@@ -291,7 +328,9 @@ func TestAccessToSessionsAndLines(t *testing.T) {
 			}
 		})
 	}
-	allowed := h.do(context.Background(), request{"GET", "/ws/" + id + "?token=" + token, "", append(slices.Clone(upgrade), "Origin: "+console)})
+	allowed := h.do(context.Background(), request{
+		"GET", "/ws/" + id + "?token=" + token, "", append(slices.Clone(upgrade), "Origin: "+console),
+	})
 	if allowed.StatusCode != http.StatusSwitchingProtocols {
 		t.Errorf("an allowed origin: %d", allowed.StatusCode)
 	}
@@ -342,7 +381,8 @@ func TestASystemNoticeReachesAllClients(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	}
-	if p, err := stream.next(); err != nil || p.Type != protocol.PartDataNotice || string(p.Data) != `{"level":"warning","message":"Back at noon","system":true}` {
+	if p, err := stream.next(); err != nil || p.Type != protocol.PartDataNotice ||
+		string(p.Data) != `{"level":"warning","message":"Back at noon","system":true}` {
 		t.Errorf("the stream: %+v, %v", p, err)
 	}
 }

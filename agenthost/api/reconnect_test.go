@@ -103,13 +103,19 @@ func TestTheAnswerAfterTheEnd(t *testing.T) {
 		status        int
 		kind          string
 	}{
-		"like EventSource":      {"GET", "", []string{"Accept: text/event-stream", "Last-Event-ID: " + end}, 200, "text/plain; charset=UTF-8"},
-		"a POST like it":        {"POST", "", []string{"Accept: text/event-stream", "Last-Event-ID: " + end}, 200, "text/plain; charset=UTF-8"},
-		"?after=":               {"GET", "&after=" + end, []string{"Accept: text/event-stream"}, 204, ""},
-		"any media type":        {"GET", "", []string{"Accept: */*", "Last-Event-ID: " + end}, 204, ""},
-		"without a media type":  {"GET", "", []string{"Last-Event-ID: " + end}, 204, ""},
-		"without a cursor":      {"GET", "", []string{"Accept: text/event-stream"}, 204, ""},
-		"JSON is accepted also": {"GET", "", []string{"Accept: text/event-stream, application/json", "Last-Event-ID: " + end}, 204, ""},
+		"like EventSource": {
+			"GET", "", []string{"Accept: text/event-stream", "Last-Event-ID: " + end}, 200, "text/plain; charset=UTF-8",
+		},
+		"a POST like it": {
+			"POST", "", []string{"Accept: text/event-stream", "Last-Event-ID: " + end}, 200, "text/plain; charset=UTF-8",
+		},
+		"?after=":              {"GET", "&after=" + end, []string{"Accept: text/event-stream"}, 204, ""},
+		"any media type":       {"GET", "", []string{"Accept: */*", "Last-Event-ID: " + end}, 204, ""},
+		"without a media type": {"GET", "", []string{"Last-Event-ID: " + end}, 204, ""},
+		"without a cursor":     {"GET", "", []string{"Accept: text/event-stream"}, 204, ""},
+		"JSON is accepted also": {
+			"GET", "", []string{"Accept: text/event-stream, application/json", "Last-Event-ID: " + end}, 204, "",
+		},
 	} {
 		body := ""
 		if c.method == "POST" {

@@ -65,7 +65,8 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 		Notices []string        `json:"notices"`
 		Disk    diskspace.Space `json:"disk"`
 	}
-	if err := json.Unmarshal([]byte(body), &status); err != nil || len(status.Notices) != 1 || !status.Disk.Low || status.Disk.FreeBytes == 0 {
+	if err := json.Unmarshal([]byte(body), &status); err != nil || len(status.Notices) != 1 || !status.Disk.Low ||
+		status.Disk.FreeBytes == 0 {
 		t.Errorf("%s: %v", body, err)
 	}
 }
@@ -131,7 +132,9 @@ func TestEveryResponseHasCORSHeadersForAllowedOriginsOnly(t *testing.T) {
 
 func TestStreamsHaveCORSHeaders(t *testing.T) {
 	h := newHost(t, nil)
-	s := h.stream(request{"POST", "/stream/s1?token=" + h.announce("s1", "t1"), `{"prompt":"text hello"}`, []string{"Origin: " + console}})
+	s := h.stream(request{
+		"POST", "/stream/s1?token=" + h.announce("s1", "t1"), `{"prompt":"text hello"}`, []string{"Origin: " + console},
+	})
 	header := s.resp.Header
 	expectEqual(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
 	expectEqual(t, "cache", header.Get("Cache-Control"), "no-store, no-transform")
@@ -142,7 +145,10 @@ func TestStreamsHaveCORSHeaders(t *testing.T) {
 
 func TestPreflights(t *testing.T) {
 	h := newHost(t, nil)
-	ask := []string{"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type", "Access-Control-Request-Private-Network: true"}
+	ask := []string{
+		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type",
+		"Access-Control-Request-Private-Network: true",
+	}
 	for _, path := range []string{"/stream/s1?token=x", "/session/s1/interrupt", "/nothing"} {
 		status, header, body := h.call(request{"OPTIONS", path, "", append(ask, "Origin: "+console)})
 		if status != http.StatusNoContent || body != "" {
@@ -158,9 +164,13 @@ func TestPreflights(t *testing.T) {
 // Fault catalogue 77.
 func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 	h := newHost(t, nil)
-	for _, origin := range []string{"null", console + ".evil.io", "http://console.example.com", console + ":444", "https://CONSOLE.example.com", "*"} {
+	for _, origin := range []string{
+		"null", console + ".evil.io", "http://console.example.com", console + ":444", "https://CONSOLE.example.com", "*",
+	} {
 		for _, method := range []string{"GET", "OPTIONS"} {
-			_, header, _ := h.call(request{method, "/healthz", "", []string{"Origin: " + origin, "Access-Control-Request-Method: GET"}})
+			_, header, _ := h.call(request{
+				method, "/healthz", "", []string{"Origin: " + origin, "Access-Control-Request-Method: GET"},
+			})
 			for name := range header {
 				if strings.HasPrefix(name, "Access-Control-") {
 					t.Errorf("%s from %s: %s", method, origin, name)
@@ -170,7 +180,8 @@ func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 	}
 	e := httpapi.New(httpapi.Options{})
 	(&api.API{Password: seal.NewSecret(password), AllowedOrigins: []string{console}}).Routes(e)
-	r := httptest.NewRequest(http.MethodGet, "/healthz", nil) // not on loopback: the request succeeds, but the page cannot read the response
+	// Not on loopback the request succeeds, but the page cannot read the response.
+	r := httptest.NewRequest(http.MethodGet, "/healthz", nil)
 	r.Header.Set("Origin", "https://evil.io")
 	recorder := httptest.NewRecorder()
 	e.ServeHTTP(recorder, r)

@@ -119,7 +119,10 @@ func (acceptingBroker) Do(r *http.Request) (*http.Response, error) {
 // newHost starts a host. Before that, change may modify its API and its server.
 func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	t.Helper()
-	h := &host{t: t, fake: &providertest.Fake{}, clock: testenv.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &lockedBuffer{}}
+	h := &host{
+		t: t, fake: &providertest.Fake{},
+		clock: testenv.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &lockedBuffer{},
+	}
 	log := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	data := t.TempDir()
 	h.data = data
@@ -134,7 +137,9 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	}
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: records, DefaultAgent: "demo",
-		Providers:  map[string]agenthost.Provider{"demo": h.fake, "program": jsonl.New(jsonl.Options{Name: "program", Command: []string{"sh", "-c", markAgent}})},
+		Providers: map[string]agenthost.Provider{
+			"demo": h.fake, "program": jsonl.New(jsonl.Options{Name: "program", Command: []string{"sh", "-c", markAgent}}),
+		},
 		Workspaces: workspaces, Poster: acceptingBroker{}, Password: seal.NewSecret(password), Now: h.clock.Now, Log: log,
 	})
 	if err != nil {

@@ -23,7 +23,8 @@ func (h *host) attachStalledReader(session, token string) {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = conn.Close() })
-	if _, err := fmt.Fprintf(conn, "GET /stream/%s?token=%s HTTP/1.1\r\nHost: %s\r\n\r\n", session, token, address); err != nil {
+	if _, err := fmt.Fprintf(conn, "GET /stream/%s?token=%s HTTP/1.1\r\nHost: %s\r\n\r\n", session, token,
+		address); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -63,7 +64,8 @@ func TestStalledReadersAreClosedWithoutDelayingOthers(t *testing.T) {
 		t.Errorf("the healthy reader got %d frames", got)
 	}
 	h.finishedEvents("s1")
-	for start := time.Now(); strings.Count(h.log.String(), "closed the stream of a slow reader") < stalled; time.Sleep(time.Millisecond) {
+	for start := time.Now(); strings.Count(h.log.String(),
+		"closed the stream of a slow reader") < stalled; time.Sleep(time.Millisecond) {
 		if time.Since(start) > guard {
 			t.Fatal("the streams of stalled readers were not closed")
 		}

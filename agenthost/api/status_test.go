@@ -23,7 +23,8 @@ func TestStatusDescribesTheHost(t *testing.T) {
 	if status != http.StatusOK {
 		t.Errorf("got %d", status)
 	}
-	expectEqual(t, "body", body, `{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"workspaces":[],"diskBytes":0,"deadLetters":[],"notices":[]}`)
+	expectEqual(t, "body", body,
+		`{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"workspaces":[],"diskBytes":0,"deadLetters":[],"notices":[]}`)
 }
 
 func TestStatusEventsReportChanges(t *testing.T) {
@@ -81,7 +82,9 @@ func TestNoSecretIsLogged(t *testing.T) {
 		answers.WriteString(body)
 	}
 	for _, q := range passwordRoutes {
-		for _, header := range []string{"Authorization: Bearer canary-wrong-password", "Authorization: Basic canary-wrong-password"} {
+		for _, header := range []string{
+			"Authorization: Bearer canary-wrong-password", "Authorization: Basic canary-wrong-password",
+		} {
 			q.header = []string{header}
 			call(q)
 		}
@@ -100,7 +103,11 @@ func TestNoSecretIsLogged(t *testing.T) {
 			call(q)
 		}
 	}
-	call(request{"POST", "/session", `{"sessionId":"s3","webhookUrl":"https://x:y/?token=canary-webhook-token"}`, []string{bearerPassword}})
+	call(request{
+		"POST", "/session",
+		`{"sessionId":"s3","webhookUrl":"https://x:y/?token=canary-webhook-token"}`,
+		[]string{bearerPassword},
+	})
 	h.prompt("s1", token, "text hello").readAll()
 	h.finishedEvents("s1")
 	call(request{"GET", "/status", "", []string{bearerPassword}})
@@ -130,7 +137,9 @@ func TestAHostThatDescribesNothingAnswers404(t *testing.T) {
 	}
 	h = newHost(t, func(a *api.API, _ *http.Server) {
 		a.Offer = func(context.Context) (*protocol.HostOffer, error) {
-			return &protocol.HostOffer{DefaultAgent: "demo", Agents: []protocol.OfferedAgent{}, Projects: []protocol.OfferedProject{}}, nil
+			return &protocol.HostOffer{
+				DefaultAgent: "demo", Agents: []protocol.OfferedAgent{}, Projects: []protocol.OfferedProject{},
+			}, nil
 		}
 	})
 	status, _, body = h.call(request{"GET", "/offer", "", []string{bearerPassword}})

@@ -115,7 +115,7 @@ type reader struct {
 	session, peer string
 }
 
-// close ends what the reader holds, unless its stream goes on without the handler.
+// close ends what the reader holds, unless its stream continues without the handler.
 func (r *reader) close() {
 	if !r.detached {
 		r.stream.Close()
@@ -125,7 +125,7 @@ func (r *reader) close() {
 
 // serve writes the stream until its end, or until the client disconnects or is too slow. Such a
 // client resumes by id, so serve returns no error for it. On a connection of its own the stream
-// goes on when serve has returned.
+// continues when serve has returned.
 func (r *reader) serve(c echo.Context, stream *agenthost.Stream, version int) error {
 	r.stream, r.options, r.isFinished = stream, sse.ServeOptions{Ping: r.api.Ping}, func() bool { return false }
 	r.session, r.peer = c.Param("id"), c.RealIP()

@@ -27,7 +27,8 @@ func (h *host) stream(q request) *stream {
 	ctx, cancel := context.WithTimeout(context.Background(), guard)
 	h.t.Cleanup(cancel)
 	resp := h.do(ctx, q)
-	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream; charset=utf-8" {
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK ||
+		got != "text/event-stream; charset=utf-8" {
 		body, _ := io.ReadAll(resp.Body)
 		h.t.Fatalf("%s %s: %d %s %s", q.method, q.path, resp.StatusCode, got, body)
 	}

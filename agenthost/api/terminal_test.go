@@ -46,7 +46,9 @@ func TestTerminalNeedsThePassword(t *testing.T) {
 		{"an agent without a terminal client", "s1", password, http.StatusBadRequest, protocol.CodeInvalid},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			status, _, body := h.call(request{"POST", "/session/" + c.session + "/terminal", "", []string{"Authorization: Bearer " + c.credential}})
+			status, _, body := h.call(request{
+				"POST", "/session/" + c.session + "/terminal", "", []string{"Authorization: Bearer " + c.credential},
+			})
 			if status != c.status || !strings.Contains(body, `"code":"`+string(c.code)+`"`) {
 				t.Errorf("got %d %s", status, body)
 			}
@@ -66,11 +68,16 @@ func TestReportsOfATerminal(t *testing.T) {
 		{"no such session", "s9", password, `{"attached":true,"waitSeconds":1}`, http.StatusNotFound, `"code":"not_found"`},
 		{"too long a wait", "s1", password, `{"attached":true,"waitSeconds":26}`, http.StatusBadRequest, "Send 0 to 25"},
 		{"a negative wait", "s1", password, `{"attached":true,"waitSeconds":-1}`, http.StatusBadRequest, "Send 0 to 25"},
-		{"a wait of another type", "s1", password, `{"attached":true,"waitSeconds":"1"}`, http.StatusBadRequest, `"code":"invalid"`},
+		{
+			"a wait of another type", "s1", password, `{"attached":true,"waitSeconds":"1"}`,
+			http.StatusBadRequest, `"code":"invalid"`,
+		},
 		{"an open client", "s1", password, `{"attached":true,"waitSeconds":1}`, http.StatusOK, `"command":null`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			status, _, body := h.call(request{"POST", "/session/" + c.session + "/terminal", c.body, []string{"Authorization: Bearer " + c.credential}})
+			status, _, body := h.call(request{
+				"POST", "/session/" + c.session + "/terminal", c.body, []string{"Authorization: Bearer " + c.credential},
+			})
 			if status != c.status || !strings.Contains(body, c.want) {
 				t.Errorf("got %d %s", status, body)
 			}
@@ -80,7 +87,8 @@ func TestReportsOfATerminal(t *testing.T) {
 		status, _, answer := h.call(request{"POST", "/stream/s1?token=" + token, body, nil})
 		return status, answer
 	}
-	if status, body := prompt(`{"prompt":"text a"}`); status != http.StatusConflict || !strings.Contains(body, `"code":"attached"`) {
+	if status, body := prompt(`{"prompt":"text a"}`); status != http.StatusConflict ||
+		!strings.Contains(body, `"code":"attached"`) {
 		t.Errorf("a prompt while the client is open: %d %s", status, body)
 	}
 	if status, body := prompt(`{"prompt":"text a","force":"yes"}`); status != http.StatusBadRequest {

@@ -43,7 +43,9 @@ func TestTheUIMessageStream(t *testing.T) {
 	post := request{"POST", "/stream/s1?format=ui&token=" + token, `{"prompt":"text hello"}`, nil}
 	expectEqual(t, "the stream", render(h.stream(post)), turn)
 	expectEqual(t, "the second stream", render(h.stream(post)), turn)
-	if five := render(h.stream(request{"POST", "/stream/s1?format=ui&v=5&token=" + token, `{"prompt":"x"}`, nil})); strings.Contains(five, "finishReason") {
+	if five := render(h.stream(request{
+		"POST", "/stream/s1?format=ui&v=5&token=" + token, `{"prompt":"x"}`, nil,
+	})); strings.Contains(five, "finishReason") {
 		t.Errorf("for version 5: %s", five)
 	}
 }
@@ -62,7 +64,9 @@ func TestTheUIMessageStreamBeginsAtTheStartOfAnOpenTurn(t *testing.T) {
 		}
 		got = append(got, string(frame.Data))
 	}
-	if all := strings.Join(got, " "); !strings.HasPrefix(all, `{"type":"start","messageId":"t1"} {"type":"start-step"} {"type":"text-start"`) || !strings.Contains(all, `"delta":"hello"`) {
+	if all := strings.Join(got,
+		" "); !strings.HasPrefix(all, `{"type":"start","messageId":"t1"} {"type":"start-step"} {"type":"text-start"`) ||
+		!strings.Contains(all, `"delta":"hello"`) {
 		t.Errorf("got %s", all)
 	}
 	s.cancel()
@@ -76,7 +80,10 @@ func TestUnknownStreamFormatsAreRefused(t *testing.T) {
 		"&format=ui&v=4":     `{"error":"v must be 5, 6 or 7, the version of the AI SDK","code":"invalid"}`,
 		"&format=ui&v=seven": `{"error":"v must be 5, 6 or 7, the version of the AI SDK","code":"invalid"}`,
 	} {
-		for _, q := range []request{{"POST", "/stream/s1?token=" + token + query, `{"prompt":"text x"}`, nil}, {"GET", "/stream/s1?token=" + token + query, "", nil}} {
+		for _, q := range []request{
+			{"POST", "/stream/s1?token=" + token + query, `{"prompt":"text x"}`, nil},
+			{"GET", "/stream/s1?token=" + token + query, "", nil},
+		} {
 			status, _, body := h.call(q)
 			expectEqual(t, q.method+" "+query, itoa(status)+" "+body, "400 "+answer)
 		}

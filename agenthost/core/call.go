@@ -134,8 +134,7 @@ func (x callStep) result(r ToolResult, truncated bool) {
 }
 
 // endCalls adds a result for every call without one, because a call without a
-// result would look like a running one for ever: denied are those whose question
-// was denied.
+// result would look like a running one for ever. denied has the ids of the calls whose question was denied.
 func (x callStep) endCalls(denied map[string]bool, reason string) {
 	open := x.State.Turn.Calls.open()
 	for _, id := range open {
@@ -176,9 +175,8 @@ func (in AgentNamed) apply(x *Step) error {
 	})
 }
 
-// PolicyCall returns the call that a confirm asks about. Tool and arguments are those of the
-// question. Without them they are those of the tool call, which may be older, and were masked
-// and cut.
+// PolicyCall returns the call that a confirm asks about. It takes tool and arguments from the question. If the
+// question has none, it takes them from the tool call, whose arguments are masked, cut and perhaps older.
 func (s *State) PolicyCall(q *Question) policy.Call {
 	c := s.policyCall(q.ToolName, firstArguments(q.Input, q.Args))
 	if s.Turn == nil || q.ToolCallID == "" {

@@ -18,7 +18,7 @@ type (
 	StopAgent struct{ TurnID string }
 	// CancelAgent ends the context of the agent's run: its output cannot be kept.
 	CancelAgent struct{ TurnID string }
-	// EndTurn ends the streams of a turn and lets those who wait for its end continue.
+	// EndTurn ends the streams of a turn and wakes the goroutines that wait for its end.
 	EndTurn struct{ TurnID string }
 	// HoldAnswers with Hold keeps answers back while the connection to the agent is lost;
 	// without Hold the agent gets them again.
@@ -64,7 +64,7 @@ type (
 	CountPending struct{}
 	// ReadPending reads the outbox. The core gets PendingRead before any other input.
 	ReadPending struct{ Version int }
-	// ShareIncarnation has all sessions of the broker see an incarnation.
+	// ShareIncarnation reports an incarnation of the broker to all of its sessions.
 	ShareIncarnation struct{ ID string }
 	// SetTimer starts a timer, or restarts it. What it reports depends on Name.
 	SetTimer struct {
@@ -73,7 +73,7 @@ type (
 	}
 	// StopTimer stops a timer.
 	StopTimer struct{ Name Timer }
-	// Warn is for the log.
+	// Warn writes a warning to the log.
 	Warn struct {
 		Message string
 		Attrs   []any
@@ -88,7 +88,7 @@ const (
 	TimerAnnounced Timer = iota // AnnouncementExpired
 	TimerRenewal                // RenewalDue
 	TimerIdle                   // Idled; its delay is the host's, not the effect's
-	Timers                      // how many there are
+	Timers                      // the number of timers
 )
 
 func (StartAgent) effect()       {}

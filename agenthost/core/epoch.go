@@ -123,7 +123,7 @@ func (x epochStep) comparePositions(fresh bool, theirs *protocol.Cursor) {
 	}
 }
 
-// resetWindow makes last the id before the first frame that readers can get.
+// resetWindow sets the id of the frame before the first one that readers can get.
 func (x epochStep) resetWindow(last protocol.StreamID) {
 	x.State.Last = last
 	x.Window = &last

@@ -108,7 +108,7 @@ func (x deliveryStep) unknownTask(r *Refusal) {
 	}
 }
 
-// sendPrompt has the prompt of a turn that begins sent with its first event. The
+// sendPrompt arranges that the prompt of a turn is sent with the turn's first event. The
 // broker's database may be restored, and forget the check-in, before the event comes.
 func (x deliveryStep) sendPrompt() {
 	rec := &x.State.Record

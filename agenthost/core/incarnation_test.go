@@ -26,7 +26,10 @@ func at(seq int64) *protocol.Cursor { return &protocol.Cursor{Epoch: 1, Seq: seq
 
 // renewed is the broker's answer to a renewal.
 func (r *run) renewed(cursor *protocol.Cursor, incarnation string) core.TokenRenewed {
-	return core.TokenRenewed{AddressVersion: r.state.Delivery.AddressVersion, URL: "http://broker/hook?token=next", Cursor: cursor, Incarnation: incarnation}
+	return core.TokenRenewed{
+		AddressVersion: r.state.Delivery.AddressVersion, URL: "http://broker/hook?token=next",
+		Cursor: cursor, Incarnation: incarnation,
+	}
 }
 
 func (r *run) position(what string, acked, resend int64, incarnation string) {
@@ -79,7 +82,9 @@ func TestAnyAnswerReportsTheIncarnation(t *testing.T) {
 			return core.DeliveryAccepted{Sent: r.sentEvent(), Cursor: &r.state.Record.Cursor, Object: true, Incarnation: "i2"}
 		},
 		"a refusal": func(r *run) core.Input {
-			return core.DeliveryRefused{Sent: r.sentEvent(), Refusal: core.Refusal{Status: 503, Code: protocol.CodeUnavailable, Incarnation: "i2"}}
+			return core.DeliveryRefused{
+				Sent: r.sentEvent(), Refusal: core.Refusal{Status: 503, Code: protocol.CodeUnavailable, Incarnation: "i2"},
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +99,9 @@ func TestAnyAnswerReportsTheIncarnation(t *testing.T) {
 
 func (r *run) sentEvent() core.Sent {
 	c := r.state.Record.Cursor
-	return core.Sent{Version: r.state.Delivery.Version, Named: true, Cursors: []protocol.Cursor{c}, Last: core.EventRecord{Cursor: c}}
+	return core.Sent{
+		Version: r.state.Delivery.Version, Named: true, Cursors: []protocol.Cursor{c}, Last: core.EventRecord{Cursor: c},
+	}
 }
 
 // Nothing is dropped for a broker that does not know the task, and its adoption gets
@@ -120,7 +127,9 @@ func TestATaskThatTheBrokerDoesNotKnowWaitsForItsAdoption(t *testing.T) {
 // The task was deleted after the backup, while the host could not be reached.
 func TestADeletedTaskThatIsBackIsDeliveredAgain(t *testing.T) {
 	r := delivered(t)
-	gone := core.DeliveryRefused{Sent: r.sentEvent(), Refusal: core.Refusal{Status: http.StatusGone, Code: protocol.CodeGone, Incarnation: "i1"}}
+	gone := core.DeliveryRefused{
+		Sent: r.sentEvent(), Refusal: core.Refusal{Status: http.StatusGone, Code: protocol.CodeGone, Incarnation: "i1"},
+	}
 	r.do(gone)
 	if r.state.Record.Outbox != core.OutboxStopped || r.state.NextJob() != core.JobNone {
 		t.Fatalf("the outbox is %s", r.state.Record.Outbox)
@@ -129,7 +138,9 @@ func TestADeletedTaskThatIsBackIsDeliveredAgain(t *testing.T) {
 	if r.state.Record.Outbox != core.OutboxOK || r.state.Record.Acked != *at(1) {
 		t.Errorf("the outbox is %s at %v", r.state.Record.Outbox, r.state.Record.Acked)
 	}
-	r.do(core.IncarnationSeen{ID: "i3"}, core.RenewalRefused{Refusal: core.Refusal{Status: http.StatusGone, Code: protocol.CodeGone, Incarnation: "i3"}})
+	r.do(core.IncarnationSeen{ID: "i3"}, core.RenewalRefused{
+		Refusal: core.Refusal{Status: http.StatusGone, Code: protocol.CodeGone, Incarnation: "i3"},
+	})
 	if r.state.Record.Outbox != core.OutboxStopped || r.state.Comparing() {
 		t.Errorf("the outbox is %s", r.state.Record.Outbox)
 	}

@@ -75,7 +75,8 @@ func openedBy(broker, turn string) core.Opened {
 		Request: protocol.OpenSessionRequest{
 			SessionID: "s1", BrokerID: broker, WebhookURL: "http://broker/hook?token=secret", Cursor: &protocol.Cursor{},
 		},
-		DefaultAgent: "fake", Token: core.TokenRecord{Hash: []byte{1}, SessionID: "s1", TurnID: turn, ExpiresAt: start.Add(tokenLifetime)},
+		DefaultAgent:   "fake",
+		Token:          core.TokenRecord{Hash: []byte{1}, SessionID: "s1", TurnID: turn, ExpiresAt: start.Add(tokenLifetime)},
 		WebhookExpires: start.Add(10 * time.Minute),
 	}
 	if turn != "" {

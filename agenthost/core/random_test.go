@@ -74,7 +74,9 @@ func (s *site) effect(e core.Effect) {
 }
 
 func (s *site) pending() []core.EventRecord {
-	return slices.DeleteFunc(slices.Clone(s.events), func(e core.EventRecord) bool { return !s.state.Record.Acked.Less(e.Cursor) })
+	return slices.DeleteFunc(slices.Clone(s.events), func(e core.EventRecord) bool {
+		return !s.state.Record.Acked.Less(e.Cursor)
+	})
 }
 
 // request is what delivery would send.
@@ -108,8 +110,9 @@ func (s *site) deliver(kind int, n int) {
 		core.DeliveryAccepted{Sent: sent, Cursor: &sent.Cursors[len(sent.Cursors)-1], Object: true},
 		core.DeliveryAccepted{Sent: sent, Cursor: &protocol.Cursor{Epoch: 99}, Object: true},
 		core.DeliveryAccepted{Sent: sent, Object: true},
-		refuse(400, protocol.CodeInvalid), refuse(409, protocol.CodeDiverged), refuse(409, protocol.CodeGap), refuse(409, protocol.CodeFenced),
-		refuse(413, protocol.CodeTooLarge), refuse(401, protocol.CodeTokenExpired), refuse(410, protocol.CodeGone), refuse(503, ""),
+		refuse(400, protocol.CodeInvalid), refuse(409, protocol.CodeDiverged), refuse(409, protocol.CodeGap),
+		refuse(409, protocol.CodeFenced), refuse(413, protocol.CodeTooLarge), refuse(401, protocol.CodeTokenExpired),
+		refuse(410, protocol.CodeGone), refuse(503, ""),
 		core.DeliveryFailed{What: "down"},
 	}[kind])
 }
@@ -119,7 +122,8 @@ func (s *site) check() {
 	if want := int64(len(s.pending())); st.Pending != want {
 		s.Fatalf("pending %d, the journal has %d", st.Pending, want)
 	}
-	if last := st.Record.Cursor; len(s.events) > 0 && (s.events[len(s.events)-1].Cursor != last && last.Seq != 0 || last.Less(st.Record.Acked)) {
+	if last := st.Record.Cursor; len(s.events) > 0 &&
+		(s.events[len(s.events)-1].Cursor != last && last.Seq != 0 || last.Less(st.Record.Acked)) {
 		s.Fatalf("cursor %v, acked %v, last event %v", last, st.Record.Acked, s.events[len(s.events)-1].Cursor)
 	}
 	for i := 1; i < len(s.events); i++ {
@@ -152,7 +156,8 @@ func TestRandomInputsKeepTheJournalConsistent(t *testing.T) {
 				in := openedBy("b1", turn)
 				in.Request.Cursor = nil
 				s.input(in)
-				s.input(prompted(turn, rapid.SampledFrom([]string{"", protocol.WhenBusyQueue, protocol.WhenBusyInterrupt}).Draw(rt, "whenBusy")))
+				s.input(prompted(turn,
+					rapid.SampledFrom([]string{"", protocol.WhenBusyQueue, protocol.WhenBusyInterrupt}).Draw(rt, "whenBusy")))
 			default:
 				s.input(s.reported(rt))
 			}
@@ -196,7 +201,10 @@ func (s *site) reported(rt *rapid.T) core.Input {
 		core.TerminalWorked{TurnID: fmt.Sprint("tui-", s.run.count), Prompt: text, Items: terminalItems()},
 		core.HookReported{Others: core.Activity{Status: protocol.StatusBusy}},
 		core.IncarnationSeen{ID: "i" + text, Force: text == ""},
-		core.TokenRenewed{AddressVersion: s.state.Delivery.AddressVersion, Cursor: &protocol.Cursor{Epoch: 1, Seq: 1}, Incarnation: "i" + text},
+		core.TokenRenewed{
+			AddressVersion: s.state.Delivery.AddressVersion, Cursor: &protocol.Cursor{Epoch: 1, Seq: 1},
+			Incarnation: "i" + text,
+		},
 		core.RenewalRefused{Refusal: core.Refusal{Status: 404, Code: protocol.CodeNotFound, Incarnation: "i" + text}},
 	}).Draw(rt, "input")
 }

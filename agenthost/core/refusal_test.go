@@ -23,7 +23,10 @@ func TestA400DropsAnEventOnlyIfItIsAboutTheEvent(t *testing.T) {
 		wait    bool // keeps the event and sends it again later
 	}{
 		{"named, with the event's index", "b1", protocol.CodeInvalid, "text is required", new(0), true, false},
-		{"named, with the index and a sentence about the token", "b1", protocol.CodeInvalid, "Session ID mismatch", new(0), true, false},
+		{
+			"named, with the index and a sentence about the token", "b1", protocol.CodeInvalid, "Session ID mismatch", new(0),
+			true, false,
+		},
 		{"named, without an index", "b1", protocol.CodeInvalid, "Invalid token format", nil, false, true},
 		{"named, without an index, in other words", "b1", protocol.CodeInvalid, "The token is odd", nil, false, true},
 		{"a gateway", "b1", "", "Bad Request", nil, false, true},
@@ -85,7 +88,7 @@ func TestAHostSignsWithTheBrokersTime(t *testing.T) {
 }
 
 // A gateway may answer for a broker that is there: the events are sent again soon, however long that
-// goes on. A broker that is away is asked less and less often.
+// continues. A broker that is away is asked less and less often.
 func TestAfterADoubtfulAnswerEventsAreSentAgainSoon(t *testing.T) {
 	const soon = 5 * time.Second
 	refused := func(status int, code protocol.Code) func(*run) core.Input {

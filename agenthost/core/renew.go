@@ -28,8 +28,8 @@ func (x deliveryStep) tokenExpired(sent *Sent) {
 	d.dueNow = true
 }
 
-// armRenewal sets the timer that renews the webhook token before it expires, but least
-// from now at the earliest. Without an open turn no timer is set.
+// armRenewal sets the timer that renews the webhook token before it expires. The timer waits
+// for the duration least at the shortest. Without an open turn no timer is set.
 func (x deliveryStep) armRenewal(least time.Duration) {
 	s := &x.State
 	x.stopRenewal()

@@ -71,10 +71,14 @@ func stepJSON(rt *rapid.T, x *core.Step) string {
 // the request.
 func TestAReplayedAnswerReachesTheAgent(t *testing.T) {
 	r := started(t)
-	r.do(core.AgentAsked{TurnID: "t1", Kind: protocol.KindConfirm, Question: core.Question{ToolCallID: "c1", ToolName: "ls"}})
+	r.do(core.AgentAsked{
+		TurnID: "t1", Kind: protocol.KindConfirm, Question: core.Question{ToolCallID: "c1", ToolName: "ls"},
+	})
 	yes := true
 	request := protocol.AnswerRequest{Approved: &yes, Reason: "fine"}
-	in := core.Answered{InteractionID: r.state.Questions[0].ID, Request: request, Raw: core.Answer{Approved: true, Reason: "fine"}}
+	in := core.Answered{
+		InteractionID: r.state.Questions[0].ID, Request: request, Raw: core.Answer{Approved: true, Reason: "fine"},
+	}
 	raw, err := json.Marshal(core.Recorded{Input: in})
 	if err != nil {
 		t.Fatal(err)

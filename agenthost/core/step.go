@@ -12,7 +12,7 @@ import (
 // continues at the reserved bound, so no offset names two frames.
 const offsetBlock = 4096
 
-// Moment is what an input cannot know by itself.
+// Moment holds the values of a step that come neither from the state nor from the input.
 type Moment struct {
 	Time time.Time
 	// ID is a new id, unique among all ids. Further ids of the step are derived from it.

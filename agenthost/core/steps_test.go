@@ -48,7 +48,9 @@ var states = []struct {
 	{"call open", func(t *testing.T) *run { return started(t).then(called("c1")) }},
 	{"confirm open", func(t *testing.T) *run { return started(t).then(called("c1"), confirm("c1", nil)) }},
 	{"ask open", func(t *testing.T) *run {
-		return started(t).then(core.AgentAsked{TurnID: "t1", Kind: protocol.KindAsk, Question: core.Question{Prompt: "which?"}})
+		return started(t).then(core.AgentAsked{
+			TurnID: "t1", Kind: protocol.KindAsk, Question: core.Question{Prompt: "which?"},
+		})
 	}},
 	{"connection lost", func(t *testing.T) *run {
 		return started(t).then(called("c1"), confirm("c1", nil), core.AgentChecking{TurnID: "t1", Lost: true})
@@ -101,12 +103,14 @@ func inputs(r *run) []core.Input {
 		core.WorkspaceUsed{Dir: "/w", Secret: "bhw_1"},
 		core.Deleted{},
 		core.Recovered{Loaded: core.Loaded{Session: core.SessionRecord{
-			ID: "s1", BrokerID: "b1", Cursor: protocol.Cursor{Epoch: 1, Seq: 2}, Acked: protocol.Cursor{Epoch: 1}, OffsetReserved: 4097,
-			Status: protocol.StatusBusy, Outbox: core.OutboxOK,
+			ID: "s1", BrokerID: "b1", Cursor: protocol.Cursor{Epoch: 1, Seq: 2}, Acked: protocol.Cursor{Epoch: 1},
+			OffsetReserved: 4097, Status: protocol.StatusBusy, Outbox: core.OutboxOK,
 		}, Turns: []core.TurnRecord{{SessionID: "s1", ID: "t1", State: core.TurnOpen, FirstOffset: 1}}, Pending: 2}},
 		prompted("t1", ""), prompted("t2", protocol.WhenBusyInterrupt),
 		core.Prompted{TurnID: "t8", New: true, Request: protocol.PromptRequest{Prompt: "go"}},
-		core.Prompted{TurnID: "t8", New: true, Request: protocol.PromptRequest{Prompt: "go", WhenBusy: protocol.WhenBusyInterrupt}},
+		core.Prompted{
+			TurnID: "t8", New: true, Request: protocol.PromptRequest{Prompt: "go", WhenBusy: protocol.WhenBusyInterrupt},
+		},
 		core.Prompted{TurnID: "t8", New: true, Line: true, Request: protocol.PromptRequest{Prompt: "go"}},
 		core.Prompted{TurnID: "t8", New: true, ReadOnly: true, Request: protocol.PromptRequest{Prompt: "go"}},
 		core.Prompted{TurnID: "t8", New: true, HostStopping: true, Request: protocol.PromptRequest{Prompt: "go"}},
@@ -145,7 +149,9 @@ func inputs(r *run) []core.Input {
 		core.AgentChecking{TurnID: "t1", Lost: true},
 		core.AgentChecking{TurnID: "t1"},
 		core.Answered{InteractionID: question, Request: protocol.AnswerRequest{Approved: &yes, Text: "red"}},
-		core.Answered{InteractionID: question, Request: protocol.AnswerRequest{Approved: &yes, Remember: protocol.RememberSession}},
+		core.Answered{
+			InteractionID: question, Request: protocol.AnswerRequest{Approved: &yes, Remember: protocol.RememberSession},
+		},
 		core.QuestionExpired{InteractionID: question},
 		core.QuestionCancelled{InteractionID: question},
 		core.QuestionCancelled{InteractionID: question, Expired: true},
@@ -156,10 +162,13 @@ func inputs(r *run) []core.Input {
 		core.DeliveryAccepted{Sent: r.unversioned()},
 		refused(400, protocol.CodeInvalid, 1), refused(400, protocol.CodeInvalid, 2), refused(400, "", 1), refusedRequest,
 		refused(401, protocol.CodeTokenExpired, 1),
-		core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{Status: 401, Code: protocol.CodeSignatureTime, Time: &brokerTime}},
+		core.DeliveryRefused{
+			Sent: r.sent(1), Refusal: core.Refusal{Status: 401, Code: protocol.CodeSignatureTime, Time: &brokerTime},
+		},
 		refused(401, protocol.CodeUnauthorized, 1), refused(409, protocol.CodeConflict, 1), refused(409, protocol.CodeGap, 1),
-		refused(409, protocol.CodeDiverged, 1), refused(409, protocol.CodeFenced, 1), refused(410, protocol.CodeGone, 1), refused(410, "", 1),
-		refused(413, protocol.CodeTooLarge, 1), refused(413, protocol.CodeTooLarge, 2), refused(429, protocol.CodeTooManyRequests, 1), refused(503, "", 1),
+		refused(409, protocol.CodeDiverged, 1), refused(409, protocol.CodeFenced, 1), refused(410, protocol.CodeGone, 1),
+		refused(410, "", 1), refused(413, protocol.CodeTooLarge, 1), refused(413, protocol.CodeTooLarge, 2),
+		refused(429, protocol.CodeTooManyRequests, 1), refused(503, "", 1),
 		core.DeliveryFailed{What: "down"},
 		core.TokenRenewed{AddressVersion: r.state.Delivery.AddressVersion, URL: "http://broker/hook?token=2"},
 		core.TokenRenewed{URL: "late"},
@@ -274,11 +283,14 @@ func describe(s *core.State) []string {
 	}
 	rec := &s.Record
 	return []string{
-		"turn=" + turn, "stop=" + stop, "announced=" + announced, fmt.Sprint("queue=", s.QueuedTurns()), fmt.Sprint("questions=", len(s.Questions)),
-		fmt.Sprintf("status=%s %s", rec.Status, rec.Reason), fmt.Sprintf("outbox=%s %s", rec.Outbox, rec.OutboxError),
-		fmt.Sprintf("cursor=%d/%d", rec.Cursor.Epoch, rec.Cursor.Seq), fmt.Sprintf("acked=%d/%d", rec.Acked.Epoch, rec.Acked.Seq),
-		fmt.Sprint("pending=", s.Pending), fmt.Sprint("limit=", s.Delivery.Limit), fmt.Sprint("version=", s.Delivery.Version), fmt.Sprint("job=", s.NextJob()),
-		fmt.Sprint("remembered=", rec.Remembered), "agentSessionID=" + rec.AgentSessionID, "dir=" + rec.Dir, fmt.Sprint("deleted=", s.Deleted),
+		"turn=" + turn, "stop=" + stop, "announced=" + announced, fmt.Sprint("queue=", s.QueuedTurns()),
+		fmt.Sprint("questions=", len(s.Questions)), fmt.Sprintf("status=%s %s", rec.Status, rec.Reason),
+		fmt.Sprintf("outbox=%s %s", rec.Outbox, rec.OutboxError),
+		fmt.Sprintf("cursor=%d/%d", rec.Cursor.Epoch, rec.Cursor.Seq),
+		fmt.Sprintf("acked=%d/%d", rec.Acked.Epoch, rec.Acked.Seq), fmt.Sprint("pending=", s.Pending),
+		fmt.Sprint("limit=", s.Delivery.Limit), fmt.Sprint("version=", s.Delivery.Version),
+		fmt.Sprint("job=", s.NextJob()), fmt.Sprint("remembered=", rec.Remembered), "agentSessionID=" + rec.AgentSessionID,
+		"dir=" + rec.Dir, fmt.Sprint("deleted=", s.Deleted),
 	}
 }
 

@@ -39,7 +39,8 @@ func TestATurnOfATerminalIsJournaledInOneStep(t *testing.T) {
 	if len(x.Rows.Prompts) != 1 || x.Rows.Prompts[0] != want {
 		t.Errorf("prompts %+v", x.Rows.Prompts)
 	}
-	if row := x.Rows.Turns[0]; row.State != core.TurnFinished || !row.Started.IsZero() || row.FinishReason != protocol.FinishStop {
+	if row := x.Rows.Turns[0]; row.State != core.TurnFinished || !row.Started.IsZero() ||
+		row.FinishReason != protocol.FinishStop {
 		t.Errorf("turn %+v", row)
 	}
 	if len(x.Frames) > 0 || r.state.Record.Resend.Seq != before.Seq+1 {
@@ -71,9 +72,11 @@ func TestAnAttachedTerminalRefusesPrompts(t *testing.T) {
 		prompt core.Prompted
 		code   protocol.Code
 	}{
-		"a prompt while it is open":                          {[]core.Input{attach}, prompt(false), protocol.CodeAttached},
-		"a forced prompt while it is open":                   {[]core.Input{attach}, prompt(true), ""},
-		"a prompt after it was closed":                       {[]core.Input{attach, core.TerminalAttached{Closed: true}}, prompt(false), ""},
+		"a prompt while it is open":        {[]core.Input{attach}, prompt(false), protocol.CodeAttached},
+		"a forced prompt while it is open": {[]core.Input{attach}, prompt(true), ""},
+		"a prompt after it was closed": {
+			[]core.Input{attach, core.TerminalAttached{Closed: true}}, prompt(false), "",
+		},
 		"a client that cannot be notified refuses no prompt": {[]core.Input{core.TerminalAttached{}}, prompt(false), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

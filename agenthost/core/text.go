@@ -53,7 +53,7 @@ type Blocks struct {
 }
 
 // Append adds text to the open block in the most frequent case: the block has
-// this kind and room, no held text is to go first, and no write is needed. It
+// this kind and room, no held text must be added before, and no write is needed. It
 // changes s and allocates the frame only. ok is false in every other case; then
 // AgentText decides.
 func (s *State) Append(turnID string, kind BlockKind, text string) (f Frame, ok bool) {
@@ -161,7 +161,7 @@ func (x textStep) splitBlock() {
 	x.closeBlock(string(b.block.text), TextAbout{})
 }
 
-// closeBlock ends the open block; of a text block, text becomes the event.
+// closeBlock ends the open block. text becomes the event of a text block.
 func (x textStep) closeBlock(text string, about TextAbout) {
 	t := x.turn()
 	closed := t.Text.block

@@ -21,7 +21,8 @@ func TestATurnFromPromptToFinish(t *testing.T) {
 func TestAnInputKeepsNoImageData(t *testing.T) {
 	r := newRun(t)
 	req := protocol.PromptRequest{
-		Prompt: "look\x00", Attachments: []protocol.Attachment{{Type: protocol.AttachmentImage, MediaType: "image/png", Data: "AAAA"}},
+		Prompt:      "look\x00",
+		Attachments: []protocol.Attachment{{Type: protocol.AttachmentImage, MediaType: "image/png", Data: "AAAA"}},
 	}
 	x := r.do(core.HeadlessOpened{Agent: "fake"}, core.Prompted{TurnID: "t1", New: true, Request: req})
 	var e protocol.Event

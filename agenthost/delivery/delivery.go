@@ -16,14 +16,14 @@ import (
 // bytes.
 const maxEventBytes = protocol.MaxWebhookBody - 4<<10
 
-// Order is what a session wants to be done.
+// Order is the next job of a session's delivery, with the values that the job needs.
 type Order struct {
 	Job            core.Job
 	SessionID      string
 	URL            string          // of the webhook, with its token
 	AddressVersion int             // core.Delivery.AddressVersion of the URL
 	Acked          protocol.Cursor // events after it are sent
-	Limit          int             // at most so many
+	Limit          int             // the most events of a request
 	Version        int
 	Named          bool // the broker named itself
 	Basic          bool // the broker speaks the original contract only
@@ -33,7 +33,7 @@ type Order struct {
 	Resend protocol.Cursor // events up to here go with the prompts of their turns
 }
 
-// OrderOf returns what a session wants to be done.
+// OrderOf returns the next order of a session in a state.
 func OrderOf(st *core.State) Order {
 	return Order{
 		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, AddressVersion: st.Delivery.AddressVersion,
@@ -43,7 +43,7 @@ func OrderOf(st *core.State) Order {
 	}
 }
 
-// Session is one session's side. Its methods are safe for concurrent use.
+// Session is a session of the host, as delivery uses it. Its methods are safe for concurrent use.
 type Session interface {
 	// Next returns what to do next. After core.JobNone, Run has ended.
 	Next() Order

@@ -116,21 +116,32 @@ func TestARequestHoldsWhatFits(t *testing.T) {
 		want   int    // events that the input is about
 		body   string // "" for a batch; "none" when nothing is sent
 	}{
-		"one event is its own body":    {[]core.EventRecord{event(1, 1, text, 0)}, false, 1, `{"seq":1}`},
-		"several are a batch":          {[]core.EventRecord{event(1, 1, text, 0), event(1, 2, text, 0)}, false, 2, ""},
-		"of one epoch":                 {[]core.EventRecord{event(1, 1, text, 0), event(2, 1, text, 0)}, false, 1, `{"seq":1}`},
-		"of at most a mebibyte":        {[]core.EventRecord{event(1, 1, text, 600<<10), event(1, 2, text, 600<<10)}, false, 1, string(event(1, 1, text, 600<<10).Body)},
-		"a basic broker gets one text": {[]core.EventRecord{event(1, 1, status, 0), event(1, 2, text, 0), event(1, 3, text, 0)}, true, 2, `{"seq":2}`},
-		"or nothing":                   {[]core.EventRecord{event(1, 1, status, 0)}, true, 1, "none"},
+		"one event is its own body": {[]core.EventRecord{event(1, 1, text, 0)}, false, 1, `{"seq":1}`},
+		"several are a batch":       {[]core.EventRecord{event(1, 1, text, 0), event(1, 2, text, 0)}, false, 2, ""},
+		"of one epoch": {
+			[]core.EventRecord{event(1, 1, text, 0), event(2, 1, text, 0)}, false, 1, `{"seq":1}`,
+		},
+		"of at most a mebibyte": {
+			[]core.EventRecord{event(1, 1, text, 600<<10), event(1, 2, text, 600<<10)},
+			false,
+			1, string(event(1, 1, text, 600<<10).Body),
+		},
+		"a basic broker gets one text": {
+			[]core.EventRecord{event(1, 1, status, 0), event(1, 2, text, 0), event(1, 3, text, 0)}, true, 2, `{"seq":2}`,
+		},
+		"or nothing": {[]core.EventRecord{event(1, 1, status, 0)}, true, 1, "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
-				orders: []delivery.Order{{Job: core.JobSend, SessionID: "s1", URL: hook, Basic: c.basic, Named: !c.basic, Version: 3}}, events: c.events,
+				orders: []delivery.Order{
+					{Job: core.JobSend, SessionID: "s1", URL: hook, Basic: c.basic, Named: !c.basic, Version: 3},
+				}, events: c.events,
 				responses: []func(*http.Request) (*http.Response, error){respond(200, `{"cursor":{"epoch":1,"seq":9}}`)},
 			}
 			s.run(t.Context())
 			got := sent(s.inputs[0])
-			if len(s.inputs) != 1 || len(got.Cursors) != c.want || got.Version != 3 || got.Basic != c.basic || string(got.Last.Body) != string(c.events[c.want-1].Body) {
+			if len(s.inputs) != 1 || len(got.Cursors) != c.want || got.Version != 3 || got.Basic != c.basic ||
+				string(got.Last.Body) != string(c.events[c.want-1].Body) {
 				t.Errorf("inputs %+v", s.inputs)
 			}
 			switch {
@@ -142,7 +153,8 @@ func TestARequestHoldsWhatFits(t *testing.T) {
 				t.Errorf("sent %.60q", s.bodies[0])
 			case c.body == "":
 				var batch protocol.WebhookBatch
-				if err := json.Unmarshal([]byte(s.bodies[0]), &batch); err != nil || batch.SessionID != "s1" || len(batch.Events) != c.want {
+				if err := json.Unmarshal([]byte(s.bodies[0]), &batch); err != nil || batch.SessionID != "s1" ||
+					len(batch.Events) != c.want {
 					t.Errorf("sent %q, %v", s.bodies[0], err)
 				}
 			}
@@ -158,14 +170,18 @@ func TestAResponseBecomesAnInput(t *testing.T) {
 		respond func(*http.Request) (*http.Response, error)
 		want    string
 	}{
-		"a cursor":      {respond(200, `{"cursor":{"epoch":1,"seq":1}}`), `{"cursor":{"epoch":1,"seq":1},"object":true}`},
-		"a page":        {respond(200, "<html>"), `{"object":false}`},
-		"a refusal":     {respond(409, `{"error":"no","code":"gap","cursor":{"epoch":1,"seq":0},"index":2}`), `{"refusal":{"status":409,"code":"gap","message":"no","cursor":{"epoch":1,"seq":0},"index":2,"retryAfter":7000000000}}`},
+		"a cursor": {respond(200, `{"cursor":{"epoch":1,"seq":1}}`), `{"cursor":{"epoch":1,"seq":1},"object":true}`},
+		"a page":   {respond(200, "<html>"), `{"object":false}`},
+		"a refusal": {
+			respond(409, `{"error":"no","code":"gap","cursor":{"epoch":1,"seq":0},"index":2}`),
+			`{"refusal":{"status":409,"code":"gap","message":"no","cursor":{"epoch":1,"seq":0},"index":2,"retryAfter":7000000000}}`,
+		},
 		"no connection": {broken, `{"what":"the broker cannot be reached","cause":"connection refused","least":0}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
-				orders: []delivery.Order{{Job: core.JobSend, URL: hook}}, events: []core.EventRecord{event(1, 1, protocol.EventText, 0)},
+				orders:    []delivery.Order{{Job: core.JobSend, URL: hook}},
+				events:    []core.EventRecord{event(1, 1, protocol.EventText, 0)},
 				responses: []func(*http.Request) (*http.Response, error){c.respond},
 			}
 			s.run(t.Context())
@@ -202,14 +218,22 @@ func TestACountWithoutEventsIsCorrected(t *testing.T) {
 
 func TestARenewal(t *testing.T) {
 	exp := time.Now().Add(time.Hour).Truncate(time.Second)
-	next := "http://broker/hook?token=a." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, exp.Unix())) + ".c"
+	next := "http://broker/hook?token=a." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil,
+		`{"exp":%d}`, exp.Unix())) + ".c"
 	for name, c := range map[string]struct {
 		respond func(*http.Request) (*http.Response, error)
 		want    core.Input
 	}{
-		"a new address": {respond(200, `{"webhookUrl":"`+next+`"}`), core.TokenRenewed{AddressVersion: 4, URL: next, Expires: exp}},
-		"no address":    {respond(200, `{}`), core.RenewalRefused{Refusal: core.Refusal{Status: 200, RetryAfter: 7 * time.Second}}},
-		"gone":          {respond(410, `{"code":"gone"}`), core.RenewalRefused{Refusal: core.Refusal{Status: 410, Code: protocol.CodeGone, RetryAfter: 7 * time.Second}}},
+		"a new address": {
+			respond(200, `{"webhookUrl":"`+next+`"}`), core.TokenRenewed{AddressVersion: 4, URL: next, Expires: exp},
+		},
+		"no address": {
+			respond(200, `{}`), core.RenewalRefused{Refusal: core.Refusal{Status: 200, RetryAfter: 7 * time.Second}},
+		},
+		"gone": {
+			respond(410, `{"code":"gone"}`),
+			core.RenewalRefused{Refusal: core.Refusal{Status: 410, Code: protocol.CodeGone, RetryAfter: 7 * time.Second}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
@@ -229,7 +253,10 @@ func TestARenewal(t *testing.T) {
 }
 
 func TestOnlyATokenWithAnExpiryHasOne(t *testing.T) {
-	for _, address := range []string{"", "http://broker/hook", "http://broker/hook?token=a.b", "http://broker/hook?token=a.!.c", "http://broker/hook?token=a.e30.c", ":bad"} {
+	for _, address := range []string{
+		"", "http://broker/hook", "http://broker/hook?token=a.b", "http://broker/hook?token=a.!.c",
+		"http://broker/hook?token=a.e30.c", ":bad",
+	} {
 		if got := delivery.Expiry(address); !got.IsZero() {
 			t.Errorf("%q: %v", address, got)
 		}

@@ -23,25 +23,38 @@ func TestOnlyANamedBrokerGetsSignedPosts(t *testing.T) {
 		want, auth string
 		signed     bool
 	}{
-		"named, in a header":               {hook + inHeader, true, "http://broker/hook", "Bearer secret", true},
-		"named, with another query":        {"http://broker/hook?a=1&token=x" + inHeader, true, "http://broker/hook?a=1", "Bearer x", true},
-		"named, in the query":              {hook, true, hook, "", true},
-		"named, with another mark":         {hook + "#x", true, hook + "#x", "", true},
-		"named, without a token":           {"http://broker/hook" + inHeader, true, "http://broker/hook" + inHeader, "", true},
-		"named, with a name in it":         {"http://u:p@broker/hook?token=x" + inHeader, true, "http://u:p@broker/hook?token=x" + inHeader, "", true},
-		"named, with two tokens":           {"http://broker/hook?token=x&token=y" + inHeader, true, "http://broker/hook?token=x&token=y" + inHeader, "", true},
-		"original contract":                {hook, false, hook, "", false},
-		"original contract, another query": {"http://broker/hook?b=1&a=2&token=x", false, "http://broker/hook?b=1&a=2&token=x", "", false},
+		"named, in a header": {hook + inHeader, true, "http://broker/hook", "Bearer secret", true},
+		"named, with another query": {
+			"http://broker/hook?a=1&token=x" + inHeader, true, "http://broker/hook?a=1", "Bearer x", true,
+		},
+		"named, in the query":      {hook, true, hook, "", true},
+		"named, with another mark": {hook + "#x", true, hook + "#x", "", true},
+		"named, without a token": {
+			"http://broker/hook" + inHeader, true, "http://broker/hook" + inHeader, "", true,
+		},
+		"named, with a name in it": {
+			"http://u:p@broker/hook?token=x" + inHeader, true, "http://u:p@broker/hook?token=x" + inHeader, "", true,
+		},
+		"named, with two tokens": {
+			"http://broker/hook?token=x&token=y" + inHeader, true, "http://broker/hook?token=x&token=y" + inHeader, "", true,
+		},
+		"original contract": {hook, false, hook, "", false},
+		"original contract, another query": {
+			"http://broker/hook?b=1&a=2&token=x", false, "http://broker/hook?b=1&a=2&token=x", "", false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
-				orders:    []delivery.Order{{Job: core.JobSend, SessionID: "s1", URL: c.url, Named: c.named, ClockOffset: time.Hour}},
+				orders: []delivery.Order{
+					{Job: core.JobSend, SessionID: "s1", URL: c.url, Named: c.named, ClockOffset: time.Hour},
+				},
 				events:    []core.EventRecord{event(2, 3, protocol.EventText, 0), event(2, 4, protocol.EventText, 0)},
 				responses: []func(*http.Request) (*http.Response, error){respond(200, `{"cursor":{"epoch":2,"seq":4}}`)},
 			}
 			s.run(t.Context())
 			r := s.requests[0]
-			if r.URL.String() != c.want || r.Header.Get("Authorization") != c.auth || r.Header.Get("Content-Type") != "application/json" {
+			if r.URL.String() != c.want || r.Header.Get("Authorization") != c.auth ||
+				r.Header.Get("Content-Type") != "application/json" {
 				t.Errorf("%s with %q", r.URL, r.Header)
 			}
 			if !c.signed {
@@ -70,8 +83,18 @@ func TestARenewalAtANamedBroker(t *testing.T) {
 		urls      []string
 		renewed   bool
 	}{
-		"a broker of this version":                   {hook + inHeader, []func(*http.Request) (*http.Response, error){renewed}, []string{"http://broker/hook/renew"}, true},
-		"a broker that wants the token in the query": {hook, []func(*http.Request) (*http.Response, error){renewed}, []string{"http://broker/hook/renew?token=secret"}, true},
+		"a broker of this version": {
+			hook + inHeader,
+			[]func(*http.Request) (*http.Response, error){renewed},
+			[]string{"http://broker/hook/renew"},
+			true,
+		},
+		"a broker that wants the token in the query": {
+			hook,
+			[]func(*http.Request) (*http.Response, error){renewed},
+			[]string{"http://broker/hook/renew?token=secret"},
+			true,
+		},
 		"a broker that refuses the token in the query": {
 			hook,
 			[]func(*http.Request) (*http.Response, error){respond(400, `{"error":"Missing token","code":"invalid"}`)},
@@ -102,7 +125,8 @@ func TestARenewalAtANamedBroker(t *testing.T) {
 				if i == 0 && c.url != hook {
 					header = "secret"
 				}
-				if r.URL.String() != c.urls[i] || r.Header.Get(protocol.HeaderWebhookToken) != header || r.Header.Get("Authorization") != "Bearer pass" {
+				if r.URL.String() != c.urls[i] || r.Header.Get(protocol.HeaderWebhookToken) != header ||
+					r.Header.Get("Authorization") != "Bearer pass" {
 					t.Errorf("%s with %q", r.URL, r.Header)
 				}
 			}

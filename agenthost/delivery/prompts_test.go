@@ -18,7 +18,8 @@ func turns(names ...string) (events []core.EventRecord) {
 	for i, turn := range names {
 		for j := range 2 {
 			events = append(events, core.EventRecord{
-				TurnID: turn, Cursor: protocol.Cursor{Epoch: 1, Seq: int64(2*i + j + 1)}, Body: json.RawMessage(strings.Repeat("x", 100)),
+				TurnID: turn, Cursor: protocol.Cursor{Epoch: 1, Seq: int64(2*i + j + 1)},
+				Body: json.RawMessage(strings.Repeat("x", 100)),
 			})
 		}
 	}
@@ -81,16 +82,22 @@ func TestEventsThatAreSentAgainHavePrompts(t *testing.T) {
 		resend int64
 		want   string
 	}{
-		{"sent again", true, 1, `{"sessionId":"s1","events":["one"],"prompts":[{"turnId":"a","text":"go","at":"0001-01-01T00:00:00Z"}]}`},
+		{
+			"sent again", true,
+			1, `{"sessionId":"s1","events":["one"],"prompts":[{"turnId":"a","text":"go","at":"0001-01-01T00:00:00Z"}]}`,
+		},
 		{"sent for the first time", true, 0, `"one"`},
 		{"a plain broker", false, 1, `"one"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &script{
 				orders: []delivery.Order{{
-					Job: core.JobSend, SessionID: "s1", URL: hook, Limit: 1, Named: c.named, Resend: protocol.Cursor{Epoch: 1, Seq: c.resend},
+					Job: core.JobSend, SessionID: "s1", URL: hook, Limit: 1,
+					Named: c.named, Resend: protocol.Cursor{Epoch: 1, Seq: c.resend},
 				}},
-				events:  []core.EventRecord{{TurnID: "a", Cursor: protocol.Cursor{Epoch: 1, Seq: 1}, Body: json.RawMessage(`"one"`)}},
+				events: []core.EventRecord{
+					{TurnID: "a", Cursor: protocol.Cursor{Epoch: 1, Seq: 1}, Body: json.RawMessage(`"one"`)},
+				},
 				prompts: asked(map[string]string{"a": "go"}),
 			}
 			s.responses = append(s.responses, respond(200, `{"success":true,"cursor":{"epoch":1,"seq":1},"incarnation":"i2"}`))

@@ -35,7 +35,10 @@ func (stored) Question(_ context.Context, id string) (*protocol.Event, error) {
 			Kind: protocol.KindConfirm, InteractionID: id, ToolName: "rm", Prompt: "Run rm?\nIt deletes.", Level: "WARN",
 		}, nil
 	case "ask":
-		return &protocol.Event{Kind: protocol.KindAsk, InteractionID: id, Prompt: "Colour?", Options: []string{"red"}, Answer: &protocol.InteractionAnswer{Text: "red", By: "u1"}}, nil
+		return &protocol.Event{
+			Kind: protocol.KindAsk, InteractionID: id, Prompt: "Colour?",
+			Options: []string{"red"}, Answer: &protocol.InteractionAnswer{Text: "red", By: "u1"},
+		}, nil
 	}
 	return nil, protocol.Errorf(protocol.CodeNotFound, "no question %s", id)
 }
@@ -90,14 +93,21 @@ func TestFramesBecomeLines(t *testing.T) {
 		want           []string
 	}{
 		{"the first part also begins the turn", "", `{"type":"text-start","id":"b"}`, []string{thinking}},
-		{"a delta is a chunk", "", `{"type":"text-delta","id":"b","text":"the text"}`, []string{`{"type":"chunk","content":"the text"}`}},
+		{
+			"a delta is a chunk", "",
+			`{"type":"text-delta","id":"b","text":"the text"}`,
+			[]string{`{"type":"chunk","content":"the text"}`},
+		},
 		{
 			"the journal's text wins", "1-9", `{"type":"text-end","id":"b","event":{"id":"e5","seq":5,"turnId":"t"}}`,
-			[]string{`{"type":"message","content":"the final text","format":"markdown","metadata":{"event_id":"e5","turn_id":"t"}}`},
+			[]string{
+				`{"type":"message","content":"the final text","format":"markdown","metadata":{"event_id":"e5","turn_id":"t"}}`,
+			},
 		},
 		{"a second block", "", `{"type":"text-delta","id":"c","text":"more"}`, []string{`{"type":"chunk","content":"more"}`}},
 		{
-			"its event is at another position by now", "1-10", `{"type":"text-end","id":"c","event":{"id":"e6","seq":5,"turnId":"t"}}`,
+			"its event is at another position by now", "1-10",
+			`{"type":"text-end","id":"c","event":{"id":"e6","seq":5,"turnId":"t"}}`,
 			[]string{`{"type":"message","content":"more","format":"markdown","metadata":{"event_id":"e6","turn_id":"t"}}`},
 		},
 		{"an end without an event", "1-11", `{"type":"text-end","id":"d"}`, nil},
@@ -121,7 +131,10 @@ func TestFramesBecomeLines(t *testing.T) {
 		},
 		{
 			"a permission is read from the journal", "1-17", `{"type":"tool-approval-request","approvalId":"confirm"}`,
-			[]string{`{"type":"confirm","request_id":"confirm","prompt":"Run rm?\nIt deletes.","tool_name":"rm","security_warning":{"level":"WARN","message":"It deletes."}}`, asked},
+			[]string{
+				`{"type":"confirm","request_id":"confirm","prompt":"Run rm?\nIt deletes.","tool_name":"rm","security_warning":{"level":"WARN","message":"It deletes."}}`,
+				asked,
+			},
 		},
 		{
 			"a permission that expired", "1-18", `{"type":"tool-approval-response","approvalId":"confirm","reason":"expired"}`,
@@ -134,7 +147,10 @@ func TestFramesBecomeLines(t *testing.T) {
 			"a question", "1-19", `{"type":"data-ask","id":"ask"}`,
 			[]string{`{"type":"ask","metadata":{"options":["red"]},"request_id":"ask","prompt":"Colour?"}`, asked},
 		},
-		{"its answer", "1-20", `{"type":"data-answer","id":"ask","data":{"state":"resolved"}}`, []string{`{"type":"resolved","by":"u1","request_id":"ask"}`, thinking}},
+		{
+			"its answer", "1-20", `{"type":"data-answer","id":"ask","data":{"state":"resolved"}}`,
+			[]string{`{"type":"resolved","by":"u1","request_id":"ask"}`, thinking},
+		},
 		{
 			"a question that cannot be read", "1-21", `{"type":"data-ask","id":"lost"}`,
 			[]string{`{"type":"status","level":"error","message":"A question of the agent cannot be read"}`},
@@ -149,14 +165,27 @@ func TestFramesBecomeLines(t *testing.T) {
 		},
 		{
 			"a restored memory", "", `{"type":"data-context-restored","data":{"turns":3}}`,
-			[]string{`{"type":"status","level":"info","message":"The agent goes on from the record of 3 turns: its own memory was gone"}`},
+			[]string{
+				`{"type":"status","level":"info","message":"The agent goes on from the record of 3 turns: its own memory was gone"}`,
+			},
 		},
 		{
 			"an error ends the turn", "1-22", `{"type":"error","error":{"message":"out of credit"}}`,
-			[]string{`{"type":"status","level":"error","message":"out of credit"}`, `{"type":"state","state":"waiting_for_input","reason":"error"}`},
+			[]string{
+				`{"type":"status","level":"error","message":"out of credit"}`,
+				`{"type":"state","state":"waiting_for_input","reason":"error"}`,
+			},
 		},
-		{"the next turn begins again", "1-99", `{"type":"text-start","id":"e"}`, []string{`{"type":"input","text":"go"}`, thinking}},
-		{"an interrupt", "1-24", `{"type":"abort"}`, []string{`{"type":"state","state":"waiting_for_input","reason":"interrupted"}`}},
+		{
+			"the next turn begins again", "1-99",
+			`{"type":"text-start","id":"e"}`,
+			[]string{`{"type":"input","text":"go"}`, thinking},
+		},
+		{
+			"an interrupt", "1-24",
+			`{"type":"abort"}`,
+			[]string{`{"type":"state","state":"waiting_for_input","reason":"interrupted"}`},
+		},
 	} {
 		data, err := sse.Encode(sse.Frame{ID: c.id, Event: "message", Data: []byte(c.part)})
 		if err != nil {
@@ -231,21 +260,55 @@ func TestEventsBecomeHistory(t *testing.T) {
 		event string
 		want  []string
 	}{
-		{"a text", `{"type":"text","text":"hi","eventId":"e","turnId":"t"}`, []string{`{"type":"message","content":"hi","format":"markdown","metadata":{"event_id":"e","turn_id":"t"}}`}},
-		{"an input", `{"type":"input","text":"go","input":[{"type":"image","mediaType":"image/png"}]}`, []string{`{"type":"input","text":"go","attachments":[{"type":"image","mediaType":"image/png","data":""}]}`}},
-		{"instructions", `{"type":"instructions","text":"be kind"}`, []string{}},
-		{"a result", `{"type":"tool-result","toolCallId":"c","toolName":"ls","output":"a","isError":true}`, []string{`{"type":"tool_message","content":"a","id":"c","name":"ls","is_error":true}`}},
-		{"an open question", `{"type":"interaction","kind":"ask","state":"open","interactionId":"q","prompt":"Colour?"}`, []string{`{"type":"ask","request_id":"q","prompt":"Colour?"}`}},
-		{"an answer", `{"type":"interaction","kind":"ask","state":"resolved","interactionId":"q","answer":{"text":"red"}}`, []string{`{"type":"answer","request_id":"q","text":"red"}`}},
-		{"no answer", `{"type":"interaction","kind":"ask","state":"expired","interactionId":"q"}`, []string{`{"type":"status","level":"warning","message":"Question q expired without an answer"}`}},
 		{
-			"a permission that a rule gave", `{"type":"interaction","kind":"confirm","state":"resolved","interactionId":"q","prompt":"Run ls?","toolName":"ls","answer":{"approved":true,"reason":"policy: read-only"}}`,
-			[]string{`{"type":"confirm","request_id":"q","prompt":"Run ls?","tool_name":"ls"}`, `{"type":"confirmation","request_id":"q","reason":"policy: read-only","value":true}`},
+			"a text", `{"type":"text","text":"hi","eventId":"e","turnId":"t"}`,
+			[]string{`{"type":"message","content":"hi","format":"markdown","metadata":{"event_id":"e","turn_id":"t"}}`},
 		},
-		{"an error", `{"type":"error","message":"bad key"}`, []string{`{"type":"status","level":"error","message":"bad key"}`}},
-		{"a finish", `{"type":"finish","finishReason":"stop"}`, []string{`{"type":"state","state":"waiting_for_input","reason":"done"}`}},
-		{"an interrupt", `{"type":"finish","finishReason":"other","reason":"aborted"}`, []string{`{"type":"state","state":"waiting_for_input","reason":"interrupted"}`}},
-		{"a restart", `{"type":"finish","finishReason":"other","reason":"host-restarted"}`, []string{`{"type":"state","state":"waiting_for_input","reason":"error"}`}},
+		{
+			"an input", `{"type":"input","text":"go","input":[{"type":"image","mediaType":"image/png"}]}`,
+			[]string{`{"type":"input","text":"go","attachments":[{"type":"image","mediaType":"image/png","data":""}]}`},
+		},
+		{"instructions", `{"type":"instructions","text":"be kind"}`, []string{}},
+		{
+			"a result", `{"type":"tool-result","toolCallId":"c","toolName":"ls","output":"a","isError":true}`,
+			[]string{`{"type":"tool_message","content":"a","id":"c","name":"ls","is_error":true}`},
+		},
+		{
+			"an open question", `{"type":"interaction","kind":"ask","state":"open","interactionId":"q","prompt":"Colour?"}`,
+			[]string{`{"type":"ask","request_id":"q","prompt":"Colour?"}`},
+		},
+		{
+			"an answer", `{"type":"interaction","kind":"ask","state":"resolved","interactionId":"q","answer":{"text":"red"}}`,
+			[]string{`{"type":"answer","request_id":"q","text":"red"}`},
+		},
+		{
+			"no answer", `{"type":"interaction","kind":"ask","state":"expired","interactionId":"q"}`,
+			[]string{`{"type":"status","level":"warning","message":"Question q expired without an answer"}`},
+		},
+		{
+			"a permission that a rule gave",
+			`{"type":"interaction","kind":"confirm","state":"resolved","interactionId":"q","prompt":"Run ls?","toolName":"ls","answer":{"approved":true,"reason":"policy: read-only"}}`,
+			[]string{
+				`{"type":"confirm","request_id":"q","prompt":"Run ls?","tool_name":"ls"}`,
+				`{"type":"confirmation","request_id":"q","reason":"policy: read-only","value":true}`,
+			},
+		},
+		{
+			"an error", `{"type":"error","message":"bad key"}`,
+			[]string{`{"type":"status","level":"error","message":"bad key"}`},
+		},
+		{
+			"a finish", `{"type":"finish","finishReason":"stop"}`,
+			[]string{`{"type":"state","state":"waiting_for_input","reason":"done"}`},
+		},
+		{
+			"an interrupt", `{"type":"finish","finishReason":"other","reason":"aborted"}`,
+			[]string{`{"type":"state","state":"waiting_for_input","reason":"interrupted"}`},
+		},
+		{
+			"a restart", `{"type":"finish","finishReason":"other","reason":"host-restarted"}`,
+			[]string{`{"type":"state","state":"waiting_for_input","reason":"error"}`},
+		},
 		{"a status", `{"type":"status","status":"busy"}`, []string{}},
 	} {
 		var e protocol.Event
@@ -266,15 +329,28 @@ func TestRepliesFitTheirQuestion(t *testing.T) {
 		want string // of the error
 	}{
 		{"an answer", protocol.Line{Type: protocol.LineAnswer, Text: &text}, protocol.KindAsk, ""},
-		{"a confirmation", protocol.Line{Type: protocol.LineConfirmation, Value: &yes, Remember: protocol.RememberSession}, protocol.KindConfirm, ""},
-		{"an answer to a permission", protocol.Line{Type: protocol.LineAnswer, RequestID: "q", Text: &text}, protocol.KindConfirm, `Question q is answered by type "confirmation"`},
+		{
+			"a confirmation",
+			protocol.Line{Type: protocol.LineConfirmation, Value: &yes, Remember: protocol.RememberSession},
+			protocol.KindConfirm, "",
+		},
+		{
+			"an answer to a permission",
+			protocol.Line{Type: protocol.LineAnswer, RequestID: "q", Text: &text},
+			protocol.KindConfirm, `Question q is answered by type "confirmation"`,
+		},
 		{"no text", protocol.Line{Type: protocol.LineAnswer}, protocol.KindAsk, "An answer needs text"},
 		{"no value", protocol.Line{Type: protocol.LineConfirmation}, protocol.KindConfirm, "A confirmation needs value"},
-		{"another time to remember", protocol.Line{Type: protocol.LineConfirmation, Value: &yes, Remember: "forever"}, protocol.KindConfirm, `remember must be "session" or absent`},
+		{
+			"another time to remember",
+			protocol.Line{Type: protocol.LineConfirmation, Value: &yes, Remember: "forever"},
+			protocol.KindConfirm, `remember must be "session" or absent`,
+		},
 	} {
 		req, err := headless.ParseReply(&c.line, c.kind)
 		if c.want == "" {
-			if err != nil || req.Approved != c.line.Value || req.Remember != c.line.Remember || c.line.Text != nil && req.Text != text {
+			if err != nil || req.Approved != c.line.Value || req.Remember != c.line.Remember ||
+				c.line.Text != nil && req.Text != text {
 				t.Errorf("%s: %+v, %v", c.name, req, err)
 			}
 			continue

@@ -40,17 +40,18 @@ func opened(t *testing.T, dir string) *Journal {
 
 func session(id string, seq int64) *agenthost.SessionRecord {
 	return &agenthost.SessionRecord{
-		ID: id, BrokerID: "b", WebhookURL: "http://x/?token=y", Basic: true, Agent: "a", Project: "p", Model: "m", AgentSessionID: "n", Dir: "/w", Secret: "bhw_s",
-		Cursor: protocol.Cursor{Epoch: 1, Seq: seq}, Acked: protocol.Cursor{Epoch: 1, Seq: 1}, OffsetReserved: 4097,
-		Status: protocol.StatusIdle, Reason: "waiting", Remembered: []string{"rm"}, Outbox: agenthost.OutboxOK, OutboxError: "e",
-		CreatedAt: noon, ActiveAt: noon,
+		ID: id, BrokerID: "b", WebhookURL: "http://x/?token=y", Basic: true, Agent: "a", Project: "p", Model: "m",
+		AgentSessionID: "n", Dir: "/w", Secret: "bhw_s", Cursor: protocol.Cursor{Epoch: 1, Seq: seq},
+		Acked: protocol.Cursor{Epoch: 1, Seq: 1}, OffsetReserved: 4097, Status: protocol.StatusIdle, Reason: "waiting",
+		Remembered: []string{"rm"}, Outbox: agenthost.OutboxOK, OutboxError: "e", CreatedAt: noon, ActiveAt: noon,
 	}
 }
 
 func event(id string, seq int64) agenthost.EventRecord {
 	return agenthost.EventRecord{
-		SessionID: id, Cursor: protocol.Cursor{Epoch: 1, Seq: seq}, EventID: fmt.Sprint("e", seq), TurnID: "t1", Type: protocol.EventText,
-		Body: []byte(fmt.Sprintf(`{"seq":%d}`, seq)), Frame: protocol.StreamID{Epoch: 1, Offset: seq * 10}, Part: []byte("part"),
+		SessionID: id, Cursor: protocol.Cursor{Epoch: 1, Seq: seq}, EventID: fmt.Sprint("e", seq), TurnID: "t1",
+		Type: protocol.EventText, Body: []byte(fmt.Sprintf(`{"seq":%d}`, seq)),
+		Frame: protocol.StreamID{Epoch: 1, Offset: seq * 10}, Part: []byte("part"),
 	}
 }
 
@@ -75,7 +76,10 @@ func TestWritesAreReadAlsoAfterAReopen(t *testing.T) {
 		t.Fatal(err)
 	}
 	yes := true
-	open1 := agenthost.TurnRecord{SessionID: "s", ID: "t1", State: agenthost.TurnOpen, PromptSHA256: "ab", Announced: noon, Expires: noon, Started: noon, FirstOffset: 1}
+	open1 := agenthost.TurnRecord{
+		SessionID: "s", ID: "t1", State: agenthost.TurnOpen, PromptSHA256: "ab", Announced: noon, Expires: noon,
+		Started: noon, FirstOffset: 1,
+	}
 	done := agenthost.TurnRecord{
 		SessionID: "s", ID: "t0", State: agenthost.TurnFinished, Announced: noon, Started: noon, Finished: noon,
 		FinishReason: "stop", Reason: "r", LastID: protocol.StreamID{Epoch: 1, Offset: 9},
@@ -85,14 +89,18 @@ func TestWritesAreReadAlsoAfterAReopen(t *testing.T) {
 		Question: protocol.Event{Prompt: "Run?", Args: []byte(`{"a":1}`)}, ExpiresAt: noon, CreatedAt: noon,
 	}
 	answered := question
-	answered.ID, answered.State, answered.Answer = "i0", protocol.InteractionResolved, &protocol.InteractionAnswer{Approved: &yes, Reason: "r"}
+	answered.ID, answered.State, answered.Answer = "i0", protocol.InteractionResolved,
+		&protocol.InteractionAnswer{Approved: &yes, Reason: "r"}
 	token := agenthost.TokenRecord{Hash: []byte{1, 2}, SessionID: "s", TurnID: "t1", Attach: true, ExpiresAt: noon}
-	letter := agenthost.DeadLetter{SessionID: "s", Cursor: protocol.Cursor{Epoch: 1, Seq: 2}, EventID: "e", Reason: "400", Body: "{}", At: noon}
+	letter := agenthost.DeadLetter{
+		SessionID: "s", Cursor: protocol.Cursor{Epoch: 1, Seq: 2}, EventID: "e", Reason: "400", Body: "{}", At: noon,
+	}
 	write(t, j, &agenthost.Write{
 		SessionID: "s", Session: session("s", 3), Turns: []agenthost.TurnRecord{open1, done},
 		Prompts:      []agenthost.PromptRecord{{SessionID: "s", TurnID: "t1", Text: "go"}},
 		Interactions: []agenthost.InteractionRecord{question, answered}, Tokens: []agenthost.TokenRecord{token},
-		DeadLetters: []agenthost.DeadLetter{letter}, Events: []agenthost.EventRecord{event("s", 1), event("s", 2), event("s", 3)},
+		DeadLetters: []agenthost.DeadLetter{letter},
+		Events:      []agenthost.EventRecord{event("s", 1), event("s", 2), event("s", 3)},
 	})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
@@ -101,8 +109,9 @@ func TestWritesAreReadAlsoAfterAReopen(t *testing.T) {
 	ctx := t.Context()
 	loaded, err := j.Load(ctx)
 	want(t, "load", loaded, []agenthost.Loaded{{
-		Session: *session("s", 3), Turns: []agenthost.TurnRecord{open1}, Interactions: []agenthost.InteractionRecord{question},
-		LastFrame: protocol.StreamID{Epoch: 1, Offset: 9}, Pending: 2,
+		Session: *session("s", 3), Turns: []agenthost.TurnRecord{open1},
+		Interactions: []agenthost.InteractionRecord{question}, LastFrame: protocol.StreamID{Epoch: 1, Offset: 9},
+		Pending: 2,
 	}}, err)
 	turn, err := j.Turn(ctx, "s", "t0")
 	want(t, "turn", turn, &done, err)
@@ -156,7 +165,9 @@ func TestTokensOfACredentialAreDropped(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir)
 	issued := func(sessionID, hash, credential string) agenthost.TokenRecord {
-		return agenthost.TokenRecord{Hash: []byte(hash), SessionID: sessionID, ExpiresAt: noon.Truncate(time.Millisecond), Credential: credential}
+		return agenthost.TokenRecord{
+			Hash: []byte(hash), SessionID: sessionID, ExpiresAt: noon.Truncate(time.Millisecond), Credential: credential,
+		}
 	}
 	tokens := []agenthost.TokenRecord{issued("s", "1", "laptop"), issued("s", "2", "phone"), issued("s", "3", "")}
 	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Tokens: tokens})
@@ -208,7 +219,10 @@ func TestAJournalOfAnEarlierVersionIsMigrated(t *testing.T) {
 	want(t, "load", loaded, []agenthost.Loaded{{Session: *before}}, err)
 	events, err := j.Events(t.Context(), "s", 1, 0, 10)
 	want(t, "events", events, []agenthost.EventRecord{event("s", 1)}, err)
-	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Prompts: []agenthost.PromptRecord{{SessionID: "s", TurnID: "t", Text: "x"}}})
+	write(t, j, &agenthost.Write{
+		SessionID: "s", Session: session("s", 1),
+		Prompts: []agenthost.PromptRecord{{SessionID: "s", TurnID: "t", Text: "x"}},
+	})
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -299,7 +313,9 @@ func TestADamagedJournalIsSetAsideAndReported(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range int64(50) {
-				write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", i), Events: []agenthost.EventRecord{event("s", i)}})
+				write(t, j, &agenthost.Write{
+					SessionID: "s", Session: session("s", i), Events: []agenthost.EventRecord{event("s", i)},
+				})
 			}
 			if err := j.Close(); err != nil {
 				t.Fatal(err)
@@ -356,7 +372,9 @@ func TestACopyAtAnyMomentContainsAllAcknowledgedWrites(t *testing.T) {
 	for round := range int64(20) {
 		for i := range int64(10) {
 			seq := round*10 + i + 1
-			write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", seq), Events: []agenthost.EventRecord{event("s", seq)}})
+			write(t, j, &agenthost.Write{
+				SessionID: "s", Session: session("s", seq), Events: []agenthost.EventRecord{event("s", seq)},
+			})
 		}
 		snapshot := t.TempDir()
 		for _, name := range []string{"journal.db", "journal.db-wal"} {

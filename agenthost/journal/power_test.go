@@ -68,7 +68,9 @@ func cutPower(t *testing.T, synchronous string) (lost bool) {
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for seq := int64(1); ctx.Err() == nil; seq++ {
-			write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", seq), Events: []agenthost.EventRecord{event("s", seq)}})
+			write(t, j, &agenthost.Write{
+				SessionID: "s", Session: session("s", seq), Events: []agenthost.EventRecord{event("s", seq)},
+			})
 			acknowledged.Store(seq)
 		}
 	})
@@ -130,7 +132,9 @@ func TestADiskThatFillsUpIsStorageFull(t *testing.T) {
 	filling.Fill(true)
 	big := event("s", 2)
 	big.Part = make([]byte, 1<<20)
-	if err := j.Write(t.Context(), &agenthost.Write{SessionID: "s", Events: []agenthost.EventRecord{big}}); protocol.CodeOf(err) != protocol.CodeStorageFull {
+	if err := j.Write(t.Context(), &agenthost.Write{
+		SessionID: "s", Events: []agenthost.EventRecord{big},
+	}); protocol.CodeOf(err) != protocol.CodeStorageFull {
 		t.Errorf("a write: %v", err)
 	}
 	if n, err := j.CountPending(t.Context(), "s", protocol.Cursor{}); n != 1 || err != nil {

@@ -168,7 +168,8 @@ func (s *testHost) turn(id, prompt string) {
 
 func (s *testHost) begin(id, prompt string) {
 	s.Helper()
-	if err := s.host.Input(s.Context(), agenthost.Grant{SessionID: id}, &protocol.PromptRequest{Prompt: prompt}); err != nil {
+	if err := s.host.Input(s.Context(), agenthost.Grant{SessionID: id},
+		&protocol.PromptRequest{Prompt: prompt}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -242,7 +243,9 @@ func (s *testHost) call(q request) (int, string) {
 
 func (s *testHost) hook(secret, body string) {
 	s.Helper()
-	if status, answer := s.call(request{"POST", "/hook", body, []string{bearer(secret)}}); status != http.StatusOK || answer != "{}" {
+	if status, answer := s.call(request{
+		"POST", "/hook", body, []string{bearer(secret)},
+	}); status != http.StatusOK || answer != "{}" {
 		s.Fatalf("%s: %d %s", body, status, answer)
 	}
 }
@@ -275,7 +278,9 @@ func (s *testHost) connect(a asAgent) *sdk.ClientSession {
 }
 
 // tool calls a tool and returns its result or its error text.
-func (s *testHost) tool(session *sdk.ClientSession, name string, args map[string]any) (out map[string]any, failure string) {
+func (s *testHost) tool(
+	session *sdk.ClientSession, name string, args map[string]any,
+) (out map[string]any, failure string) {
 	s.Helper()
 	result, err := session.CallTool(s.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
 	if err != nil {

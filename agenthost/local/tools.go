@@ -15,7 +15,7 @@ import (
 
 // Limits on a workspace's metadata.
 const (
-	maxKeys  = 60      // four of the workspace's keys remain for the host
+	maxKeys  = 60      // a workspace has at most 64; four are for the host
 	maxValue = 4 << 10 // bytes
 )
 

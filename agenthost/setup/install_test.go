@@ -35,7 +35,9 @@ func TestInstallUnpacksThePinnedPackage(t *testing.T) {
 		t.Fatal(got, fresh, err)
 	}
 	folder := filepath.Join(w.dir, "cache", "fake", "1.2.3")
-	want := setup.Program{Command: []string{filepath.Join(folder, "bin", "fake")}, Version: "1.2.3", Source: setup.SourceInstalled}
+	want := setup.Program{
+		Command: []string{filepath.Join(folder, "bin", "fake")}, Version: "1.2.3", Source: setup.SourceInstalled,
+	}
 	if !slices.Equal(got.Command, want.Command) || got.Version != want.Version || got.Source != want.Source {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -45,7 +47,8 @@ func TestInstallUnpacksThePinnedPackage(t *testing.T) {
 	if last.Total == 0 || last.Done != last.Total {
 		t.Errorf("progress ended at %+v", last)
 	}
-	for name, mode := range map[string]os.FileMode{"bin/fake": 0o755, "share/deep/file": 0o644} { // without setuid, and without the modes of the packer
+	// The files have no setuid bit, and not the modes of the packer.
+	for name, mode := range map[string]os.FileMode{"bin/fake": 0o755, "share/deep/file": 0o644} {
 		info, err := os.Stat(filepath.Join(folder, name))
 		if err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v, %v, want %v", name, info, err, mode)
@@ -150,12 +153,32 @@ func TestInstallErrors(t *testing.T) {
 			func(w *testRegistry) { w.agent.Node = 20; w.installer = w.newInstaller() }, protocol.CodeInvalid,
 			[]string{"needs Node.js 20 or newer", "on the PATH of the host"},
 		},
-		{"a file that would leave the package", with(entry{name: "package/../../../evil", mode: 0o644}), nil, "", []string{"leads out of the package"}},
-		{"a file with an absolute name", with(entry{name: "/evil", mode: 0o644}), nil, "", []string{"leads out of the package"}},
-		{"a file beside the package", with(entry{name: "evil", mode: 0o644}), nil, "", []string{"outside the package's directory"}},
-		{"a symbolic link", with(entry{name: "package/evil", kind: tar.TypeSymlink, link: "/etc"}), nil, "", []string{"neither a file nor a directory"}},
-		{"a hard link", with(entry{name: "package/evil", kind: tar.TypeLink, link: "package/bin/fake"}), nil, "", []string{"neither a file nor a directory"}},
-		{"a device", with(entry{name: "package/evil", kind: tar.TypeChar}), nil, "", []string{"neither a file nor a directory"}},
+		{
+			"a file that would leave the package", with(entry{name: "package/../../../evil", mode: 0o644}), nil,
+			"",
+			[]string{"leads out of the package"},
+		},
+		{
+			"a file with an absolute name", with(entry{name: "/evil", mode: 0o644}), nil,
+			"",
+			[]string{"leads out of the package"},
+		},
+		{
+			"a file beside the package", with(entry{name: "evil", mode: 0o644}), nil,
+			"",
+			[]string{"outside the package's directory"},
+		},
+		{"a symbolic link", with(entry{
+			name: "package/evil", kind: tar.TypeSymlink, link: "/etc",
+		}), nil, "", []string{"neither a file nor a directory"}},
+		{"a hard link", with(entry{
+			name: "package/evil", kind: tar.TypeLink, link: "package/bin/fake",
+		}), nil, "", []string{"neither a file nor a directory"}},
+		{
+			"a device", with(entry{name: "package/evil", kind: tar.TypeChar}), nil,
+			"",
+			[]string{"neither a file nor a directory"},
+		},
 		{"a file twice", with(entry{name: "package/bin/fake", mode: 0o755}), nil, "", []string{"exists"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -16,7 +16,9 @@ import (
 )
 
 func TestTarballURLsOnOtherHostsAreIgnored(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another host was asked") }))
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("another host was asked")
+	}))
 	defer other.Close()
 	const odd = prefix + "/files/fake.tgz"
 	for _, c := range []struct {
@@ -26,7 +28,10 @@ func TestTarballURLsOnOtherHostsAreIgnored(t *testing.T) {
 	}{
 		{"an address on the registry's host is used", func(w *testRegistry) string { return w.server.URL + odd }, odd},
 		{"an address on another host is ignored", func(*testRegistry) string { return other.URL + "/evil.tgz" }, tarballURL},
-		{"an address with another scheme is ignored", func(w *testRegistry) string { return "ftp" + strings.TrimPrefix(w.server.URL, "http") + odd }, tarballURL},
+		{
+			"an address with another scheme is ignored",
+			func(w *testRegistry) string { return "ftp" + strings.TrimPrefix(w.server.URL, "http") + odd }, tarballURL,
+		},
 		{"without one the usual address is used", func(*testRegistry) string { return "" }, tarballURL},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -56,7 +56,7 @@ type Reader struct {
 	Live    *sse.Subscription
 }
 
-// Close ends the subscription; the turn goes on. A nil Reader is allowed.
+// Close ends the subscription; the turn continues. A nil Reader is allowed.
 func (r *Reader) Close() {
 	if r != nil && r.Live != nil {
 		r.Live.Close()

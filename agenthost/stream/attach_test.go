@@ -40,7 +40,8 @@ func at(offset int64) protocol.StreamID { return protocol.StreamID{Epoch: 1, Off
 func textEnd(offset int64, text string) Event {
 	return Event{
 		ID: at(offset), Type: protocol.EventText,
-		Part: fmt.Appendf(nil, `{"type":"text-end","id":"b%d"}`, offset), Body: fmt.Appendf(nil, `{"type":"text","text":%q}`, text),
+		Part: fmt.Appendf(nil, `{"type":"text-end","id":"b%d"}`, offset),
+		Body: fmt.Appendf(nil, `{"type":"text","text":%q}`, text),
 	}
 }
 

@@ -19,7 +19,8 @@ func TestACredentialEndsItsOwnStreams(t *testing.T) {
 	one, two := add(laptop), add(laptop)
 	left, leave := streams.Add(t.Context(), laptop)
 	leave()
-	phone, otherBroker := add(stream.Credential{BrokerID: "b1", ID: "phone"}), add(stream.Credential{BrokerID: "b2", ID: "laptop"})
+	phone, otherBroker := add(stream.Credential{BrokerID: "b1", ID: "phone"}),
+		add(stream.Credential{BrokerID: "b2", ID: "laptop"})
 	streams.End(laptop)
 	for name, c := range map[string]struct {
 		held context.Context

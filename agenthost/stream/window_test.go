@@ -15,7 +15,10 @@ func TestAWindowIsCutAtBoundariesOnly(t *testing.T) {
 		lastBoundary := int64(0)
 		for i := int64(1); i < 60; i++ {
 			boundary := rapid.Bool().Draw(t, "boundary")
-			w.add(Frame{ID: protocol.StreamID{Epoch: 1, Offset: i}, Data: make([]byte, rapid.IntRange(1, 600<<10).Draw(t, "size")), Boundary: boundary})
+			w.add(Frame{
+				ID: protocol.StreamID{Epoch: 1, Offset: i}, Data: make([]byte, rapid.IntRange(1, 600<<10).Draw(t, "size")),
+				Boundary: boundary,
+			})
 			if boundary {
 				lastBoundary = i
 			}

@@ -71,7 +71,11 @@ func TestReportsBecomeTurns(t *testing.T) {
 			[]terminal.Report{began, call, {}},
 			[]string{`t1 "go" [call c1] other ` + protocol.ReasonAborted},
 		},
-		{"reports without a prompt before them", []terminal.Report{call, result, {Ended: true, Text: "done"}, {}}, []string{}},
+		{
+			"reports without a prompt before them",
+			[]terminal.Report{call, result, {Ended: true, Text: "done"}, {}},
+			[]string{},
+		},
 		{"a turn that goes on", []terminal.Report{began, call, result}, []string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

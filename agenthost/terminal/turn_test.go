@@ -74,7 +74,8 @@ func TestAJournaledTurnIsBounded(t *testing.T) {
 		t.Errorf("a prompt of %d bytes and %d items", len(got.Prompt), len(got.Items))
 	}
 	call, result, text := got.Items[0], got.Items[1], got.Items[2]
-	if !call.Truncated || len(call.Call.Input) > core.MaxValue || !result.Truncated || len(result.Result.Output) > core.MaxValue {
+	if !call.Truncated || len(call.Call.Input) > core.MaxValue || !result.Truncated ||
+		len(result.Result.Output) > core.MaxValue {
 		t.Errorf("a call of %d bytes, a result of %d", len(call.Call.Input), len(result.Result.Output))
 	}
 	if len(text.Text) != core.MaxText {

@@ -80,7 +80,9 @@ func (k *kit) repositoryByGit(at time.Time) (gitDir, commit string) {
 
 func TestAnEmptyRepositoryEqualsWhatGitWrites(t *testing.T) {
 	home := t.TempDir()
-	write(t, home, ".gitconfig", "[init]\n\tdefaultBranch = trunk\n\ttemplateDir = "+home+"\n[core]\n\tlogAllRefUpdates = false\n\tsharedRepository = all\n")
+	write(t, home, ".gitconfig",
+		"[init]\n\tdefaultBranch = trunk\n\ttemplateDir = "+home+
+			"\n[core]\n\tlogAllRefUpdates = false\n\tsharedRepository = all\n")
 	t.Setenv("HOME", home)
 	t.Setenv("GIT_DEFAULT_HASH", "sha256")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)

@@ -127,7 +127,7 @@ func TestAnotherRepositoryIsNotReachedThroughAClone(t *testing.T) {
 				t.Error("another repository's objects are in the project")
 			}
 			equal(t, "the other repository", run(t, secret, "status", "--porcelain"), "")
-			k.session(uuid, "shop") // the session goes on
+			k.session(uuid, "shop") // the session continues
 			equal(t, "the other repository", run(t, secret, "rev-parse", "main"), commit)
 		})
 	}
@@ -135,7 +135,9 @@ func TestAnotherRepositoryIsNotReachedThroughAClone(t *testing.T) {
 
 // Files of the git directory that block a reader, or are none.
 func TestAGitDirectoryOfFIFOsBlocksNothing(t *testing.T) {
-	for _, name := range []string{"HEAD", "index", "packed-refs", "refs/heads/fifo", "objects/pack", "objects/aa", "info/exclude", "shallow"} {
+	for _, name := range []string{
+		"HEAD", "index", "packed-refs", "refs/heads/fifo", "objects/pack", "objects/aa", "info/exclude", "shallow",
+	} {
 		t.Run(name, func(t *testing.T) {
 			k, _, dir := cloned(t)
 			path := filepath.Join(dir, ".git", name)
@@ -163,7 +165,8 @@ func TestACloneHasTheProjectsHistoryAndRemotes(t *testing.T) {
 	write(t, shop, ".git/info/exclude", "*.tmp\n")
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session(uuid, "shop")
-	equal(t, "refs", run(t, dir, "for-each-ref", "--format=%(refname)"), "refs/heads/bellhop/2c3d4e5f\nrefs/heads/main\nrefs/heads/next\nrefs/tags/v1")
+	equal(t, "refs", run(t, dir, "for-each-ref", "--format=%(refname)"),
+		"refs/heads/bellhop/2c3d4e5f\nrefs/heads/main\nrefs/heads/next\nrefs/tags/v1")
 	equal(t, "remote", run(t, dir, "config", "remote.origin.url"), "https://127.0.0.1:1/shop.git")
 	equal(t, "author", run(t, dir, "config", "user.name"), "Grace")
 	if tryRun(dir, "config", "--local", "core.fsmonitor") == nil {

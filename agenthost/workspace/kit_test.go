@@ -60,7 +60,9 @@ func open(t *testing.T, projects map[string]Project) *kit {
 func openOn(t *testing.T, data string, projects map[string]Project) *kit {
 	t.Helper()
 	log := &buffer{}
-	m, err := New(Options{Data: data, Projects: projects, Patience: time.Minute, Log: slog.New(slog.NewTextHandler(log, nil))})
+	m, err := New(Options{
+		Data: data, Projects: projects, Patience: time.Minute, Log: slog.New(slog.NewTextHandler(log, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,8 @@ func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Ada",
+		"GIT_AUTHOR_EMAIL=ada@example.org",
 		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org", "LC_ALL=C")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -15,7 +15,9 @@ import (
 func TestACloneIsMadeOnceAndFetched(t *testing.T) {
 	shop := newRepository(t)
 	run(t, shop, "branch", "next")
-	projects := map[string]Project{"shop": {Clone: shop}, "next": {Clone: "file://" + shop, Branch: "next"}, "shared": {Clone: shop, InPlace: true}}
+	projects := map[string]Project{
+		"shop": {Clone: shop}, "next": {Clone: "file://" + shop, Branch: "next"}, "shared": {Clone: shop, InPlace: true},
+	}
 	k := open(t, projects)
 	equal(t, "first", run(t, k.session("s1", "shop"), "log", "-1", "--format=%s"), "first")
 	equal(t, "a branch", run(t, k.session("s2", "next"), "log", "-1", "--format=%s"), "first")
@@ -40,7 +42,8 @@ func TestACloneThatFails(t *testing.T) {
 	for _, name := range []string{"gone", "program", "option", "password"} {
 		_, _, err := k.Dir(t.Context(), "s1", name)
 		hint := errorHint(t, err, protocol.CodeConflict)
-		if !strings.Contains(hint, "git clone") || strings.Contains(hint+err.Error(), "canary") || exists(filepath.Join(k.data, "projects", name)) {
+		if !strings.Contains(hint, "git clone") || strings.Contains(hint+err.Error(), "canary") ||
+			exists(filepath.Join(k.data, "projects", name)) {
 			t.Errorf("%s: %s", name, hint)
 		}
 	}
@@ -55,7 +58,8 @@ func TestASlowWorkspaceIsFinishedInTheBackground(t *testing.T) {
 	release, err := k.locks.acquire(t.Context(), "s1")
 	must(t, err)
 	_, _, err = k.Dir(t.Context(), "s1", "")
-	equal(t, "hint", errorHint(t, err, protocol.CodeUnavailable), "A first clone or checkout takes its time. Try again in a moment.")
+	equal(t, "hint", errorHint(t, err, protocol.CodeUnavailable),
+		"A first clone or checkout takes its time. Try again in a moment.")
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	k.patience = time.Minute
@@ -90,7 +94,9 @@ func TestInvalidProjectsAreRefused(t *testing.T) {
 
 func TestCommandReturnsTheProjectsCommands(t *testing.T) {
 	shop := newRepository(t)
-	k := open(t, map[string]Project{"shop": {Path: shop, Commands: map[string][]string{"test": {"make", "test"}, "lint": {"make", "lint"}}}})
+	k := open(t, map[string]Project{
+		"shop": {Path: shop, Commands: map[string][]string{"test": {"make", "test"}, "lint": {"make", "lint"}}},
+	})
 	dir := k.session("s1", "shop")
 	args, ok := k.Command(dir, "test")
 	equal(t, "command", strings.Join(args, " "), "make test")

@@ -18,7 +18,8 @@ func (k *kit) oldWorktree(id, project, shop string) string {
 	must(k.T, os.MkdirAll(filepath.Dir(dir), 0o700))
 	run(k.T, shop, "worktree", "add", "--quiet", "-b", "bellhop/"+id, dir, "HEAD")
 	rec := k.newRecord(id, id, project)
-	rec.State, rec.Kind, rec.Repository, rec.Worktree, rec.Branch = stateReady, kindWorktree, filepath.Join(shop, ".git"), id, "bellhop/"+id
+	rec.State, rec.Kind, rec.Repository, rec.Worktree, rec.Branch = stateReady,
+		kindWorktree, filepath.Join(shop, ".git"), id, "bellhop/"+id
 	rec.Base = run(k.T, shop, "rev-parse", "HEAD")
 	must(k.T, k.saveRecord(rec))
 	return dir
@@ -31,7 +32,9 @@ func TestWorktreesOfEarlierVersionsStay(t *testing.T) {
 		"it leads elsewhere":     func(t *testing.T, _, dir string) { write(t, dir, ".git", "gitdir: /nowhere\n") },
 		"removed: a clone comes": func(t *testing.T, _, dir string) { must(t, os.RemoveAll(dir)) },
 		"pruned: a clone comes":  func(t *testing.T, shop, dir string) { run(t, shop, "worktree", "remove", "--force", dir) },
-		"its index stays locked": func(t *testing.T, shop, _ string) { lockIndex(t, filepath.Join(shop, ".git", "worktrees", "s1")) },
+		"its index stays locked": func(t *testing.T, shop, _ string) {
+			lockIndex(t, filepath.Join(shop, ".git", "worktrees", "s1"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			shop := newRepository(t)
@@ -59,7 +62,8 @@ func TestAWorktreeOfAnEarlierVersionIsRemoved(t *testing.T) {
 	commitIn(t, dir)
 	errorHint(t, k.Delete(t.Context(), dir, false), protocol.CodeConflict)
 	must(t, k.Delete(t.Context(), dir, true))
-	if left := run(t, shop, "worktree", "list") + run(t, shop, "branch", "--list", "bellhop*"); strings.Contains(left, "s1") {
+	if left := run(t, shop, "worktree", "list") + run(t, shop, "branch", "--list", "bellhop*"); strings.Contains(left,
+		"s1") {
 		t.Errorf("left: %s", left)
 	}
 }

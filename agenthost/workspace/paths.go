@@ -89,12 +89,13 @@ func (m *Manager) ProjectPaths(ctx context.Context, project, branch, query strin
 		})
 	}
 	tree := commit + ":" + src.prefix
-	return m.searchPaths(ctx, "tree\x00"+project+"\x00"+tree, time.Hour, query, func(ctx context.Context) (*listing, error) {
-		return m.listFiles(ctx, call{
-			dir: src.gitDir, repo: repository{gitDir: src.gitDir}, noFiles: true,
-			args: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", tree},
-		}, "")
-	})
+	return m.searchPaths(ctx, "tree\x00"+project+"\x00"+tree, time.Hour,
+		query, func(ctx context.Context) (*listing, error) {
+			return m.listFiles(ctx, call{
+				dir: src.gitDir, repo: repository{gitDir: src.gitDir}, noFiles: true,
+				args: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", tree},
+			}, "")
+		})
 }
 
 func (m *Manager) commitOf(ctx context.Context, name string, p Project, src *source, branch string) (string, error) {

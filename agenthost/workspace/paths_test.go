@@ -105,7 +105,9 @@ func TestAnAgentCannotHaveFilesOutsideItsWorkspaceListed(t *testing.T) {
 }
 
 func TestASearchPrefersNamesToPathsAndShortToLong(t *testing.T) {
-	paths := []string{"src/view/main.tsx", "src/main.go", "main/", "domain/x.go", "docs/maintenance.md", "m/a/i/n.txt", "other"}
+	paths := []string{
+		"src/view/main.tsx", "src/main.go", "main/", "domain/x.go", "docs/maintenance.md", "m/a/i/n.txt", "other",
+	}
 	equal(t, "order", strings.Join(search(paths, "main").Paths, " "),
 		"main/ src/main.go src/view/main.tsx docs/maintenance.md domain/x.go m/a/i/n.txt")
 	if got := search(paths, "./src/ma").Paths; len(got) == 0 || got[0] != "src/main.go" {
@@ -130,7 +132,8 @@ func TestASearchIsBoundedInALargeRepository(t *testing.T) {
 	}
 	for _, query := range []string{"", "f", "file99999", "ts"} {
 		list := search(paths, query)
-		if len(list.Paths) == 0 || len(list.Paths) > protocol.MaxPaths || list.More != (query == "" || query == "f" || query == "ts") {
+		if len(list.Paths) == 0 || len(list.Paths) > protocol.MaxPaths ||
+			list.More != (query == "" || query == "f" || query == "ts") {
 			t.Errorf("%q: %d paths, more %t", query, len(list.Paths), list.More)
 		}
 	}

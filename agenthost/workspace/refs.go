@@ -20,7 +20,8 @@ func mirrorRefs(agent *os.Root, dir string) error {
 		return err
 	}
 	line := strings.TrimSpace(string(head))
-	if name, symbolic := strings.CutPrefix(line, "ref: "); !objectID.MatchString(line) && (!symbolic || !protocol.IsRefName(name)) {
+	if name, symbolic := strings.CutPrefix(line, "ref: "); !objectID.MatchString(line) &&
+		(!symbolic || !protocol.IsRefName(name)) {
 		return protocol.Errorf(protocol.CodeConflict, "The workspace's HEAD names no branch and no commit")
 	}
 	refs, err := readRefs(agent)

@@ -98,7 +98,8 @@ func TestDeleteRefusesUnfinishedWork(t *testing.T) {
 			} else {
 				must(t, err)
 			}
-			if exists(dir) || exists(filepath.Join(k.data, "workspaces", ".mirrors", "s1")) || run(t, shop, "branch", "--list", "bellhop*") != "" {
+			if exists(dir) || exists(filepath.Join(k.data, "workspaces", ".mirrors", "s1")) ||
+				run(t, shop, "branch", "--list", "bellhop*") != "" {
 				t.Error("something is left")
 			}
 			_, err = k.Info(t.Context(), dir)
@@ -127,7 +128,9 @@ func TestUnfinishedWorkOfASessionsOwnRepository(t *testing.T) {
 			run(t, dir, "add", ".")
 			run(t, dir, "stash", "--quiet")
 		}, true},
-		"the .git directory is gone": {func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, ".git"))) }, true},
+		"the .git directory is gone": {
+			func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, ".git"))) }, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := open(t, nil)
@@ -148,7 +151,10 @@ func TestAProjectsOwnDirectoryIsNeverRemoved(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		errorHint(t, k.Delete(t.Context(), plain, force), protocol.CodeInvalid)
 	}
-	for _, path := range []string{"/", k.data, filepath.Join(k.data, "workspaces"), filepath.Join(k.data, "workspaces", ".records"), filepath.Join(k.data, "workspaces", "..", "state"), "--help", ""} {
+	for _, path := range []string{
+		"/", k.data, filepath.Join(k.data, "workspaces"), filepath.Join(k.data, "workspaces", ".records"),
+		filepath.Join(k.data, "workspaces", "..", "state"), "--help", "",
+	} {
 		errorHint(t, k.Delete(t.Context(), path, true), protocol.CodeNotFound)
 	}
 	kept, err := k.Remove(t.Context(), "s1", "plain")
@@ -222,7 +228,8 @@ func TestCreateByName(t *testing.T) {
 	k := open(t, map[string]Project{"shop": {Path: shop}, "plain": {Path: plain}})
 	info, err := k.Create(t.Context(), "shop", "fix-1", "")
 	must(t, err)
-	if info.Path != filepath.Join(k.data, "workspaces", "@fix-1") || info.Branch != "bellhop/fix-1" || info.Session != "" || info.Project != "shop" {
+	if info.Path != filepath.Join(k.data, "workspaces", "@fix-1") || info.Branch != "bellhop/fix-1" ||
+		info.Session != "" || info.Project != "shop" {
 		t.Errorf("got %+v", info)
 	}
 	for name, c := range map[string]struct {

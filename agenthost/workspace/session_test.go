@@ -46,10 +46,12 @@ func TestAProjectsSessionHasAClone(t *testing.T) {
 	equal(t, "the files", run(t, dir, "ls-files"), ".gitignore\nREADME\nold.txt")
 	equal(t, "the project's own branch", run(t, shop, "branch", "--show-current"), "main")
 	equal(t, "the project's own tree", run(t, shop, "status", "--porcelain"), "")
-	equal(t, "the project's worktrees", run(t, shop, "worktree", "list", "--porcelain"), "worktree "+shop+"\nHEAD "+run(t, shop, "rev-parse", "HEAD")+"\nbranch refs/heads/main")
+	equal(t, "the project's worktrees", run(t, shop, "worktree", "list", "--porcelain"),
+		"worktree "+shop+"\nHEAD "+run(t, shop, "rev-parse", "HEAD")+"\nbranch refs/heads/main")
 	info, err := k.Info(t.Context(), filepath.Join(dir, "below"))
 	must(t, err)
-	if info.Project != "shop" || info.Session != uuid || info.Branch != "bellhop/2c3d4e5f" || info.Dirty || info.Unpushed != 0 || info.DiskBytes == 0 || info.CreatedAt.IsZero() {
+	if info.Project != "shop" || info.Session != uuid || info.Branch != "bellhop/2c3d4e5f" || info.Dirty ||
+		info.Unpushed != 0 || info.DiskBytes == 0 || info.CreatedAt.IsZero() {
 		t.Errorf("got %+v", info)
 	}
 	other := k.session("s2", "shop")
@@ -74,7 +76,8 @@ func TestStartCommitOfAClone(t *testing.T) {
 	equal(t, "in a part of a repository", k.session("s3", "part"), filepath.Join(k.data, "workspaces", "s3", "part"))
 	equal(t, "in place", k.session("s4", "shared"), shop)
 	_, _, err := k.Dir(t.Context(), "s5", "none")
-	equal(t, "hint", errorHint(t, err, protocol.CodeConflict), "Correct the branch in the host's configuration, or create it")
+	equal(t, "hint", errorHint(t, err, protocol.CodeConflict),
+		"Correct the branch in the host's configuration, or create it")
 }
 
 func TestDirectoriesUsedInPlace(t *testing.T) {
@@ -123,7 +126,8 @@ func TestASessionThatChangesItsProject(t *testing.T) {
 func TestConcurrentDirCalls(t *testing.T) {
 	shop := newRepository(t)
 	data := filepath.Join(t.TempDir(), "data")
-	one, two := openOn(t, data, map[string]Project{"shop": {Path: shop}}), openOn(t, data, map[string]Project{"shop": {Path: shop}})
+	one, two := openOn(t, data, map[string]Project{"shop": {Path: shop}}),
+		openOn(t, data, map[string]Project{"shop": {Path: shop}})
 	var wg sync.WaitGroup
 	for _, id := range []string{"s1", "s1", "s2", "s3", "s4", "s1"} {
 		for _, k := range []*kit{one, two} {
@@ -284,7 +288,8 @@ func TestAnUnknownProjectNamesTheKnownOnes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := open(t, c.projects).Dir(t.Context(), "s1", "../etc")
 			refusal := new(protocol.Error)
-			if !asError(err, &refusal) || refusal.Code != protocol.CodeInvalid || refusal.Message != `Unknown project "../etc"` || refusal.Hint != c.want {
+			if !asError(err, &refusal) || refusal.Code != protocol.CodeInvalid ||
+				refusal.Message != `Unknown project "../etc"` || refusal.Hint != c.want {
 				t.Errorf("got %#v", err)
 			}
 		})
@@ -301,7 +306,9 @@ func TestAMissingProjectIsAnError(t *testing.T) {
 func TestWithoutGit(t *testing.T) {
 	shop := newRepository(t)
 	data := filepath.Join(t.TempDir(), "data")
-	m, err := New(Options{Data: data, Git: "no-such-git", Projects: map[string]Project{"shop": {Path: shop}, "plain": {Path: t.TempDir()}}})
+	m, err := New(Options{
+		Data: data, Git: "no-such-git", Projects: map[string]Project{"shop": {Path: shop}, "plain": {Path: t.TempDir()}},
+	})
 	must(t, err)
 	defer m.Close()
 	for _, project := range []string{"", "plain"} {

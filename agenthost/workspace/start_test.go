@@ -76,18 +76,21 @@ func TestAnUnknownBranchIsRefusedAndLeavesNothing(t *testing.T) {
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	for _, branch := range []string{"gone", "releas", "v1", "bellhop/other", "origin/release"} {
 		_, err := k.from("s1", "shop", branch)
-		if hint := errorHint(t, err, protocol.CodeNoBranch); !strings.Contains(hint, branch) || !strings.Contains(hint, "shop") {
+		if hint := errorHint(t, err, protocol.CodeNoBranch); !strings.Contains(hint, branch) ||
+			!strings.Contains(hint, "shop") {
 			t.Errorf("%s: hint %q", branch, hint)
 		}
 	}
-	for _, branch := range []string{"", "-D", "--output=x", "a..b", "main@{1}", "refs/heads/main", "HEAD", "main\n", "main~0", ":/first"} {
+	for _, branch := range []string{
+		"", "-D", "--output=x", "a..b", "main@{1}", "refs/heads/main", "HEAD", "main\n", "main~0", ":/first",
+	} {
 		_, err := k.from("s1", "shop", branch)
 		errorHint(t, err, protocol.CodeInvalid)
 	}
 	if records, err := k.readRecords(); err != nil || len(records) != 0 {
 		t.Errorf("records %v, %v", records, err)
 	}
-	dir, err := k.from("s1", "shop", "release") // the corrected task goes on
+	dir, err := k.from("s1", "shop", "release") // the corrected task continues
 	must(t, err)
 	equal(t, "README", read(t, dir, "README"), "release\n")
 }
@@ -147,7 +150,9 @@ func TestABranchWithoutTheProjectsDirectoryIsRefused(t *testing.T) {
 func TestAHostileProjectStartsNoProgramForABranch(t *testing.T) {
 	shop := branching(t)
 	mark := filepath.Join(t.TempDir(), "ran")
-	for _, setting := range []string{"core.fsmonitor", "core.sshCommand", "filter.x.smudge", "filter.x.clean", "core.alternateRefsCommand"} {
+	for _, setting := range []string{
+		"core.fsmonitor", "core.sshCommand", "filter.x.smudge", "filter.x.clean", "core.alternateRefsCommand",
+	} {
 		run(t, shop, "config", setting, "touch "+mark)
 	}
 	write(t, shop, ".git/info/attributes", "* filter=x\n")

@@ -32,7 +32,11 @@ func TestAFeedEndsOnARevocationAndNotOnAnOutage(t *testing.T) {
 		allowed bool
 	}{
 		{"nothing changed", ada, nil, nil, true},
-		{"the credentials are worth nothing now", broker.Caller{}, protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized"), nil, false},
+		{
+			"the credentials are worth nothing now",
+			broker.Caller{},
+			protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized"), nil, false,
+		},
 		{"the credentials are another user's now", broker.Caller{UserID: "bob"}, nil, nil, false},
 		{"the task is deleted", ada, nil, protocol.Errorf(protocol.CodeNotFound, "Task not found"), false},
 		{"the database is away for the credentials", broker.Caller{}, away, nil, true},
@@ -40,7 +44,10 @@ func TestAFeedEndsOnARevocationAndNotOnAnOutage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &API{Auth: &fixedAuth{caller: c.caller, err: c.auth}}
-			allowed := a.stillAllowed(httptest.NewRequest(http.MethodGet, "/api/events", http.NoBody), func(context.Context) error { return c.reach })
+			allowed := a.stillAllowed(httptest.NewRequest(http.MethodGet, "/api/events",
+				http.NoBody), func(context.Context) error {
+				return c.reach
+			})
 			if got := allowed(t.Context()); got != c.allowed {
 				t.Errorf("got %v", got)
 			}

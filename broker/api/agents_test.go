@@ -10,7 +10,8 @@ func TestEveryUserSeesWhatTheHostsOffer(t *testing.T) {
 	offer := `{"defaultAgent":"demo","agents":[{"id":"demo","title":"Demo agent","kind":"jsonl","installed":true,"models":[],"modes":[]}],` +
 		`"projects":[],"permissionModes":["ask"]}`
 	for _, caller := range []*person{s.ada, s.admin} {
-		want(t, s.as(caller, "GET", "/api/agents", ""), 200, `{"agents":[{"id":"demo","title":"Demo agent","hostIds":["<id1>"]}],`+
-			`"hosts":[{"hostId":"<id1>","name":"up","online":true,"offeredAt":"+0s","offer":`+offer+`}]}`)
+		want(t, s.as(caller, "GET", "/api/agents", ""), 200,
+			`{"agents":[{"id":"demo","title":"Demo agent","hostIds":["<id1>"]}],`+
+				`"hosts":[{"hostId":"<id1>","name":"up","online":true,"offeredAt":"+0s","offer":`+offer+`}]}`)
 	}
 }

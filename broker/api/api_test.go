@@ -127,8 +127,8 @@ func (s *site) wire(c config, log *slog.Logger) {
 	reconciler.Ingest = ingest
 	sessions := &broker.Sessions{
 		Store: st, Updater: updater, Targets: targets, Link: s.host, Ends: ends, Reconciler: reconciler, BrokerID: "broker-1",
-		Relayer: hosts.New(hosts.Options{HTTP: http.DefaultClient, GuardedStreams: http.DefaultClient, Log: log}), BrowserURL: publicURL + "/sub",
-		PublicURL: publicURL, Now: now, Log: log,
+		Relayer:    hosts.New(hosts.Options{HTTP: http.DefaultClient, GuardedStreams: http.DefaultClient, Log: log}),
+		BrowserURL: publicURL + "/sub", PublicURL: publicURL, Now: now, Log: log,
 	}
 	s.api = &api.API{
 		Offers:     &broker.Offers{Store: st, Targets: targets, Link: s.host, Now: now, Log: log},
@@ -283,7 +283,9 @@ func (h *host) call(t broker.Target) error {
 	return h.err
 }
 
-func (h *host) Reconcile(_ context.Context, t broker.Target, _ *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
+func (h *host) Reconcile(
+	_ context.Context, t broker.Target, _ *protocol.ReconcileRequest,
+) (*protocol.ReconcileResponse, error) {
 	return &protocol.ReconcileResponse{}, h.call(t)
 }
 
@@ -317,7 +319,9 @@ func (h *host) webhook() string {
 	return h.opened[len(h.opened)-1].WebhookURL
 }
 
-func (h *host) Open(_ context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+func (h *host) Open(
+	_ context.Context, t broker.Target, req *protocol.OpenSessionRequest,
+) (*protocol.OpenSessionResponse, error) {
 	if err := h.call(t); err != nil {
 		return nil, err
 	}
@@ -333,7 +337,9 @@ func (h *host) Open(_ context.Context, t broker.Target, req *protocol.OpenSessio
 	}, nil
 }
 
-func (h *host) Events(_ context.Context, t broker.Target, _ string, _ broker.EventsAfter, _ int) (*protocol.EventsResponse, error) {
+func (h *host) Events(
+	_ context.Context, t broker.Target, _ string, _ broker.EventsAfter, _ int,
+) (*protocol.EventsResponse, error) {
 	return &protocol.EventsResponse{Epoch: 2, CurrentEpoch: 2}, h.call(t) // it confirms epochs up to 2
 }
 
@@ -348,7 +354,9 @@ func (h *host) Answer(_ context.Context, t broker.Target, _, _ string, _ *protoc
 }
 
 func (h *host) Diff(_ context.Context, t broker.Target, _ string) (*protocol.Diff, error) {
-	return &protocol.Diff{Files: []protocol.DiffFile{{Path: "a.txt", Status: protocol.DiffAdded, Additions: 1}}, Patch: "+a\n"}, h.call(t)
+	return &protocol.Diff{
+		Files: []protocol.DiffFile{{Path: "a.txt", Status: protocol.DiffAdded, Additions: 1}}, Patch: "+a\n",
+	}, h.call(t)
 }
 
 func (h *host) Workspace(_ context.Context, t broker.Target, _ string) (*protocol.SessionWorkspace, error) {
@@ -362,7 +370,8 @@ func (h *host) Workspaces(_ context.Context, t broker.Target, userID string) (*p
 	list := &protocol.WorkspaceList{Workspaces: []protocol.Workspace{}}
 	if userID == h.owner {
 		list.Workspaces = append(list.Workspaces, protocol.Workspace{
-			Name: "fix", Project: "shop", Branch: "bellhop/fix", Metadata: map[string]string{}, CreatedAt: start, CreatedBy: "s1",
+			Name: "fix", Project: "shop", Branch: "bellhop/fix", Metadata: map[string]string{},
+			CreatedAt: start, CreatedBy: "s1",
 		})
 	}
 	return list, h.call(t)
@@ -370,9 +379,11 @@ func (h *host) Workspaces(_ context.Context, t broker.Target, userID string) (*p
 
 func (h *host) Offer(_ context.Context, t broker.Target) (*protocol.HostOffer, error) {
 	return &protocol.HostOffer{
-		DefaultAgent: "demo", Projects: []protocol.OfferedProject{}, PermissionModes: []protocol.PermissionMode{protocol.ModeAsk},
+		DefaultAgent: "demo", Projects: []protocol.OfferedProject{},
+		PermissionModes: []protocol.PermissionMode{protocol.ModeAsk},
 		Agents: []protocol.OfferedAgent{{
-			ID: "demo", Title: "Demo agent", Kind: "jsonl", Installed: true, Models: []protocol.Choice{}, Modes: []protocol.Choice{},
+			ID: "demo", Title: "Demo agent", Kind: "jsonl", Installed: true,
+			Models: []protocol.Choice{}, Modes: []protocol.Choice{},
 		}},
 	}, h.call(t)
 }

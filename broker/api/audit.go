@@ -30,7 +30,7 @@ func (a *API) listAudit(ctx context.Context, req *listAuditRequest) (*protocol.A
 const exportWrite = 30 * time.Second
 
 // exportAudit writes JSON lines. An error after the first one cuts the connection, so that a reader
-// does not take a part for the whole.
+// notices that a part is missing.
 func (a *API) exportAudit(c echo.Context) error {
 	ctx := database.WithoutBudget(c.Request().Context())
 	w := c.Response()

@@ -61,7 +61,8 @@ func TestWrongSignInsAndTheirLimit(t *testing.T) {
 func TestTokensAreShownOnce(t *testing.T) {
 	s := newSite(t)
 	session := s.signedIn(s.ada)
-	rec := s.as(nil, "POST", "/api/tokens", `{"name":"laptop","scopes":["tasks:read"],"expiresAt":"2200-01-01T01:00:00+01:00"}`, session...)
+	rec := s.as(nil, "POST", "/api/tokens",
+		`{"name":"laptop","scopes":["tasks:read"],"expiresAt":"2200-01-01T01:00:00+01:00"}`, session...)
 	if rec.Code != http.StatusCreated {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}

@@ -45,15 +45,16 @@ func TestNoRouteOrErrorRevealsASecret(t *testing.T) {
 	secrets := canaries{
 		"password": password, "agent password": agentPassword, "API token": s.ada.token, "sign-in link": link,
 		"session cookie": cookieValue, "webhook secret": webhookSecret.Reveal(), "webhook token": jwt,
-		"signature": jwt[strings.LastIndex(jwt, ".")+1:], "stream token": "canary-stream-token", "host password": "canary-host-password",
-		"second factor": factor, "recovery code": recovery[0],
+		"signature": jwt[strings.LastIndex(jwt, ".")+1:], "stream token": "canary-stream-token",
+		"host password": "canary-host-password", "second factor": factor, "recovery code": recovery[0],
 	}
 	drive := func(phase string) {
 		for _, r := range s.attacks(secrets, task, session) {
 			rec := httptest.NewRecorder()
 			s.echo.ServeHTTP(rec, r)
 			if rec.Code >= 400 {
-				secrets.find(t, fmt.Sprintf("the answer of %s %s (%s)", r.Method, r.URL.Path, phase), rec.Body.String()+fmt.Sprint(rec.Header()))
+				secrets.find(t, fmt.Sprintf("the answer of %s %s (%s)", r.Method, r.URL.Path, phase),
+					rec.Body.String()+fmt.Sprint(rec.Header()))
 			}
 		}
 	}
@@ -94,7 +95,8 @@ func (s *site) attacks(secrets canaries, task, session string) []*http.Request {
 		method, path, _ := strings.Cut(route, " ")
 		for _, secret := range secrets {
 			for _, body := range bodiesWith(secret, task) {
-				target := strings.Replace(path, ":id", task, 1) + "?token=" + url.QueryEscape(secret) + "&limit=" + url.QueryEscape(secret)
+				target := strings.Replace(path, ":id", task, 1) + "?token=" + url.QueryEscape(secret) + "&limit=" +
+					url.QueryEscape(secret)
 				r := httptest.NewRequest(method, target, strings.NewReader(body))
 				r.Header.Set("Content-Type", "application/json")
 				r.Header.Set("Referer", "http://broker.example/?token="+url.QueryEscape(secret))
@@ -118,8 +120,10 @@ func (s *site) attacks(secrets canaries, task, session string) []*http.Request {
 					cancel()
 					ctx = gone
 				}
-				body := `{"taskId":"` + id + `","title":"t","message":"m","name":"n","url":"http://one.example","password":"canary-host-password"}`
-				r := httptest.NewRequestWithContext(ctx, method, strings.Replace(path, ":id", id, 1)+"?token="+url.QueryEscape(secrets["webhook token"]), strings.NewReader(body))
+				body := `{"taskId":"` + id +
+					`","title":"t","message":"m","name":"n","url":"http://one.example","password":"canary-host-password"}`
+				r := httptest.NewRequestWithContext(ctx, method,
+					strings.Replace(path, ":id", id, 1)+"?token="+url.QueryEscape(secrets["webhook token"]), strings.NewReader(body))
 				r.Header.Set("Content-Type", "application/json")
 				for name, value := range headers {
 					r.Header.Set(name, value)

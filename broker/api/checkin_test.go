@@ -44,20 +44,28 @@ func TestCheckInOutcomes(t *testing.T) {
 				`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s","capabilities":["events"]}`,
 		},
 		{
-			"a messageId of the frontend's", "", `{"taskId":"TASK","message":"hi","messageId":"m-1","artifacts":[{"type":"FILE","content":{"a":1}}]}`, nil, 200,
+			"a messageId of the frontend's", "",
+			`{"taskId":"TASK","message":"hi","messageId":"m-1","artifacts":[{"type":"FILE","content":{"a":1}}]}`, nil, 200,
 			`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://agents.example/stream/<id1>",` +
 				`"messageId":"m-1","turnId":"<id2>","expiresAt":"+10m0s","capabilities":["events"]}`,
 		},
 		{"no taskId", "", `{"message":"hi"}`, nil, 400, `{"error":"taskId is required","code":"invalid"}`},
-		{"no such task", "", `{"taskId":"nonsense","message":"hi"}`, nil, 404, `{"error":"Task not found","code":"not_found"}`},
+		{
+			"no such task", "", `{"taskId":"nonsense","message":"hi"}`, nil,
+			404, `{"error":"Task not found","code":"not_found"}`,
+		},
 		{"not in agent mode", `,"mode":"chat"`, hi, nil, 400, `{"error":"Task is not in agent mode","code":"invalid"}`},
-		{"no password", `,"agentUrl":"http://agents.example"`, hi, nil, 400, `{"error":"Agent password not configured","code":"invalid"}`},
+		{
+			"no password", `,"agentUrl":"http://agents.example"`, hi, nil,
+			400, `{"error":"Agent password not configured","code":"invalid"}`,
+		},
 		{"the host refused", "", hi, &protocol.Error{
-			Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "Name another agent", Relayed: "invalid",
+			Code: protocol.CodeBadGateway, Message: "Failed to create agent session",
+			Hint: "Name another agent", Relayed: "invalid",
 		}, 502, `{"error":"Failed to create agent session","code":"invalid","hint":"Name another agent",` + stored + `}`},
 		{
-			"the host gave no token", "", hi, protocol.Errorf(protocol.CodeBadGateway, "No stream token returned from agent"), 502,
-			`{"error":"No stream token returned from agent","code":"bad_gateway",` + stored + `}`,
+			"the host gave no token", "", hi, protocol.Errorf(protocol.CodeBadGateway, "No stream token returned from agent"),
+			502, `{"error":"No stream token returned from agent","code":"bad_gateway",` + stored + `}`,
 		},
 		{
 			"the host is away", "", hi, protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"), 502,
@@ -77,15 +85,33 @@ func TestCheckInRefusesBadInput(t *testing.T) {
 	for _, c := range []checkInCase{
 		{"not an object", "", `[]`, nil, 400, bad("The body must be a JSON object")},
 		{"taskId of another type", "", `{"taskId":7,"message":"hi"}`, nil, 400, bad("taskId must be a string")},
-		{"no message", "", `{"taskId":"TASK"}`, nil, 400, `{"error":"message is required","code":"invalid","hint":"It may be empty only beside an artifact"}`},
-		{"a message over 1 MiB", "", `{"taskId":"TASK","message":"` + repeat("a", 1<<20+1) + `"}`, nil, 400, bad("message is longer than 1 MiB")},
-		{"over 20 artifacts", "", with(repeat(`{"type":"A","content":1},`, 20) + `{"type":"A","content":1}`), nil, 400, bad("There are more than 20 artifacts")},
-		{"an artifact over 256 KiB", "", with(`{"type":"A","content":"` + repeat("a", 256<<10) + `"}`), nil, 400, bad("artifacts[0].content is larger than 256 KiB")},
-		{"an artifact type in lower case", "", with(`{"type":"file","content":1}`), nil, 400, bad("artifacts[0].type must match [A-Z][A-Z0-9_]{0,31}")},
-		{"a reserved artifact type", "", with(`{"type":"TOOL_USE","content":1}`), nil, 400, bad("artifacts[0].type TOOL_USE is reserved")},
 		{
-			"a messageId over 128 characters", "", `{"taskId":"TASK","message":"hi","messageId":"` + repeat("m", 129) + `"}`, nil, 400,
-			bad("messageId is longer than 128 characters"),
+			"no message", "", `{"taskId":"TASK"}`, nil,
+			400, `{"error":"message is required","code":"invalid","hint":"It may be empty only beside an artifact"}`,
+		},
+		{
+			"a message over 1 MiB", "", `{"taskId":"TASK","message":"` + repeat("a", 1<<20+1) + `"}`, nil,
+			400, bad("message is longer than 1 MiB"),
+		},
+		{
+			"over 20 artifacts", "", with(repeat(`{"type":"A","content":1},`, 20) + `{"type":"A","content":1}`), nil,
+			400, bad("There are more than 20 artifacts"),
+		},
+		{
+			"an artifact over 256 KiB", "", with(`{"type":"A","content":"` + repeat("a", 256<<10) + `"}`), nil,
+			400, bad("artifacts[0].content is larger than 256 KiB"),
+		},
+		{
+			"an artifact type in lower case", "", with(`{"type":"file","content":1}`), nil,
+			400, bad("artifacts[0].type must match [A-Z][A-Z0-9_]{0,31}"),
+		},
+		{
+			"a reserved artifact type", "", with(`{"type":"TOOL_USE","content":1}`), nil,
+			400, bad("artifacts[0].type TOOL_USE is reserved"),
+		},
+		{
+			"a messageId over 128 characters", "", `{"taskId":"TASK","message":"hi","messageId":"` + repeat("m", 129) + `"}`,
+			nil, 400, bad("messageId is longer than 128 characters"),
 		},
 		{
 			"over 8 MiB", "", `{"taskId":"TASK","message":"` + repeat("a", 8<<20) + `"}`, nil, 413,
@@ -100,8 +126,9 @@ func TestACustomAgentURLNeedsNoPassword(t *testing.T) {
 	s := newSite(t, customAgentURL("http://127.0.0.1:3000/"))
 	rec := s.as(s.ada, "POST", "/api/tasks", `{"title":"A task","agentUrl":"http://agents.example"}`)
 	rec = s.as(s.ada, "POST", "/api/agent", `{"taskId":"`+field(t, rec, "id")+`","message":"hi"}`)
-	want(t, rec, 200, `{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://127.0.0.1:3000/stream/<id1>",`+
-		`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s","capabilities":["events"]}`)
+	want(t, rec, 200,
+		`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://127.0.0.1:3000/stream/<id1>",`+
+			`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s","capabilities":["events"]}`)
 }
 
 func TestAMessageIsCheckedInOnlyOnce(t *testing.T) {
@@ -115,7 +142,8 @@ func TestAMessageIsCheckedInOnlyOnce(t *testing.T) {
 	if again.Code != 200 || field(t, first, "turnId") != field(t, again, "turnId") {
 		t.Errorf("got %s, then %s", first.Body, again.Body)
 	}
-	want(t, s.as(s.ada, "POST", "/api/agent", send("ho")), 409, `{"error":"Another message has this messageId","code":"conflict"}`)
+	want(t, s.as(s.ada, "POST", "/api/agent", send("ho")), 409,
+		`{"error":"Another message has this messageId","code":"conflict"}`)
 }
 
 func TestAnotherUsersTaskDoesNotExist(t *testing.T) {
@@ -158,5 +186,6 @@ func TestAttachAndInterrupt(t *testing.T) {
 		want(t, s.as(s.ada, "POST", path, `{}`), 400, `{"error":"taskId is required","code":"invalid"}`)
 	}
 	s.host.fail(protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"))
-	want(t, s.as(s.ada, "POST", "/api/agent/interrupt", body), 502, `{"error":"Failed to connect to agent server","code":"bad_gateway"}`)
+	want(t, s.as(s.ada, "POST", "/api/agent/interrupt", body), 502,
+		`{"error":"Failed to connect to agent server","code":"bad_gateway"}`)
 }

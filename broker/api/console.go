@@ -39,7 +39,8 @@ func Visitor(auth Auth, sessions *broker.Sessions) func(r *http.Request) (signed
 	return func(r *http.Request) (bool, []string) {
 		caller, err := auth.Authenticate(r)
 		if err != nil {
-			return protocol.CodeOf(err) != protocol.CodeUnauthorized, nil // after other errors the page calls the API and shows the error
+			// After other errors the page calls the API and shows the error.
+			return protocol.CodeOf(err) != protocol.CodeUnauthorized, nil
 		}
 		origins, err := sessions.StreamOrigins(r.Context(), caller.UserID)
 		if err != nil {

@@ -19,7 +19,10 @@ import (
 func testConsole(t *testing.T, auth api.Auth, sessions *broker.Sessions) *web.Console {
 	t.Helper()
 	console, err := web.New(web.Options{
-		Files:   fstest.MapFS{"index.html": {Data: []byte(`<script id="bellhop-config" type="application/json">{}</script>`)}, "assets/a.js": {Data: []byte("1")}},
+		Files: fstest.MapFS{
+			"index.html":  {Data: []byte(`<script id="bellhop-config" type="application/json">{}</script>`)},
+			"assets/a.js": {Data: []byte("1")},
+		},
 		Visitor: api.Visitor(auth, sessions),
 	})
 	must(t, err)
@@ -94,12 +97,14 @@ func TestReachIsDirectOrRelay(t *testing.T) {
 	s := newSite(t)
 	id := s.newTask("")
 	const bad = `{"error":"reach must be \"direct\" or \"relay\"","code":"invalid"}`
-	want(t, s.as(s.admin, "POST", "/api/hosts", `{"name":"a","url":"http://a.example","password":"x","reach":"tunnel"}`), 400, bad)
+	want(t, s.as(s.admin, "POST", "/api/hosts", `{"name":"a","url":"http://a.example","password":"x","reach":"tunnel"}`),
+		400, bad)
 	want(t, s.as(s.ada, "POST", "/api/agent", `{"taskId":"`+id+`","message":"m","reach":"tunnel"}`), 400, bad)
 	want(t, s.as(s.ada, "POST", "/api/agent/attach", `{"taskId":"`+id+`","reach":"tunnel"}`), 400, bad)
 	for path, body := range map[string]string{"/api/agent": `,"message":"m"`, "/api/agent/attach": ""} {
 		rec := s.as(s.ada, "POST", path, `{"taskId":"`+id+`"`+body+`,"reach":"relay"}`)
-		if got := field(t, rec, "streamUrl"); rec.Code != 200 || got != publicURL+"/sub/api/agent/stream/"+id || field(t, rec, "reach") != string(protocol.ReachRelay) {
+		if got := field(t, rec, "streamUrl"); rec.Code != 200 || got != publicURL+"/sub/api/agent/stream/"+id ||
+			field(t, rec, "reach") != string(protocol.ReachRelay) {
 			t.Errorf("%s: %s", path, rec.Body)
 		}
 	}

@@ -41,7 +41,8 @@ func TestOnlyListedOriginsMayReadAnswersAndThenAllOfThem(t *testing.T) {
 					t.Errorf("%s: Vary is %v", path, rec.Header().Values("Vary"))
 				}
 			}
-			if got := s.as(nil, "GET", "/api/tasks", "", "Origin", c.origin).Header().Get("Access-Control-Allow-Origin"); (got != "") != c.allowed {
+			if got := s.as(nil, "GET", "/api/tasks", "", "Origin",
+				c.origin).Header().Get("Access-Control-Allow-Origin"); (got != "") != c.allowed {
 				t.Errorf("78: a 401 allows %q", got)
 			}
 		})
@@ -50,8 +51,10 @@ func TestOnlyListedOriginsMayReadAnswersAndThenAllOfThem(t *testing.T) {
 
 func TestAPreflightNeedsNoCaller(t *testing.T) {
 	s := newSite(t, allowOrigins(app))
-	rec := s.as(nil, "OPTIONS", "/api/agent", "", "Origin", app, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
-	if rec.Code != 204 || rec.Header().Get("Access-Control-Allow-Origin") != app || !strings.Contains(rec.Header().Get("Access-Control-Allow-Headers"), "Authorization") {
+	rec := s.as(nil, "OPTIONS", "/api/agent", "", "Origin", app, "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "authorization")
+	if rec.Code != 204 || rec.Header().Get("Access-Control-Allow-Origin") != app ||
+		!strings.Contains(rec.Header().Get("Access-Control-Allow-Headers"), "Authorization") {
 		t.Errorf("got %d %v", rec.Code, rec.Header())
 	}
 	rec = s.as(nil, "OPTIONS", "/api/agent", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST")

@@ -38,7 +38,10 @@ func openFeed(t *testing.T, s *site, path string, who *person) (first string, re
 func TestAFeedSendsHelloAndEndsWithItsToken(t *testing.T) {
 	for _, c := range []struct{ name, path, hello string }{
 		{"of a task", "/api/tasks/ID/events", `{"rev":0}`},
-		{"of a user", "/api/events", `{"tasks":[{"taskId":"<id1>","rev":0,"agentStatus":"none","reason":"","openInteractions":0}]}`},
+		{
+			"of a user", "/api/events",
+			`{"tasks":[{"taskId":"<id1>","rev":0,"agentStatus":"none","reason":"","openInteractions":0}]}`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)

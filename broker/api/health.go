@@ -20,7 +20,9 @@ func (a *API) readyz(ctx context.Context, _ *struct{}) (*protocol.Readiness, err
 		return nil, err
 	}
 	if err != nil {
-		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The database is not available", RetryAfter: 1, Err: err}
+		return nil, &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "The database is not available", RetryAfter: 1, Err: err,
+		}
 	}
 	ready := &protocol.Readiness{Status: "ready"}
 	if a.Disk.Low() {

@@ -7,14 +7,16 @@ import (
 
 func TestOnlyAdministratorsSeeAndAdoptOrphans(t *testing.T) {
 	s := newSite(t)
-	created := s.as(s.admin, "POST", "/api/hosts", `{"name":"first","url":"http://agents.example","password":"`+agentPassword+`"}`)
+	created := s.as(s.admin, "POST", "/api/hosts",
+		`{"name":"first","url":"http://agents.example","password":"`+agentPassword+`"}`)
 	hostID := field(t, created, "id")
 	const forbidden = `{"error":"Only administrators manage hosts","code":"forbidden"}`
 	adopt := `{"hostId":"` + hostID + `","email":"ada@example.com"}`
 	want(t, s.as(s.ada, "GET", "/api/orphans", ""), 403, forbidden)
 	want(t, s.as(s.ada, "POST", "/api/orphans/orphan", adopt), 403, forbidden)
 
-	if listed := s.as(s.admin, "GET", "/api/orphans", ""); listed.Code != 200 || !strings.Contains(listed.Body.String(), `"hostName":"first"`) {
+	if listed := s.as(s.admin, "GET", "/api/orphans", ""); listed.Code != 200 ||
+		!strings.Contains(listed.Body.String(), `"hostName":"first"`) {
 		t.Errorf("%d %s", listed.Code, listed.Body)
 	}
 	adopted := s.as(s.admin, "POST", "/api/orphans/orphan", adopt)

@@ -130,7 +130,8 @@ func TestAQueueIsBounded(t *testing.T) {
 	want(t, s.as(s.ada, "POST", path, `{"message":"x"}`), 409,
 		`{"error":"50 messages are queued already","code":"conflict","hint":"Wait until one was sent, or remove one"}`)
 	path = "/api/tasks/" + s.newTask("") + "/queue"
-	document := `{"message":"x","attachments":[{"type":"document","mediaType":"text/plain","data":"` + strings.Repeat("QUFB", 2<<20) + `"}]}`
+	document := `{"message":"x","attachments":[{"type":"document","mediaType":"text/plain","data":"` +
+		strings.Repeat("QUFB", 2<<20) + `"}]}`
 	for range 3 { // 8 MiB each
 		s.as(s.ada, "POST", path, document)
 	}

@@ -37,8 +37,10 @@ func TestAHostWritesNoPagesOfTheBroker(t *testing.T) {
 		url, _ := relayed(t, answering(contentType, "<script>1</script>"))
 		answer := ask(t, t.Context(), "GET", url, "", nil)
 		h := answer.Header
-		if h.Get("Content-Type") != want || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store, no-transform" ||
-			h.Get("Referrer-Policy") != "no-referrer" || h.Get("Content-Security-Policy") != "default-src 'none'; frame-ancestors 'none'; sandbox" {
+		if h.Get("Content-Type") != want || h.Get("X-Content-Type-Options") != "nosniff" ||
+			h.Get("Cache-Control") != "no-store, no-transform" ||
+			h.Get("Referrer-Policy") != "no-referrer" ||
+			h.Get("Content-Security-Policy") != "default-src 'none'; frame-ancestors 'none'; sandbox" {
 			t.Errorf("%s: %v", contentType, h)
 		}
 	}
@@ -80,13 +82,15 @@ func TestARelayedPromptHasTheHostsLimit(t *testing.T) {
 			complete = append(complete, n)
 		}
 	})
-	if answer := ask(t, t.Context(), "POST", url, strings.Repeat("x", protocol.MaxLine), nil); answer.StatusCode != http.StatusOK {
+	if answer := ask(t, t.Context(), "POST", url, strings.Repeat("x", protocol.MaxLine),
+		nil); answer.StatusCode != http.StatusOK {
 		t.Errorf("as much as a host takes: %d", answer.StatusCode)
 	}
 	answer := ask(t, t.Context(), "POST", url, strings.Repeat("x", protocol.MaxLine+1), nil)
 	body, err := io.ReadAll(answer.Body)
 	must(t, err)
-	if answer.StatusCode != http.StatusRequestEntityTooLarge || string(body) != `{"error":"The body is too large","code":"too_large","hint":"The limit is 12 MiB"}` {
+	if answer.StatusCode != http.StatusRequestEntityTooLarge ||
+		string(body) != `{"error":"The body is too large","code":"too_large","hint":"The limit is 12 MiB"}` {
 		t.Errorf("a byte more: %d %s", answer.StatusCode, body)
 	}
 	mu.Lock()

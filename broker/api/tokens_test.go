@@ -50,11 +50,13 @@ func TestATokenReachesOnlyTheRoutesOfItsScopes(t *testing.T) {
 		}
 		for scope, who := range withScope {
 			has := needs == "any" || needs == scope || needs == broker.ScopeTasksRead && scope == broker.ScopeTasksWrite
-			if has && (route == "GET /api/events" || route == "GET /api/doctor") { // the former would not end, the latter is absent
+			// The feed would not end, and the doctor is absent.
+			if has && (route == "GET /api/events" || route == "GET /api/doctor") {
 				continue
 			}
 			rec := s.as(who, method, target, "")
-			if refused := rec.Code == 403 && strings.Contains(rec.Body.String(), "lacks the scope "+string(needs)); refused == has {
+			if refused := rec.Code == 403 &&
+				strings.Contains(rec.Body.String(), "lacks the scope "+string(needs)); refused == has {
 				t.Errorf("%s with %s: %d %s", route, scope, rec.Code, rec.Body)
 			}
 		}
@@ -64,7 +66,8 @@ func TestATokenReachesOnlyTheRoutesOfItsScopes(t *testing.T) {
 func TestATokenIsAnAdministratorOnlyInItsScope(t *testing.T) {
 	s := newSite(t)
 	private := `{"title":"x","agentUrl":"http://10.0.0.1:1","agentPassword":"p"}`
-	if rec := s.as(s.scoped(s.admin, broker.ScopeTasksWrite, broker.ScopeAdmin), "POST", "/api/tasks", private); rec.Code != 201 {
+	if rec := s.as(s.scoped(s.admin, broker.ScopeTasksWrite, broker.ScopeAdmin), "POST", "/api/tasks",
+		private); rec.Code != 201 {
 		t.Errorf("an administrator's token: %d %s", rec.Code, rec.Body)
 	}
 	if rec := s.as(s.scoped(s.admin, broker.ScopeTasksWrite), "POST", "/api/tasks", private); rec.Code != 400 {

@@ -50,10 +50,17 @@ func followTheCursor(t *testing.T, s *site) {
 		status     int
 		answer     string
 	}{
-		{"the first event", event(task, at("1", "1")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`},
-		{"15 the same again", event(task, at("1", "1")), 200, `{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`},
 		{
-			"the same in other spelling", strings.Replace(event(task, at("1", "1")), `"timestamp":1`, ` "timestamp" : 1.0`, 1), 200,
+			"the first event", event(task, at("1", "1")),
+			200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`,
+		},
+		{
+			"15 the same again", event(task, at("1", "1")),
+			200, `{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`,
+		},
+		{
+			"the same in other spelling",
+			strings.Replace(event(task, at("1", "1")), `"timestamp":1`, ` "timestamp" : 1.0`, 1), 200,
 			`{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`,
 		},
 		{
@@ -84,7 +91,10 @@ func followTheCursor(t *testing.T, s *site) {
 			"a later epoch begins at 1", event(task, at("2", "2")), 409,
 			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":2,"seq":0}}`,
 		},
-		{"the first event of a later epoch moves the task's cursor", event(task, at("2", "1")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":2,"seq":1}}`},
+		{
+			"the first event of a later epoch moves the task's cursor", event(task, at("2", "1")),
+			200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":2,"seq":1}}`,
+		},
 		{
 			"an earlier epoch is fenced", event(task, at("1", "4")), 409,
 			`{"error":"The event's epoch is over","code":"fenced","cursor":{"epoch":2,"seq":1}}`,
@@ -106,7 +116,8 @@ func TestTheSameIDOnAnotherTaskIsAnotherEvent(t *testing.T) {
 	s := newSite(t)
 	for range 2 {
 		task, hook := s.checkedIn()
-		want(t, s.as(nil, "POST", hook, event(task, `,"eventId":"same"`)), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`)
+		want(t, s.as(nil, "POST", hook, event(task, `,"eventId":"same"`)), 200,
+			`{"success":true,"accepted":1,"duplicates":0,"cursor":null}`)
 	}
 }
 
@@ -117,7 +128,8 @@ func TestADeletedTaskIsGone(t *testing.T) {
 	want(t, s.as(s.ada, "DELETE", "/api/tasks/"+task, ""), 200, `{"success":true}`)
 	want(t, s.as(nil, "POST", hook, event(task, "")), 410, `{"error":"Task deleted","code":"gone"}`)
 	renewal := strings.Replace(hook, "?", "/renew?", 1)
-	want(t, s.as(nil, "POST", renewal, "", "Authorization", "Bearer "+agentPassword), 410, `{"error":"Task deleted","code":"gone"}`)
+	want(t, s.as(nil, "POST", renewal, "", "Authorization", "Bearer "+agentPassword), 410,
+		`{"error":"Task deleted","code":"gone"}`)
 }
 
 func TestAWebhookTokenIsRenewedWithTheAgentPassword(t *testing.T) {
@@ -131,7 +143,8 @@ func TestAWebhookTokenIsRenewedWithTheAgentPassword(t *testing.T) {
 	want(t, s.as(nil, "POST", renewal, "", "Authorization", "Bearer wrong"), 401, wrong)
 	want(t, s.as(nil, "POST", renewal, ""), 401, wrong)
 	rec := s.as(nil, "POST", renewal, "", "Authorization", "Bearer "+agentPassword)
-	want(t, rec, 200, `{"webhookUrl":"http://broker.example/api/agent/webhook?token=<jwt>","expiresAt":"+1h10m0s","cursor":{"epoch":0,"seq":0}}`)
+	want(t, rec, 200,
+		`{"webhookUrl":"http://broker.example/api/agent/webhook?token=<jwt>","expiresAt":"+1h10m0s","cursor":{"epoch":0,"seq":0}}`)
 	fresh := strings.TrimPrefix(field(t, rec, "webhookUrl"), publicURL)
 	want(t, s.as(nil, "POST", fresh, event(task, "")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`)
 }
@@ -160,13 +173,16 @@ func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	must(t, schema.Migrate(server.URL()))
 	s := newSite(t, onDatabase(server.URL()))
 	task, hook := s.checkedIn()
-	want(t, s.as(nil, "POST", hook, event(task, at("1", "1"))), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`)
+	want(t, s.as(nil, "POST", hook, event(task, at("1", "1"))), 200,
+		`{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`)
 	unknown, cold := s.checkedIn() // the secret of this task is in no cache
 	send := func(hook, task string) *httptest.ResponseRecorder {
 		return s.as(nil, "POST", hook, event(task, at("1", "2")))
 	}
 	server.Stop()
-	for name, rec := range map[string]*httptest.ResponseRecorder{"known secret": send(hook, task), "unknown secret": send(cold, unknown)} {
+	for name, rec := range map[string]*httptest.ResponseRecorder{
+		"known secret": send(hook, task), "unknown secret": send(cold, unknown),
+	} {
 		want(t, rec, 503, `{"error":"the database is not available","code":"unavailable"}`)
 		if rec.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: no Retry-After", name)

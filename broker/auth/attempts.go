@@ -12,10 +12,10 @@ import (
 	"bellhop/protocol"
 )
 
-// Limits of sign-in attempts. The one by pair stops guessing of one account's password. It counts
-// by account and address, so that guesses from one address never lock the account for its owner,
-// who has another. The one by address stops a list of accounts, and has room for an office behind
-// one address.
+// Limits of sign-in attempts. The limit by account and address stops guessing of one account's password. It
+// counts by both, so that guesses from one address never lock the account for its owner, who has another
+// address. The limit by address alone stops guessing through a list of accounts. It has room for an office
+// behind one address.
 var (
 	pairAttempts    = broker.AttemptLimit{Burst: 10, Every: 6 * time.Second}
 	addressAttempts = broker.AttemptLimit{Burst: 60, Every: 2 * time.Second}

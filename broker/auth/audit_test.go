@@ -85,7 +85,8 @@ func TestTokensAndPasswordsAreInTheAuditLog(t *testing.T) {
 	const all = "tasks:read tasks:write notebooks hosts webhooks admin"
 	d.wantAudit(created,
 		`token.created by broker  "" on token `+made.ID+` "laptop" {"kind":"user","owner":"ada","scopes":"`+all+`"}`,
-		`token.created by broker  "" on token `+bound.ID+` "editor" {"agent":"claude-code","kind":"agent","owner":"ada","scopes":"notebooks"}`,
+		`token.created by broker  "" on token `+bound.ID+
+			` "editor" {"agent":"claude-code","kind":"agent","owner":"ada","scopes":"notebooks"}`,
 		`token.revoked by broker  "" on token `+made.ID+` "laptop" {"kind":"user","owner":"ada","scopes":"`+all+`"}`,
 		`user.password by broker  "" on user ada "ada@example.com" null`,
 	)

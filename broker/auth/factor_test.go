@@ -104,7 +104,7 @@ func TestAPasswordAloneDoesNotSignIn(t *testing.T) {
 		signedIn+`{"factor":"recovery-code"}`, `sign-in.failed`+by+`{"factor":"code"}`, signedIn+`{"factor":"recovery-code"}`)
 }
 
-// parallelReaders lets readers of a second factor go on only when all have read it.
+// parallelReaders lets readers of a second factor continue only when all have read it.
 type parallelReaders struct {
 	*store.Store
 	readers sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Users returns a page of the users by e-mail address: those behind after, "" for the first page.
+// Users returns a page of the users by e-mail address: those after the address after, "" for the first page.
 // Only administrators may list, change and delete users; others get CodeForbidden.
 func (s *Service) Users(ctx context.Context, caller broker.Caller, after string, limit int) ([]broker.User, error) {
 	if err := adminOnly(caller); err != nil {
@@ -17,7 +17,7 @@ func (s *Service) Users(ctx context.Context, caller broker.Caller, after string,
 }
 
 // SetDisabled disables or enables a user. Disabling ends the user's sessions, sign-in links and API
-// tokens for good, and the streams of their tasks; turns that run go on. It returns CodeConflict
+// tokens for good, and the streams of their tasks; running turns continue. It returns CodeConflict
 // instead of disabling the last administrator who can sign in.
 func (s *Service) SetDisabled(
 	ctx context.Context, caller broker.Caller, id string, disabled bool,
@@ -57,7 +57,7 @@ func (s *Service) SetDisabled(
 }
 
 // DeleteUser disables a user for good and makes their e-mail address free for another user. Maintenance deletes their
-// tasks, ends the sessions of these, and erases everything else of the user. Entries of the audit log
+// tasks, ends the sessions of those tasks, and erases everything else of the user. Entries of the audit log
 // keep the user's id. It returns CodeConflict instead of deleting the last administrator who can sign in.
 func (s *Service) DeleteUser(ctx context.Context, caller broker.Caller, id string) error {
 	if err := adminOnly(caller); err != nil {
@@ -92,7 +92,7 @@ func adminOnly(caller broker.Caller) error {
 
 func errNoUser() error { return protocol.Errorf(protocol.CodeNotFound, "User not found") }
 
-// errDisabled is for a visitor with the right password or link of the user.
+// errDisabled answers a sign-in with the right password or link of a disabled user.
 func errDisabled() error {
 	return &protocol.Error{
 		Code: protocol.CodeForbidden, Message: "This account is disabled", Hint: "Ask an administrator to enable it",

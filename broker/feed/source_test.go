@@ -83,7 +83,9 @@ func (m *memory) Get(_ context.Context, userID, taskID string) (*protocol.Task, 
 	return &protocol.Task{ID: taskID, Rev: t.rev}, nil
 }
 
-func (m *memory) Changes(_ context.Context, userID, taskID string, since int64, limit int) ([]broker.Change, int64, error) {
+func (m *memory) Changes(
+	_ context.Context, userID, taskID string, since int64, limit int,
+) ([]broker.Change, int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t, err := m.find(userID, taskID)

@@ -36,7 +36,8 @@ func TestResumeIsExactOnEveryDatabase(t *testing.T) {
 			for i, ts := range []*httptest.Server{writing, watching} {
 				seed := rand.Uint64()
 				readers.Go(func() {
-					cuts, err := followWithCuts(t.Context(), ts.URL+"/api/tasks/"+task.ID+"/events", changes, 12, rand.New(rand.NewPCG(seed, 1)))
+					cuts, err := followWithCuts(t.Context(), ts.URL+"/api/tasks/"+task.ID+"/events", changes, 12,
+						rand.New(rand.NewPCG(seed, 1)))
 					if err != nil {
 						t.Errorf("replica %d, seed %d: %v", i, seed, err)
 					}
@@ -61,12 +62,15 @@ func TestHintsOfOtherReplicasArrive(t *testing.T) {
 	watching, _ := newReplica(t, st)
 	task := newTask(t, st, writer)
 	r := connect(t, watching.URL+"/api/events", "")
-	r.want(fmt.Sprintf(`1 hello {"tasks":[{"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}]}`, task.ID, task.Rev))
+	r.want(fmt.Sprintf(`1 hello {"tasks":[{"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}]}`,
+		task.ID, task.Rev))
 	title := "another"
-	if _, err := writer.Update(t.Context(), broker.Caller{UserID: user}, task.ID, broker.TaskPatch{Title: &title}); err != nil {
+	if _, err := writer.Update(t.Context(), broker.Caller{UserID: user}, task.ID,
+		broker.TaskPatch{Title: &title}); err != nil {
 		t.Fatal(err)
 	}
-	r.want(fmt.Sprintf(`2 task {"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}`, task.ID, task.Rev+1))
+	r.want(fmt.Sprintf(`2 task {"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}`,
+		task.ID, task.Rev+1))
 }
 
 func openStore(t *testing.T, url string) *store.Store {
@@ -91,7 +95,9 @@ func openStore(t *testing.T, url string) *store.Store {
 func newReplica(t *testing.T, st *store.Store) (*httptest.Server, *broker.Tasks) {
 	t.Helper()
 	f := feed.New(&broker.Feeds{Store: st}, feed.Options{Log: discard, Poll: 5 * time.Millisecond})
-	tasks := &broker.Tasks{Store: st, Updater: &broker.Updater{Store: st, Notifier: f, Now: time.Now}, Now: time.Now, Log: discard}
+	tasks := &broker.Tasks{
+		Store: st, Updater: &broker.Updater{Store: st, Notifier: f, Now: time.Now}, Now: time.Now, Log: discard,
+	}
 	ts := server(t, f, always)
 	runFeed(t, f)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -100,10 +106,13 @@ func newReplica(t *testing.T, st *store.Store) (*httptest.Server, *broker.Tasks)
 
 func newTask(t *testing.T, st *store.Store, tasks *broker.Tasks) *protocol.Task {
 	t.Helper()
-	if err := st.CreateUser(t.Context(), &broker.User{ID: user, Email: "a@example.com", CreatedAt: time.Now().UTC()}); err != nil {
+	if err := st.CreateUser(t.Context(), &broker.User{
+		ID: user, Email: "a@example.com", CreatedAt: time.Now().UTC(),
+	}); err != nil {
 		t.Fatal(err)
 	}
-	task, err := tasks.Create(t.Context(), broker.Caller{UserID: user}, &protocol.CreateTaskRequest{Title: "title", Mode: protocol.ModeChat})
+	task, err := tasks.Create(t.Context(), broker.Caller{UserID: user},
+		&protocol.CreateTaskRequest{Title: "title", Mode: protocol.ModeChat})
 	if err != nil {
 		t.Fatal(err)
 	}

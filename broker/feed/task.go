@@ -26,7 +26,9 @@ type revData struct {
 //
 // It calls allowed, from another goroutine, every few seconds to check that the reader
 // may still read.
-func (f *Feed) ServeTask(w http.ResponseWriter, r *http.Request, userID, taskID string, allowed func(context.Context) bool) error {
+func (f *Feed) ServeTask(
+	w http.ResponseWriter, r *http.Request, userID, taskID string, allowed func(context.Context) bool,
+) error {
 	task, err := f.source.Get(r.Context(), userID, taskID)
 	if err != nil {
 		return err

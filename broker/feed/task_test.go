@@ -30,7 +30,10 @@ func TestTaskFeedResumes(t *testing.T) {
 		{name: "without an id it starts live", want: []string{`3 hello {"rev":3}`}},
 		{name: "after the last event id", lastID: "1", want: []string{`1 hello {"rev":3}`, message(2), message(3)}},
 		{name: "after the since parameter", query: "?since=2", want: []string{`2 hello {"rev":3}`, message(3)}},
-		{name: "the header wins over the parameter: an EventSource reconnects with both", query: "?since=0", lastID: "2", want: []string{`2 hello {"rev":3}`, message(3)}},
+		{
+			name: "the header wins over the parameter: an EventSource reconnects with both", query: "?since=0",
+			lastID: "2", want: []string{`2 hello {"rev":3}`, message(3)},
+		},
 		{name: "from the beginning", lastID: "0", want: []string{`0 hello {"rev":3}`, message(1), message(2), message(3)}},
 		{name: "up to date", lastID: "3", want: []string{`3 hello {"rev":3}`}},
 		{name: "a future id resets", lastID: "4", want: []string{`4 hello {"rev":3}`, `3 reset {"rev":3}`}},
@@ -38,8 +41,14 @@ func TestTaskFeedResumes(t *testing.T) {
 		{name: "text resets", lastID: "abc", want: []string{`-1 hello {"rev":3}`, `3 reset {"rev":3}`}},
 		{name: "-1 resets", lastID: "-1", want: []string{`-1 hello {"rev":3}`, `3 reset {"rev":3}`}},
 		{name: "2^64 resets", lastID: "18446744073709551616", want: []string{`-1 hello {"rev":3}`, `3 reset {"rev":3}`}},
-		{name: "10 KiB resets", lastID: strings.Repeat("9", 10<<10), want: []string{`-1 hello {"rev":3}`, `3 reset {"rev":3}`}},
-		{name: "a stream id of a host resets", query: "?since=3-1", want: []string{`-1 hello {"rev":3}`, `3 reset {"rev":3}`}},
+		{
+			name: "10 KiB resets", lastID: strings.Repeat("9", 10<<10),
+			want: []string{`-1 hello {"rev":3}`, `3 reset {"rev":3}`},
+		},
+		{
+			name: "a stream id of a host resets", query: "?since=3-1",
+			want: []string{`-1 hello {"rev":3}`, `3 reset {"rev":3}`},
+		},
 		{name: "a query cannot name another r3labs stream", query: "?stream=x", want: []string{`3 hello {"rev":3}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,7 +28,9 @@ type Hints struct {
 // changed task, an agent frame per changed agent session and an announcements frame
 // after changes of announcements. Its ids count frames;
 // a reader cannot resume with them. allowed is as in ServeTask.
-func (f *Feed) ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error {
+func (f *Feed) ServeUser(
+	w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool,
+) error {
 	reader := &userReader{feed: f, userID: userID, announced: f.announced.Load()}
 	var stop func()
 	reader.watcher, stop = f.users.watch(userID)

@@ -19,10 +19,10 @@ const chunk = 64 << 10
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	limit   time.Duration
+	limit   time.Duration // of one write
 	http1   bool
 	fail    context.CancelFunc
-	window  *window // its oldest frame is released when it was sent
+	window  *window // releases its oldest frame once that was sent
 
 	buf bytes.Buffer
 

@@ -121,10 +121,14 @@ func (c *Client) CloseIdleConnections() {
 }
 
 // Open implements broker.Link.
-func (c *Client) Open(ctx context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+func (c *Client) Open(
+	ctx context.Context, t broker.Target, req *protocol.OpenSessionRequest,
+) (*protocol.OpenSessionResponse, error) {
 	body := *req
 	body.BindKey = c.keys != nil && req.BrokerID != "" && c.keys.Binds()
-	resp, err := c.do(ctx, t, call{method: http.MethodPost, path: "/session", session: req.SessionID, owner: req.Owner, body: &body})
+	resp, err := c.do(ctx, t, call{
+		method: http.MethodPost, path: "/session", session: req.SessionID, owner: req.Owner, body: &body,
+	})
 	if errors.Is(err, errTimeout) {
 		return nil, &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Err: err,

@@ -16,7 +16,9 @@ const diffLimit = 40 * time.Second
 
 // Diff implements broker.Link. A host without this route cannot make diffs.
 func (c *Client) Diff(ctx context.Context, t broker.Target, sessionID string) (*protocol.Diff, error) {
-	resp, err := c.do(ctx, t, sessionCall(sessionID, call{method: http.MethodGet, path: "/diff", timeout: max(diffLimit, c.timeout)}))
+	resp, err := c.do(ctx, t, sessionCall(sessionID, call{
+		method: http.MethodGet, path: "/diff", timeout: max(diffLimit, c.timeout),
+	}))
 	if err != nil {
 		return nil, unreachable(err)
 	}

@@ -141,12 +141,14 @@ func TestHostsWithoutWorkspaces(t *testing.T) {
 		body      string
 		list, one protocol.Code
 	}{
-		"a basic host":        {404, `not found`, protocol.CodeNotFound, protocol.CodeMethodNotAllowed},
-		"a host that hides":   {401, ``, protocol.CodeNotFound, protocol.CodeMethodNotAllowed},
-		"a gateway":           {200, `{"success":true}`, protocol.CodeBadGateway, protocol.CodeBadGateway},
-		"a host in trouble":   {500, `{"error":"x","code":"internal"}`, protocol.CodeBadGateway, protocol.CodeBadGateway},
-		"without a session":   {404, `{"error":"x","code":"not_found"}`, protocol.CodeNotFound, protocol.CodeNotFound},
-		"a workspace is gone": {409, `{"error":"x","code":"no_workspace"}`, protocol.CodeNoWorkspace, protocol.CodeNoWorkspace},
+		"a basic host":      {404, `not found`, protocol.CodeNotFound, protocol.CodeMethodNotAllowed},
+		"a host that hides": {401, ``, protocol.CodeNotFound, protocol.CodeMethodNotAllowed},
+		"a gateway":         {200, `{"success":true}`, protocol.CodeBadGateway, protocol.CodeBadGateway},
+		"a host in trouble": {500, `{"error":"x","code":"internal"}`, protocol.CodeBadGateway, protocol.CodeBadGateway},
+		"without a session": {404, `{"error":"x","code":"not_found"}`, protocol.CodeNotFound, protocol.CodeNotFound},
+		"a workspace is gone": {
+			409, `{"error":"x","code":"no_workspace"}`, protocol.CodeNoWorkspace, protocol.CodeNoWorkspace,
+		},
 	} {
 		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)

@@ -15,7 +15,9 @@ import (
 const pathsLimit = 20 * time.Second
 
 // SessionPaths implements broker.FileLink.
-func (c *Client) SessionPaths(ctx context.Context, t broker.Target, sessionID, query string) (*protocol.PathList, error) {
+func (c *Client) SessionPaths(
+	ctx context.Context, t broker.Target, sessionID, query string,
+) (*protocol.PathList, error) {
 	return c.paths(ctx, t, sessionCall(sessionID, call{path: "/paths", query: url.Values{"q": {query}}}))
 }
 

@@ -14,16 +14,23 @@ func TestOnlyAHostListsFiles(t *testing.T) {
 		host http.HandlerFunc
 		want protocol.Code
 	}{
-		"a host":                            {answering(200, `{"paths":["README"]}`), ""},
-		"a gateway":                         {answering(200, `{"success":true}`), protocol.CodeBadGateway},
-		"a basic host":                      {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
-		"a host that lists none":            {answering(405, `{"error":"no","code":"method_not_allowed"}`), protocol.CodeMethodNotAllowed},
-		"a session without a workspace":     {answering(404, `{"error":"Workspace not found","code":"not_found"}`), protocol.CodeNotFound},
-		"a project without the branch":      {answering(409, `{"error":"no such branch","code":"no_branch"}`), protocol.CodeNoBranch},
+		"a host":       {answering(200, `{"paths":["README"]}`), ""},
+		"a gateway":    {answering(200, `{"success":true}`), protocol.CodeBadGateway},
+		"a basic host": {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
+		"a host that lists none": {
+			answering(405, `{"error":"no","code":"method_not_allowed"}`), protocol.CodeMethodNotAllowed,
+		},
+		"a session without a workspace": {
+			answering(404, `{"error":"Workspace not found","code":"not_found"}`), protocol.CodeNotFound,
+		},
+		"a project without the branch": {
+			answering(409, `{"error":"no such branch","code":"no_branch"}`), protocol.CodeNoBranch,
+		},
 		"a host that fails in another form": {answering(500, `oops`), protocol.CodeBadGateway},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list, err := newClient(t, hosts.Options{}).SessionPaths(t.Context(), target(serve(t, c.host), password), "s1", "read")
+			list, err := newClient(t, hosts.Options{}).SessionPaths(t.Context(), target(serve(t, c.host), password),
+				"s1", "read")
 			if protocol.CodeOf(err) != c.want || err == nil && len(list.Paths) != 1 {
 				t.Errorf("%+v, %v, want %q", list, err, c.want)
 			}

@@ -14,13 +14,17 @@ import (
 var _ broker.RecoveryLink = (*Client)(nil)
 
 // Reconcile implements broker.RecoveryLink.
-func (c *Client) Reconcile(ctx context.Context, t broker.Target, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
+func (c *Client) Reconcile(
+	ctx context.Context, t broker.Target, req *protocol.ReconcileRequest,
+) (*protocol.ReconcileResponse, error) {
 	request := call{method: http.MethodPost, path: "/reconcile", body: req}
 	return fetch(ctx, c, t, request, func(r *protocol.ReconcileResponse) bool { return r.Acknowledged != nil })
 }
 
 // Sessions implements broker.RecoveryLink.
-func (c *Client) Sessions(ctx context.Context, t broker.Target, brokerID, after string, limit int) (*protocol.BoundSessionList, error) {
+func (c *Client) Sessions(
+	ctx context.Context, t broker.Target, brokerID, after string, limit int,
+) (*protocol.BoundSessionList, error) {
 	query := url.Values{"brokerId": {brokerID}, "after": {after}, "limit": {strconv.Itoa(limit)}}
 	request := call{method: http.MethodGet, path: "/session", query: query}
 	return fetch(ctx, c, t, request, func(l *protocol.BoundSessionList) bool { return l.Sessions != nil })

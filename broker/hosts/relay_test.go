@@ -73,10 +73,14 @@ func TestAHostThatDoesNotAnswerAStreamTimesOut(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}))
-	_, err := newClient(t, hosts.Options{Timeout: 20 * time.Millisecond}).Relay(t.Context(), target(url), &broker.RelayRequest{
-		SessionID: "s1", Method: "POST", Header: http.Header{}, Body: strings.NewReader("x"), Length: 1,
+	_, err := newClient(t, hosts.Options{Timeout: 20 * time.Millisecond}).Relay(t.Context(),
+		target(url), &broker.RelayRequest{
+			SessionID: "s1", Method: "POST", Header: http.Header{}, Body: strings.NewReader("x"), Length: 1,
+		})
+	wantError(t, err, protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
+		Hint: "Check that the agent host runs and that the broker reaches its URL",
 	})
-	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
 }
 
 func TestGuardedStreamsNeedTheirOwnClient(t *testing.T) {
@@ -84,12 +88,14 @@ func TestGuardedStreamsNeedTheirOwnClient(t *testing.T) {
 	guarded := target(url)
 	guarded.Guarded = true
 	request := &broker.RelayRequest{SessionID: "s1", Method: "GET", Header: http.Header{}, Body: http.NoBody}
-	if _, err := newClient(t, hosts.Options{Guarded: http.DefaultClient}).Relay(t.Context(), guarded, request); protocol.CodeOf(err) != protocol.CodeBadGateway {
+	if _, err := newClient(t, hosts.Options{Guarded: http.DefaultClient}).Relay(t.Context(), guarded,
+		request); protocol.CodeOf(err) != protocol.CodeBadGateway {
 		t.Errorf("got %v", err)
 	}
 	refused := errors.New("refused by the guard")
 	guard := &http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) { return nil, refused })}
-	if _, err := newClient(t, hosts.Options{GuardedStreams: guard}).Relay(t.Context(), guarded, request); !errors.Is(err, refused) {
+	if _, err := newClient(t, hosts.Options{GuardedStreams: guard}).Relay(t.Context(), guarded,
+		request); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -227,7 +227,9 @@ func fenced(cursor protocol.Cursor) *protocol.Error {
 }
 
 func diverged(cursor protocol.Cursor) *protocol.Error {
-	return &protocol.Error{Code: protocol.CodeDiverged, Message: "Another event stands at this epoch and seq", Cursor: &cursor}
+	return &protocol.Error{
+		Code: protocol.CodeDiverged, Message: "Another event stands at this epoch and seq", Cursor: &cursor,
+	}
 }
 
 func unverified() *protocol.Error {

@@ -91,7 +91,12 @@ func TestDecide(t *testing.T) {
 		send  events
 		want  decision
 	}{
-		{"the first event ever", sequencer.State{}, events{event(1, 1)}, decision{Accepted: []int{0}, Cursor: at(1, 1), Positioned: true}},
+		{
+			"the first event ever",
+			sequencer.State{},
+			events{event(1, 1)},
+			decision{Accepted: []int{0}, Cursor: at(1, 1), Positioned: true},
+		},
 		{"the next seq follows", one, events{event(1, 2)}, decision{Accepted: []int{0}, Cursor: at(1, 2), Positioned: true}},
 		{
 			"several follow each other",
@@ -99,7 +104,11 @@ func TestDecide(t *testing.T) {
 			events{event(1, 2), event(1, 3), event(1, 4)},
 			decision{Accepted: []int{0, 1, 2}, Cursor: at(1, 4), Positioned: true},
 		},
-		{"a stored event is a duplicate", one, events{event(1, 1)}, decision{Duplicates: 1, Cursor: at(1, 1), Positioned: true}},
+		{
+			"a stored event is a duplicate", one,
+			events{event(1, 1)},
+			decision{Duplicates: 1, Cursor: at(1, 1), Positioned: true},
+		},
 		{
 			"a duplicate of an earlier epoch is still a duplicate",
 			stored(event(1, 1), event(2, 1)),
@@ -132,7 +141,11 @@ func TestDecide(t *testing.T) {
 			events{{ID: "e1-1", Digest: "e1-1", Position: at(2, 1), Body: json.RawMessage(`{}`)}},
 			decision{Moved: []int{0}, Duplicates: 1, Cursor: at(2, 1), Positioned: true},
 		},
-		{"a stored id with other content", one, events{altered(event(1, 1))}, decision{Refusal: refusal(protocol.CodeConflict, at(0, 0), alone)}},
+		{
+			"a stored id with other content", one,
+			events{altered(event(1, 1))},
+			decision{Refusal: refusal(protocol.CodeConflict, at(0, 0), alone)},
+		},
 		{
 			"twice in one request with other content",
 			one,
@@ -145,7 +158,11 @@ func TestDecide(t *testing.T) {
 			events{renamed(event(1, 1))},
 			decision{Refusal: refusal(protocol.CodeDiverged, at(1, 2), alone)},
 		},
-		{"another id at the cursor", one, events{renamed(event(1, 1))}, decision{Refusal: refusal(protocol.CodeDiverged, at(1, 1), alone)}},
+		{
+			"another id at the cursor", one,
+			events{renamed(event(1, 1))},
+			decision{Refusal: refusal(protocol.CodeDiverged, at(1, 1), alone)},
+		},
 		{
 			"two ids for one position in one request: the cursor is the stored one",
 			one,
@@ -160,10 +177,23 @@ func TestDecide(t *testing.T) {
 			events{event(1, 2), event(1, 4)},
 			decision{Refusal: refusal(protocol.CodeGap, at(1, 1), 1), Refused: 1},
 		},
-		{"the first event ever is not seq 1", sequencer.State{}, events{event(3, 9)}, decision{Refusal: refusal(protocol.CodeGap, at(3, 0), alone)}},
-		{"after a gap later events are not checked", one, events{event(1, 3), altered(event(1, 1))}, decision{Refusal: refusal(protocol.CodeGap, at(1, 1), 0)}},
+		{
+			"the first event ever is not seq 1",
+			sequencer.State{},
+			events{event(3, 9)},
+			decision{Refusal: refusal(protocol.CodeGap, at(3, 0), alone)},
+		},
+		{
+			"after a gap later events are not checked", one,
+			events{event(1, 3), altered(event(1, 1))},
+			decision{Refusal: refusal(protocol.CodeGap, at(1, 1), 0)},
+		},
 
-		{"a new epoch begins at seq 1", one, events{event(2, 1)}, decision{Accepted: []int{0}, Cursor: at(2, 1), Positioned: true}},
+		{
+			"a new epoch begins at seq 1", one,
+			events{event(2, 1)},
+			decision{Accepted: []int{0}, Cursor: at(2, 1), Positioned: true},
+		},
 		{"epochs may be skipped", one, events{event(7, 1)}, decision{Accepted: []int{0}, Cursor: at(7, 1), Positioned: true}},
 		{
 			"the end of an epoch and the beginning of the next",
@@ -171,7 +201,11 @@ func TestDecide(t *testing.T) {
 			events{event(1, 2), event(2, 1), event(2, 2)},
 			decision{Accepted: []int{0, 1, 2}, Cursor: at(2, 2), Positioned: true},
 		},
-		{"a new epoch beyond seq 1 asks for its beginning", one, events{event(2, 2)}, decision{Refusal: refusal(protocol.CodeGap, at(2, 0), alone)}},
+		{
+			"a new epoch beyond seq 1 asks for its beginning", one,
+			events{event(2, 2)},
+			decision{Refusal: refusal(protocol.CodeGap, at(2, 0), alone)},
+		},
 		{
 			"a gap in an epoch that begins in the request asks for its beginning",
 			one,
@@ -211,7 +245,11 @@ func TestDecide(t *testing.T) {
 		},
 
 		{"an event without a position", one, events{basic("b")}, decision{Accepted: []int{0}, Cursor: at(1, 1)}},
-		{"a stored event without a position", stored(basic("b")), events{basic("b"), basic("c")}, decision{Accepted: []int{1}, Duplicates: 1}},
+		{
+			"a stored event without a position", stored(basic("b")),
+			events{basic("b"), basic("c")},
+			decision{Accepted: []int{1}, Duplicates: 1},
+		},
 		{
 			"a stored id without a position and other content",
 			stored(basic("b")),
@@ -252,7 +290,8 @@ func show(v any) string {
 
 // sentAt returns an event as a host sends it, with the position.
 func sentAt(id, text string, position protocol.Cursor) sequencer.Event {
-	body := json.RawMessage(fmt.Sprintf(`{"eventId":%q,"epoch":%d,"seq":%d,"text":%q}`, id, position.Epoch, position.Seq, text))
+	body := json.RawMessage(fmt.Sprintf(`{"eventId":%q,"epoch":%d,"seq":%d,"text":%q}`, id, position.Epoch,
+		position.Seq, text))
 	digest, err := sequencer.Digest(body)
 	if err != nil {
 		panic(err)
@@ -277,18 +316,34 @@ func TestAKnownEventAtAnotherPosition(t *testing.T) {
 			"moved [1], accepted [0 2], 2/3",
 		},
 		{"within its epoch it never moves", state, []sequencer.Event{sentAt("b", "b", at(1, 3))}, "conflict"},
-		{"below the cursor's epoch it stays", stored(sentAt("b", "b", at(2, 1))), []sequencer.Event{sentAt("b", "b", at(1, 2))}, "moved [], accepted [], 2/1"},
+		{
+			"below the cursor's epoch it stays", stored(sentAt("b", "b", at(2, 1))),
+			[]sequencer.Event{sentAt("b", "b", at(1, 2))},
+			"moved [], accepted [], 2/1",
+		},
 		{"beyond the next there is a gap", state, []sequencer.Event{sentAt("b", "b", at(2, 2))}, "gap 2/0"},
 		{"with other content", state, []sequencer.Event{sentAt("b", "other", at(2, 1))}, "conflict"},
-		{"nothing moves in a refused request", state, []sequencer.Event{sentAt("b", "b", at(2, 1)), sentAt("c", "c", at(2, 3))}, "gap 2/0"},
-		{"a late event gets its effects", late, []sequencer.Event{sentAt("b", "b", at(2, 2))}, "moved [0], accepted [0], 2/2"},
+		{
+			"nothing moves in a refused request", state,
+			[]sequencer.Event{sentAt("b", "b", at(2, 1)), sentAt("c", "c", at(2, 3))},
+			"gap 2/0",
+		},
+		{
+			"a late event gets its effects", late,
+			[]sequencer.Event{sentAt("b", "b", at(2, 2))},
+			"moved [0], accepted [0], 2/2",
+		},
 		{
 			"a late event stays late in another ended epoch",
 			withLate(stored(sentAt("f", "f", at(3, 1))), sentAt("b", "b", at(1, 2))),
 			[]sequencer.Event{sentAt("b", "b", at(2, 1))},
 			"fenced 3/1",
 		},
-		{"a late event has no effects at a position that is taken", late, []sequencer.Event{sentAt("b", "b", at(2, 1))}, "diverged 2/1"},
+		{
+			"a late event has no effects at a position that is taken", late,
+			[]sequencer.Event{sentAt("b", "b", at(2, 1))},
+			"diverged 2/1",
+		},
 		{"an event without a position gets none", unnumbered, []sequencer.Event{sentAt("b", "b", at(1, 1))}, "conflict"},
 	} {
 		d := sequencer.Decide(c.state, c.send)
@@ -306,7 +361,8 @@ func TestAKnownEventAtAnotherPosition(t *testing.T) {
 		}
 		next := c.state.Record(c.send, d)
 		for _, i := range d.Moved {
-			if known := next.Known[c.send[i].ID]; known.Position != c.send[i].Position || known.Digest != c.send[i].Digest || known.Late {
+			if known := next.Known[c.send[i].ID]; known.Position != c.send[i].Position || known.Digest != c.send[i].Digest ||
+				known.Late {
 				t.Errorf("%s: recorded %+v", c.rule, known)
 			}
 		}
@@ -327,11 +383,19 @@ func TestAnEpochThatTheHostHasNotBegunIsRefused(t *testing.T) {
 		{"the cursor's epoch needs no verification", stored(event(3, 1)), 0, []sequencer.Event{event(3, 2)}, ""},
 		{"a later epoch needs verification", state, 0, []sequencer.Event{event(2, 1)}, protocol.CodeUnverified},
 		{"an event in the middle of a later epoch", state, 0, []sequencer.Event{event(2, 7)}, protocol.CodeUnverified},
-		{"an event of a later epoch behind others", state, 1, []sequencer.Event{event(1, 3), event(2, 1)}, protocol.CodeUnverified},
+		{
+			"an event of a later epoch behind others", state, 1,
+			[]sequencer.Event{event(1, 3), event(2, 1)},
+			protocol.CodeUnverified,
+		},
 		{"the host has begun it", state, 2, []sequencer.Event{event(2, 1)}, ""},
 		{"the host has begun a later one", state, 5, []sequencer.Event{event(2, 1)}, ""},
 		{"the host has begun an earlier one", state, 4, []sequencer.Event{event(5, 1)}, protocol.CodeUnverified},
-		{"a known event at such a position", state, 0, []sequencer.Event{sentAt("e1-2", "x", at(9, 1))}, protocol.CodeConflict},
+		{
+			"a known event at such a position", state, 0,
+			[]sequencer.Event{sentAt("e1-2", "x", at(9, 1))},
+			protocol.CodeConflict,
+		},
 	} {
 		c.state.Verified = c.verified
 		d := sequencer.Decide(c.state, c.send)
@@ -341,7 +405,8 @@ func TestAnEpochThatTheHostHasNotBegunIsRefused(t *testing.T) {
 	}
 	moved := stored(sentAt("a", "a", at(1, 1)))
 	moved.Verified = 0
-	if d := sequencer.Decide(moved, []sequencer.Event{sentAt("a", "a", at(2, 1))}); protocol.CodeOf(errorOf(d)) != protocol.CodeUnverified {
+	if d := sequencer.Decide(moved,
+		[]sequencer.Event{sentAt("a", "a", at(2, 1))}); protocol.CodeOf(errorOf(d)) != protocol.CodeUnverified {
 		t.Errorf("an event moves to an epoch that the host has not begun: %s", show(d))
 	}
 }

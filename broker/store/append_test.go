@@ -38,13 +38,19 @@ func TestConcurrentAppendsAreIndependent(t *testing.T) {
 			for round := range rounds {
 				before := *task
 				again := i == 0 && round > 0
-				event := broker.StoredEvent{TaskID: task.ID, EventID: fmt.Sprint(round), Epoch: 1, Seq: task.Cursor.Seq + 1, ReceivedAt: now, Body: []byte(`{"type":"text","id":"t","timestamp":1,"text":"?"}`)}
+				event := broker.StoredEvent{
+					TaskID: task.ID, EventID: fmt.Sprint(round), Epoch: 1, Seq: task.Cursor.Seq + 1,
+					ReceivedAt: now, Body: []byte(`{"type":"text","id":"t","timestamp":1,"text":"?"}`),
+				}
 				event.Type = protocol.EventText
 				if again {
 					event.EventID = "0"
 				}
 				task.Rev, task.LastSeq, task.Cursor = task.Rev+1, task.LastSeq+1, protocol.Cursor{Epoch: 1, Seq: event.Seq}
-				message := protocol.Message{ID: protocol.NewID(), TaskID: task.ID, Seq: task.LastSeq, Rev: task.Rev, Message: "?", CreatedAt: now, EventID: event.EventID}
+				message := protocol.Message{
+					ID: protocol.NewID(), TaskID: task.ID, Seq: task.LastSeq, Rev: task.Rev, Message: "?",
+					CreatedAt: now, EventID: event.EventID,
+				}
 				done, err := s.Append(t.Context(), before.Rev, before.Cursor, &broker.Batch{
 					Task: task, Events: []broker.StoredEvent{event}, NewMessages: []broker.Message{{Message: message}},
 					Changes: []broker.ChangeRef{{Rev: task.Rev, Kind: broker.ChangeMessage, Seq: message.Seq}},
@@ -80,7 +86,8 @@ func TestConcurrentAppendsAreIndependent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if task.Rev != want || task.Cursor.Seq != want || int64(len(list)) != want || int64(len(refs)) != want {
-			t.Errorf("task %d: rev %d, seq %d, %d messages, %d changes; want %d", i, task.Rev, task.Cursor.Seq, len(list), len(refs), want)
+			t.Errorf("task %d: rev %d, seq %d, %d messages, %d changes; want %d", i, task.Rev, task.Cursor.Seq,
+				len(list), len(refs), want)
 		}
 	}
 }

@@ -34,8 +34,8 @@ var erasedRows = []database.Chunks{
 	{Table: "webhook_endpoints", Key: "id", Where: "user_id = ?", Rows: fewRows},
 }
 
-// EraseUser implements broker.MaintenanceStore. Rows that cannot be deleted keep no others. A broker of
-// an earlier version may have added credentials since the deletion.
+// EraseUser implements broker.MaintenanceStore. Rows that cannot be deleted do not stop the deletion of others.
+// A broker of an earlier version may have added credentials since the deletion.
 func (s *Store) EraseUser(ctx context.Context, id string) error {
 	var deleted bool
 	err := s.conn(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM users WHERE id = ? AND deleted_at IS NOT NULL)`, id).

@@ -109,7 +109,10 @@ func TestRequestsShareAStatementWhileOthersAreWritten(t *testing.T) {
 			[]*appendRequest{add("a", 1), add("c", maxGroupEvents-1), add("d", 2), add("e", 1)},
 			"a", "a, c e, d",
 		},
-		{"a statement has a limited number of tasks", many, "0", "0, " + strings.Join(names, " ") + ", " + fmt.Sprint(maxFlushing+maxGroup)},
+		{
+			"a statement has a limited number of tasks", many,
+			"0", "0, " + strings.Join(names, " ") + ", " + fmt.Sprint(maxFlushing+maxGroup),
+		},
 		{"a request that is larger than a group is written alone", []*appendRequest{add("a", maxGroupEvents+1)}, "a", "a"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -82,7 +82,8 @@ func (s *Store) newestIncarnation(ctx context.Context) (incarnation, error) {
 // once, one succeeds and all return its id.
 func (s *Store) beginIncarnation(ctx context.Context, after int64, fingerprint, reason string) (string, error) {
 	next := incarnation{
-		number: after + 1, id: protocol.NewID(), fingerprint: fingerprint, reason: reason, since: time.Now().UTC().Truncate(time.Microsecond),
+		number: after + 1, id: protocol.NewID(), fingerprint: fingerprint,
+		reason: reason, since: time.Now().UTC().Truncate(time.Microsecond),
 	}
 	insert := incarnations.Insert(next)
 	insert.SQL += " ON CONFLICT (number) DO NOTHING"

@@ -113,7 +113,8 @@ func (s *Store) CreateLink(ctx context.Context, hash []byte, userID string, expi
 // UseLink implements auth.LinkStore: only one caller can delete the row.
 func (s *Store) UseLink(ctx context.Context, hash []byte, now time.Time) (userID string, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {
-		row := s.conn(ctx).Raw(`DELETE FROM login_links WHERE hash = ? AND expires_at > ? RETURNING user_id`, hash, now.UTC()).Row()
+		row := s.conn(ctx).Raw(`DELETE FROM login_links WHERE hash = ? AND expires_at > ? RETURNING user_id`,
+			hash, now.UTC()).Row()
 		return database.Fault(row.Scan(&userID), "Sign-in link", "")
 	})
 	return userID, err
@@ -124,6 +125,7 @@ func (s *Store) PruneLogins(ctx context.Context, now time.Time) (int64, error) {
 	total, err := s.db.Exec(ctx, "Expired sign-in attempts", "",
 		`DELETE FROM sign_in_attempts WHERE paid_at <= ?`, now.UnixMilli())
 	logins, loginsErr := s.endLogins(ctx, now, "expires_at <= ?", now.UTC())
-	links, linksErr := s.db.Exec(ctx, "Expired sign-in links", "", `DELETE FROM login_links WHERE expires_at <= ?`, now.UTC())
+	links, linksErr := s.db.Exec(ctx, "Expired sign-in links", "",
+		`DELETE FROM login_links WHERE expires_at <= ?`, now.UTC())
 	return total + logins + links, errors.Join(err, loginsErr, linksErr)
 }

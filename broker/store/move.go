@@ -20,7 +20,7 @@ import (
 //     in between is read twice rather than not at all;
 //   - writes go to the log alone. A message that changes is moved first, and the ids of
 //     new events are looked up in the old table, because no index spans both.
-// A step that is interrupted leaves nothing; the next one goes on.
+// A step that is interrupted leaves nothing; the next one continues.
 
 // LogMigration is the name of the migration that made the log.
 const LogMigration = "log"
@@ -38,7 +38,7 @@ func whileMoving[R any](ctx context.Context, s *Store, find func() ([]R, error))
 }
 
 // moving reports whether there may be rows in the old tables. Once there are none,
-// it asks no more until the database comes back from a backup.
+// it counts no longer until the database comes back from a backup.
 func (s *Store) moving(ctx context.Context) (bool, error) {
 	if s.moved.Load() {
 		return false, nil
@@ -283,7 +283,7 @@ type moveStatement struct {
 }
 
 // moveFrom runs the statements of a move and returns how many rows the last one, a
-// DELETE, took away.
+// DELETE, removed.
 func (s *Store) moveFrom(ctx context.Context, id string, statements ...moveStatement) (int64, error) {
 	var last *gorm.DB
 	for _, st := range statements {

@@ -67,7 +67,8 @@ var early = time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
 // fill writes the rows that a broker of that version left for e.tasks tasks.
 func (e earlier) fill() {
 	e.Helper()
-	_, err := e.db.Exec(e.Context(), "user", "", `INSERT INTO users (id, email, password_hash, admin, created_at) VALUES ('u', 'u', '', FALSE, ?)`, early)
+	_, err := e.db.Exec(e.Context(), "user", "",
+		`INSERT INTO users (id, email, password_hash, admin, created_at) VALUES ('u', 'u', '', FALSE, ?)`, early)
 	must(e.T, err)
 	const atOnce = 50 // a statement has a time limit
 	for from := 1; from <= e.tasks; from += atOnce {
@@ -127,19 +128,25 @@ func (e earlier) id(i int) string { return fmt.Sprint("task-", i+1) }
 func (e earlier) written(i int) contents {
 	at := early
 	user := protocol.Message{
-		ID: fmt.Sprint("user-", i+1), TaskID: e.id(i), Seq: 1, Rev: 1, TurnID: "t1", Role: protocol.RoleUser, Status: protocol.MessageSent,
-		Message: "please", Artifacts: []protocol.Artifact{}, CreatedAt: at,
+		ID: fmt.Sprint("user-", i+1), TaskID: e.id(i), Seq: 1, Rev: 1, TurnID: "t1", Role: protocol.RoleUser,
+		Status: protocol.MessageSent, Message: "please", Artifacts: []protocol.Artifact{}, CreatedAt: at,
 	}
 	c := contents{
 		messages: []broker.Message{{Message: user, BodyHash: "hash"}},
 		changes:  []broker.ChangeRef{{Rev: 1, Kind: broker.ChangeMessage, Seq: 1}},
-		others:   []broker.StoredEvent{{EventID: "basic", Body: []byte(`{"type":"finish"}`)}, {EventID: "late", Epoch: 1, Seq: 1, Body: []byte(`{"type":"text"}`), Late: true}},
+		others: []broker.StoredEvent{
+			{EventID: "basic", Body: []byte(`{"type":"finish"}`)},
+			{EventID: "late", Epoch: 1, Seq: 1, Body: []byte(`{"type":"text"}`), Late: true},
+		},
 	}
 	for n := int64(1); n <= int64(e.events); n++ {
-		event, change := broker.StoredEvent{EventID: fmt.Sprint("e-", n), Epoch: 1, Seq: n}, broker.ChangeRef{Rev: n + 1, Kind: broker.ChangeMessage, Seq: n + 1}
+		event, change := broker.StoredEvent{
+			EventID: fmt.Sprint("e-", n), Epoch: 1, Seq: n,
+		}, broker.ChangeRef{Rev: n + 1, Kind: broker.ChangeMessage, Seq: n + 1}
 		m := broker.Message{Message: protocol.Message{
-			ID: fmt.Sprintf("m-%d-%d", i+1, n), TaskID: e.id(i), Seq: n + 1, Rev: n + 1, TurnID: "t1", Role: protocol.RoleAssistant,
-			Status: protocol.MessageSent, Artifacts: []protocol.Artifact{}, EventID: event.EventID, CreatedAt: at,
+			ID: fmt.Sprintf("m-%d-%d", i+1, n), TaskID: e.id(i), Seq: n + 1, Rev: n + 1, TurnID: "t1",
+			Role: protocol.RoleAssistant, Status: protocol.MessageSent, Artifacts: []protocol.Artifact{},
+			EventID: event.EventID, CreatedAt: at,
 		}}
 		switch n % 10 {
 		case 0:
@@ -148,7 +155,9 @@ func (e earlier) written(i int) contents {
 			event.Body, m.ToolCallID, m.Phase = []byte(`{"type":"tool-call"}`), fmt.Sprint("c-", n), broker.PhaseCall
 			m.Artifacts = []protocol.Artifact{{ID: "a", Type: protocol.ArtifactToolUse, Content: []byte(`{"toolCallId":"c"}`)}}
 		case 2:
-			event.Body, change = []byte(`{"type":"tool-result"}`), broker.ChangeRef{Rev: n + 1, Kind: broker.ChangeInteraction, RefID: fmt.Sprint("q-", n)}
+			event.Body, change = []byte(`{"type":"tool-result"}`), broker.ChangeRef{
+				Rev: n + 1, Kind: broker.ChangeInteraction, RefID: fmt.Sprint("q-", n),
+			}
 		default:
 			m.Message.Message = fmt.Sprintf(`text " %d of %d`, n, i+1)
 			event.Body = fmt.Appendf(nil, `{"type":"text","id":"t","timestamp":1,"text":"text \" %d of %d"}`, n, i+1)
@@ -191,7 +200,9 @@ func (e earlier) outside(i int) string {
 }
 
 // withTask runs fn with the task locked.
-func withTask(ctx context.Context, s storetest.Store, id string, fn func(ctx context.Context, task *broker.Task) *broker.Batch) error {
+func withTask(
+	ctx context.Context, s storetest.Store, id string, fn func(ctx context.Context, task *broker.Task) *broker.Batch,
+) error {
 	return s.Write(ctx, func(ctx context.Context) error {
 		task, err := s.LockTask(ctx, id)
 		if err != nil {

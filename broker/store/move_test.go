@@ -59,7 +59,7 @@ func difference(got, want any) string {
 var errKilled = errors.New("killed")
 
 // A move that is interrupted in any step leaves nothing of the step, the next broker
-// goes on, and readers never see a difference. The store is written to between the
+// continues, and readers never see a difference. The store is written to between the
 // steps: a message changes, an event is appended, known events come again.
 func TestAMoveGoesOnAfterEachInterruption(t *testing.T) {
 	const tasks, events = 2, 803
@@ -139,15 +139,18 @@ func (e earlier) write(s *store.Store, step int, c *contents) {
 		changes = append([]broker.ChangeRef{{Rev: task.Rev - 1, Kind: broker.ChangeMessage, Seq: tools[0].Seq}}, changes...)
 		at := slices.IndexFunc(c.messages, func(m broker.Message) bool { return m.Seq == tools[0].Seq })
 		c.messages[at] = tools[0]
-		c.messages, c.events, c.changes = append(c.messages, message), append(c.events, bare(event)), append(c.changes, changes...)
+		c.messages, c.events, c.changes = append(c.messages, message),
+			append(c.events, bare(event)), append(c.changes, changes...)
 		// A change of a message that was moved before its changes names the task.
 		for i := range c.changes[:len(c.changes)-2] {
-			if ref := &c.changes[i]; ref.Kind == broker.ChangeMessage && ref.Seq == tools[0].Seq && e.left("old_changes", taskID, ref.Rev) {
+			if ref := &c.changes[i]; ref.Kind == broker.ChangeMessage && ref.Seq == tools[0].Seq &&
+				e.left("old_changes", taskID, ref.Rev) {
 				*ref = broker.ChangeRef{Rev: ref.Rev, Kind: broker.ChangeTask}
 			}
 		}
 		return &broker.Batch{
-			Events: []broker.StoredEvent{event}, NewMessages: []broker.Message{message}, ChangedMessages: []broker.Message{tools[0]}, Changes: changes,
+			Events: []broker.StoredEvent{event}, NewMessages: []broker.Message{message},
+			ChangedMessages: []broker.Message{tools[0]}, Changes: changes,
 		}
 	}))
 }
@@ -155,7 +158,9 @@ func (e earlier) write(s *store.Store, step int, c *contents) {
 func (e earlier) left(table, taskID string, rev int64) bool {
 	e.Helper()
 	var n int64
-	must(e.T, e.db.Conn(e.Context()).Raw("SELECT count(*) FROM "+table+" WHERE task_id = ? AND rev = ?", taskID, rev).Row().Scan(&n))
+	must(e.T,
+		e.db.Conn(e.Context()).Raw("SELECT count(*) FROM "+table+" WHERE task_id = ? AND rev = ?",
+			taskID, rev).Row().Scan(&n))
 	return n > 0
 }
 
@@ -170,12 +175,13 @@ func nextText(task *broker.Task, at time.Time) (broker.StoredEvent, broker.Messa
 	task.Cursor.Seq++
 	task.LastSeq++
 	event := broker.StoredEvent{
-		TaskID: task.ID, EventID: fmt.Sprint("e-", task.Cursor.Seq), Epoch: 1, Seq: task.Cursor.Seq, TurnID: "t1", Type: protocol.EventText,
-		Body: []byte(`{"type":"text","id":"t","timestamp":1,"text":"new"}`), ReceivedAt: at,
+		TaskID: task.ID, EventID: fmt.Sprint("e-", task.Cursor.Seq), Epoch: 1, Seq: task.Cursor.Seq, TurnID: "t1",
+		Type: protocol.EventText, Body: []byte(`{"type":"text","id":"t","timestamp":1,"text":"new"}`), ReceivedAt: at,
 	}
 	message := broker.Message{Message: protocol.Message{
-		ID: protocol.NewID(), TaskID: task.ID, Seq: task.LastSeq, Rev: task.Rev + 1, TurnID: "t1", Role: protocol.RoleAssistant,
-		Status: protocol.MessageSent, Message: "new", Artifacts: []protocol.Artifact{}, EventID: event.EventID, CreatedAt: at,
+		ID: protocol.NewID(), TaskID: task.ID, Seq: task.LastSeq, Rev: task.Rev + 1, TurnID: "t1",
+		Role: protocol.RoleAssistant, Status: protocol.MessageSent, Message: "new", Artifacts: []protocol.Artifact{},
+		EventID: event.EventID, CreatedAt: at,
 	}}
 	return event, message, []broker.ChangeRef{{Rev: task.Rev + 1, Kind: broker.ChangeMessage, Seq: task.LastSeq}}
 }
@@ -207,15 +213,18 @@ func TestMillionsOfRowsAreMovedWhileEventsArrive(t *testing.T) {
 		for i := range tasks {
 			want, got := e.written(i), e.read(s, i)
 			total += sent[i]
-			if got.task.Rev = sent[i]; len(got.events) != events+int(sent[i]) || len(got.messages) != len(want.messages)+int(sent[i]) {
-				e.Errorf("task %d: %d events, %d messages; want %d and %d more", i, len(got.events), len(got.messages), events, sent[i])
+			if got.task.Rev = sent[i]; len(got.events) != events+int(sent[i]) ||
+				len(got.messages) != len(want.messages)+int(sent[i]) {
+				e.Errorf("task %d: %d events, %d messages; want %d and %d more", i, len(got.events), len(got.messages),
+					events, sent[i])
 				continue
 			}
 			got.messages, got.events = got.messages[:len(want.messages)], got.events[:events]
 			if !reflect.DeepEqual(got.messages, want.messages) || !reflect.DeepEqual(got.events, want.events) {
 				e.Errorf("task %d: %s\n%s", i, difference(got.messages, want.messages), difference(got.events, want.events))
 			}
-			if len(got.changes) != len(want.changes)+int(sent[i]) || !reflect.DeepEqual(got.changes[:len(want.changes)], want.changes) {
+			if len(got.changes) != len(want.changes)+int(sent[i]) ||
+				!reflect.DeepEqual(got.changes[:len(want.changes)], want.changes) {
 				e.Errorf("task %d: changes: %s", i, difference(got.changes, want.changes))
 			}
 		}
@@ -284,13 +293,17 @@ func TestEventsGetPositionsBeforeTheirRowsAreMoved(t *testing.T) {
 		e.migrate()
 		s, want := e.restart(), e.written(0)
 		message := protocol.Message{
-			ID: "revived", TaskID: "task-1", Seq: 30, Rev: 30, TurnID: "t0", Role: protocol.RoleAssistant, Status: protocol.MessageSent,
-			Message: "at last", Artifacts: []protocol.Artifact{}, EventID: "late", CreatedAt: early,
+			ID: "revived", TaskID: "task-1", Seq: 30, Rev: 30, TurnID: "t0", Role: protocol.RoleAssistant,
+			Status: protocol.MessageSent, Message: "at last", Artifacts: []protocol.Artifact{},
+			EventID: "late", CreatedAt: early,
 		}
 		body := []byte(`{"type":"text","id":"t","timestamp":1,"text":"at last"}`)
 		moved := []broker.StoredEvent{
 			{EventID: "late", Epoch: 2, Seq: 1, TurnID: "t0", Type: protocol.EventText, Body: body, ReceivedAt: early},
-			{EventID: "e-4", Epoch: 2, Seq: 2, TurnID: "t1", Type: protocol.EventText, Body: want.events[3].Body, ReceivedAt: early},
+			{
+				EventID: "e-4", Epoch: 2, Seq: 2, TurnID: "t1", Type: protocol.EventText,
+				Body: want.events[3].Body, ReceivedAt: early,
+			},
 		}
 		must(t, withTask(t.Context(), s, "task-1", func(context.Context, *broker.Task) *broker.Batch {
 			return &broker.Batch{MovedEvents: moved, NewMessages: []broker.Message{{Message: message}}}
@@ -303,7 +316,9 @@ func TestEventsGetPositionsBeforeTheirRowsAreMoved(t *testing.T) {
 		must(t, s.Move(t.Context(), slog.New(slog.DiscardHandler)))
 		e.same(s, "after the move", []contents{want})
 		taken := withTask(t.Context(), s, "task-1", func(context.Context, *broker.Task) *broker.Batch {
-			return &broker.Batch{MovedEvents: []broker.StoredEvent{{EventID: "e-5", Epoch: 1, Seq: 6, Body: body, ReceivedAt: early}}}
+			return &broker.Batch{
+				MovedEvents: []broker.StoredEvent{{EventID: "e-5", Epoch: 1, Seq: 6, Body: body, ReceivedAt: early}},
+			}
 		})
 		if !errors.Is(taken, broker.ErrTaken) {
 			t.Errorf("a position that is taken: %v", taken)

@@ -87,11 +87,12 @@ func (p *purged) refuse(table, key, value string) {
 		return
 	}
 	p.run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
-	p.run(`CREATE TRIGGER refuse` + on + ` FOR EACH ROW WHEN (old.` + key + ` = '` + value + `') EXECUTE FUNCTION refuse()`)
+	p.run(`CREATE TRIGGER refuse` + on + ` FOR EACH ROW WHEN (old.` + key + ` = '` + value +
+		`') EXECUTE FUNCTION refuse()`)
 }
 
 // A deleted task is removed though it has more rows than a statement can delete: 5 million
-// in make test-long. One task that cannot be removed keeps no other.
+// in make test-long. A task that cannot be removed does not stop the others.
 func TestALargeTaskIsPurgedInChunks(t *testing.T) {
 	events := 12_000
 	if os.Getenv("BELLHOP_LONG") != "" {

@@ -23,7 +23,8 @@ func (s *Store) TaskIDs(ctx context.Context, hostID, agentURL string) ([]string,
 		where, value = "host_id IS NULL AND agent_url = ?", agentURL
 	}
 	ids := []string{}
-	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE `+where+` AND deleted_at IS NULL ORDER BY id`, value).Scan(&ids).Error
+	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE `+where+` AND deleted_at IS NULL ORDER BY id`,
+		value).Scan(&ids).Error
 	return ids, database.Fault(err, "Tasks of host", value)
 }
 

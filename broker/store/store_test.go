@@ -56,7 +56,8 @@ func TestCheckKeyFindsTheWrongKeyset(t *testing.T) {
 				}
 			}
 			err := store.New(db, storetest.Sealer(t)).CheckKey(t.Context())
-			if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "BELLHOP_KEYSET does not open this database") {
+			if err == nil || strings.Contains(err.Error(), "\n") ||
+				!strings.HasPrefix(err.Error(), "BELLHOP_KEYSET does not open this database") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -71,7 +72,10 @@ func TestDamagedSecrets(t *testing.T) {
 	ctx := t.Context()
 	now := time.Now()
 	for _, id := range []string{"one", "two"} {
-		must(t, s.CreateHost(ctx, &broker.Host{ID: id, Name: id, URL: "https://x.example", Password: seal.NewSecret("pw-" + id), Health: broker.HostUnknown, CreatedAt: now}))
+		must(t, s.CreateHost(ctx, &broker.Host{
+			ID: id, Name: id, URL: "https://x.example", Password: seal.NewSecret("pw-" + id),
+			Health: broker.HostUnknown, CreatedAt: now,
+		}))
 	}
 	exec(t, db, `UPDATE hosts SET password = (SELECT password FROM hosts WHERE id = 'two') WHERE id = 'one'`)
 	if _, err := s.Host(ctx, "one"); !errors.Is(err, seal.ErrCiphertext) || protocol.CodeOf(err) != protocol.CodeInternal {

@@ -29,7 +29,8 @@ func (s *Store) CreateToken(ctx context.Context, t *broker.APIToken) error {
 
 // Tokens implements auth.TokenStore; newest first.
 func (s *Store) Tokens(ctx context.Context, userID string) ([]broker.APIToken, error) {
-	return database.Find(ctx, s.db, tokens, "Tokens of user", userID, "WHERE user_id = ? ORDER BY created_at DESC, id DESC", userID)
+	return database.Find(ctx, s.db, tokens, "Tokens of user", userID,
+		"WHERE user_id = ? ORDER BY created_at DESC, id DESC", userID)
 }
 
 // TokenByHash implements auth.TokenStore.
@@ -45,7 +46,8 @@ func (s *Store) TouchToken(ctx context.Context, id string, at time.Time) error {
 // DeleteToken implements auth.TokenStore.
 func (s *Store) DeleteToken(ctx context.Context, userID, id string, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
-		if err := s.db.ExecOne(ctx, "Token", id, `DELETE FROM api_tokens WHERE user_id = ? AND id = ?`, userID, id); err != nil {
+		if err := s.db.ExecOne(ctx, "Token", id, `DELETE FROM api_tokens WHERE user_id = ? AND id = ?`,
+			userID, id); err != nil {
 			return err
 		}
 		return s.oweCredential(ctx, userID, id, now)

@@ -74,7 +74,8 @@ func (s *Store) UpdateUser(ctx context.Context, id string, change func(*broker.U
 		if err != nil {
 			return err
 		}
-		if user, err = database.FindOne(ctx, s.db, readUsers, "User", "", "WHERE id = ?"+s.lock("FOR UPDATE"), id); err != nil {
+		if user, err = database.FindOne(ctx, s.db, readUsers, "User", "",
+			"WHERE id = ?"+s.lock("FOR UPDATE"), id); err != nil {
 			return err
 		}
 		last := len(admins) == 1 && admins[0].ID == id

@@ -107,7 +107,9 @@ func TestTheAgentsHistoryOutlivesItsProcess(t *testing.T) {
 	first.call("POST", "/sessions", "owner", &one)
 	first.call("POST", "/sessions", "owner", &idle)
 	image := "iVBORw0KGgowMTIzNDU2Nzg5"
-	first.converse(one, `{"type":"input","text":"help","attachments":[{"type":"image","mediaType":"image/png","data":"`+image+`"}]}`, protocol.LineState)
+	first.converse(one,
+		`{"type":"input","text":"help","attachments":[{"type":"image","mediaType":"image/png","data":"`+image+`"}]}`,
+		protocol.LineState)
 	first.converse(one, `{"type":"input","text":"write a.txt: x"}`, protocol.LineConfirm)
 	first.kill()
 

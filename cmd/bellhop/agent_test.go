@@ -30,7 +30,8 @@ func startHeadless(t *testing.T, args ...string) *headless {
 	outRead, outWrite := io.Pipe()
 	h := &headless{t: t, in: inWrite, out: bufio.NewScanner(outRead), stderr: &bytes.Buffer{}, code: make(chan int, 1)}
 	go func() {
-		code := run(context.Background(), make(chan os.Signal), append([]string{"agent", "--stdio"}, args...), inRead, outWrite, h.stderr)
+		code := run(context.Background(), make(chan os.Signal), append([]string{"agent", "--stdio"}, args...),
+			inRead, outWrite, h.stderr)
 		outWrite.Close()
 		inRead.Close()
 		h.code <- code
@@ -88,10 +89,12 @@ func TestALanguageModelEditsAFile(t *testing.T) {
 			t.Setenv("OPENAI_BASE_URL", llm.URL+"/v1")
 			t.Setenv("ANTHROPIC_BASE_URL", llm.URL)
 			t.Setenv(strings.ToUpper(provider)+"_API_KEY_FILE", keyFile)
-			h := startHeadless(t, "--model", provider+"/mock-1", "--dir", dir, "--session-id", "s1", "--instructions", "be brief")
+			h := startHeadless(t, "--model", provider+"/mock-1", "--dir", dir, "--session-id", "s1",
+				"--instructions", "be brief")
 			h.send(`{"type":"input","text":"EDIT README.md old new"}`)
 			question := h.readUntil(protocol.LineConfirm)
-			if question.ToolName != "edit_file" || question.Prompt != "Change 1 place in README.md?" || question.SessionID != "s1" {
+			if question.ToolName != "edit_file" || question.Prompt != "Change 1 place in README.md?" ||
+				question.SessionID != "s1" {
 				t.Errorf("asked %+v", question)
 			}
 			h.send(`{"type":"confirmation","request_id":"` + question.RequestID + `","value":true}`)
@@ -99,7 +102,8 @@ func TestALanguageModelEditsAFile(t *testing.T) {
 			if *message.Content != "All done. Tool said: Changed 1 place in README.md." {
 				t.Errorf("got %q", *message.Content)
 			}
-			if got := string(message.Metadata); got != `{"model":"`+provider+`/mock-1","usage":{"inputTokens":20,"outputTokens":40,"totalTokens":60}}` {
+			if got := string(message.Metadata); got != `{"model":"`+provider+
+				`/mock-1","usage":{"inputTokens":20,"outputTokens":40,"totalTokens":60}}` {
 				t.Errorf("metadata %s", got)
 			}
 			if line := h.readUntil(protocol.LineState); line.Reason != protocol.WaitingDone {
@@ -112,7 +116,8 @@ func TestALanguageModelEditsAFile(t *testing.T) {
 				t.Errorf("the file holds %q, %v", content, err)
 			}
 			asked := llm.Requests()[0]
-			if asked.Key != key || !strings.Contains(string(asked.Body), "Working directory: "+dir) || !strings.Contains(string(asked.Body), "be brief") {
+			if asked.Key != key || !strings.Contains(string(asked.Body), "Working directory: "+dir) ||
+				!strings.Contains(string(asked.Body), "be brief") {
 				t.Errorf("asked with key %q: %s", asked.Key, asked.Body)
 			}
 			if strings.Contains(h.stderr.String(), key) {
@@ -126,7 +131,8 @@ func TestALanguageModelEditsAFile(t *testing.T) {
 func denyAll(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(path, []byte("version: 1\nrules:\n  - name: never\n    tool: \"*\"\n    action: deny\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("version: 1\nrules:\n  - name: never\n    tool: \"*\"\n    action: deny\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -139,14 +145,18 @@ func TestExitCodesOfAgentTasks(t *testing.T) {
 		want     int
 		wantText string
 	}{
-		"done":            {[]string{"--task", "list"}, 0, ""},
-		"failed":          {[]string{"--task", "fail"}, 1, "The task ended with reason error"},
-		"denied":          {[]string{"--task", "write a.txt: x", "--policy", denyAll(t)}, 3, "something was denied"},
-		"the model fails": {[]string{"--task", "FAIL400", "--model", "openai/mock-1", "--base-url", llm.URL + "/v1"}, 1, "The task ended with reason error"},
-		"no key":          {[]string{"--model", "anthropic/claude"}, 1, "Set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE"},
-		"unknown model":   {[]string{"--model", "acme/x"}, 1, "Known are demo, anthropic/NAME"},
-		"no MCP file":     {[]string{"--mcp-config", "/no/such/file"}, 2, "/no/such/file"},
-		"two front ends":  {[]string{"--api"}, 2, "--stdio and --api can't be used together"},
+		"done":   {[]string{"--task", "list"}, 0, ""},
+		"failed": {[]string{"--task", "fail"}, 1, "The task ended with reason error"},
+		"denied": {[]string{"--task", "write a.txt: x", "--policy", denyAll(t)}, 3, "something was denied"},
+		"the model fails": {
+			[]string{"--task", "FAIL400", "--model", "openai/mock-1", "--base-url", llm.URL + "/v1"},
+			1,
+			"The task ended with reason error",
+		},
+		"no key":         {[]string{"--model", "anthropic/claude"}, 1, "Set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE"},
+		"unknown model":  {[]string{"--model", "acme/x"}, 1, "Known are demo, anthropic/NAME"},
+		"no MCP file":    {[]string{"--mcp-config", "/no/such/file"}, 2, "/no/such/file"},
+		"two front ends": {[]string{"--api"}, 2, "--stdio and --api can't be used together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, variable := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
@@ -166,7 +176,8 @@ func TestExitCodesOfAgentTasks(t *testing.T) {
 func TestTheAgentAPIBeyondLoopbackNeedsAToken(t *testing.T) {
 	t.Setenv("BELLHOP_AGENT_TOKEN", "")
 	var stderr bytes.Buffer
-	code := run(t.Context(), make(chan os.Signal), []string{"agent", "--api", "--listen", "0.0.0.0", "--port", "0"}, strings.NewReader(""), io.Discard, &stderr)
+	code := run(t.Context(), make(chan os.Signal), []string{"agent", "--api", "--listen", "0.0.0.0", "--port", "0"},
+		strings.NewReader(""), io.Discard, &stderr)
 	if code != 1 || !strings.Contains(stderr.String(), "set BELLHOP_AGENT_TOKEN or BELLHOP_AGENT_TOKEN_FILE") {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}

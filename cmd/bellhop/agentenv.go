@@ -15,7 +15,9 @@ type hostAgentsFlag struct {
 
 // agentEnvironment returns the variables of our environment that agents may get.
 // NAME_FILE names a file with the value.
-func agentEnvironment(lookup func(string) (string, bool), read func(string) ([]byte, error)) (map[string]string, error) {
+func agentEnvironment(
+	lookup func(string) (string, bool), read func(string) ([]byte, error),
+) (map[string]string, error) {
 	env := map[string]string{}
 	for _, name := range agents.Variables() {
 		if value, _ := lookup(name); value != "" {

@@ -16,7 +16,9 @@ import (
 
 func TestAgentsListNeedsNoNetwork(t *testing.T) {
 	bin := t.TempDir()
-	registry := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the registry was asked") }))
+	registry := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the registry was asked")
+	}))
 	defer registry.Close()
 	t.Setenv("npm_config_registry", registry.URL)
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
@@ -38,7 +40,9 @@ func TestAgentsListNeedsNoNetwork(t *testing.T) {
 	if s := states["codex"]; s.State != "path" || s.Found != "0.169.4" || s.Command[0] != filepath.Join(bin, "codex") {
 		t.Errorf("codex: %+v", s)
 	}
-	if s := states["opencode"]; s.State != "missing" || !strings.Contains(s.Problem, "is version 0.1.0, wanted is 1.18.33") || !strings.Contains(s.Hint, "bellhop agents install opencode") {
+	if s := states["opencode"]; s.State != "missing" ||
+		!strings.Contains(s.Problem, "is version 0.1.0, wanted is 1.18.33") ||
+		!strings.Contains(s.Hint, "bellhop agents install opencode") {
 		t.Errorf("opencode: %+v", s)
 	}
 	if s := states["claude"]; s.State != "missing" || s.Problem != "Claude Code is not installed" {
@@ -49,7 +53,8 @@ func TestAgentsListNeedsNoNetwork(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, stdout)
 	}
 	code, stdout, stderr = runCommand(t, "agents", "check", "--dir", dir, "codex", "claude")
-	if code != 1 || !strings.HasPrefix(stdout, "codex 0.169.4 runs: ") || !strings.Contains(stderr, "1 of 2 agents cannot be used") {
+	if code != 1 || !strings.HasPrefix(stdout, "codex 0.169.4 runs: ") ||
+		!strings.Contains(stderr, "1 of 2 agents cannot be used") {
 		t.Errorf("check: exit %d\n%s%s", code, stdout, stderr)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -65,8 +70,14 @@ func TestAgentsInstallFails(t *testing.T) {
 		agents []string
 		want   []string
 	}{
-		"an unknown agent":        {[]string{"codex", "nope"}, []string{`unknown agent "nope"`, "Known are: claude, claude-agent-acp, codex, gemini, opencode"}},
-		"missing in the registry": {[]string{"codex", "claude"}, []string{"install codex: ", "install claude: ", "answered 404", "npm_config_registry"}},
+		"an unknown agent": {
+			[]string{"codex", "nope"},
+			[]string{`unknown agent "nope"`, "Known are: claude, claude-agent-acp, codex, gemini, opencode"},
+		},
+		"missing in the registry": {
+			[]string{"codex", "claude"},
+			[]string{"install codex: ", "install claude: ", "answered 404", "npm_config_registry"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runCommand(t, append([]string{"agents", "install", "--dir", t.TempDir()}, c.agents...)...)
@@ -106,7 +117,8 @@ func TestProgressBarOnATerminalAndElsewhere(t *testing.T) {
 	}
 	bar.clear()
 	const begin = "\r\x1b[K"
-	want := begin + "a: [..............................]   0 % of 2 MB" + begin + "a: [###############...............]  50 % of 2 MB" +
+	want := begin + "a: [..............................]   0 % of 2 MB" + begin +
+		"a: [###############...............]  50 % of 2 MB" +
 		begin + "a: unpacking" + begin + "b: downloading 5 MB so far" + begin
 	if out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
@@ -114,7 +126,9 @@ func TestProgressBarOnATerminalAndElsewhere(t *testing.T) {
 }
 
 func TestAgentEnvironmentReadsVariablesAndFiles(t *testing.T) {
-	set := map[string]string{"ANTHROPIC_API_KEY": "one", "OPENAI_API_KEY_FILE": "key", "BELLHOP_HOST_PASSWORD": "never", "GEMINI_API_KEY": ""}
+	set := map[string]string{
+		"ANTHROPIC_API_KEY": "one", "OPENAI_API_KEY_FILE": "key", "BELLHOP_HOST_PASSWORD": "never", "GEMINI_API_KEY": "",
+	}
 	lookup := func(name string) (string, bool) { value, ok := set[name]; return value, ok }
 	read := func(name string) ([]byte, error) { return []byte("two\n"), nil }
 	got, err := agentEnvironment(lookup, read)
@@ -122,7 +136,8 @@ func TestAgentEnvironmentReadsVariablesAndFiles(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	set["OPENAI_API_KEY"] = "three"
-	if _, err := agentEnvironment(lookup, read); err == nil || !strings.Contains(err.Error(), "set OPENAI_API_KEY or OPENAI_API_KEY_FILE, not both") {
+	if _, err := agentEnvironment(lookup, read); err == nil ||
+		!strings.Contains(err.Error(), "set OPENAI_API_KEY or OPENAI_API_KEY_FILE, not both") {
 		t.Errorf("%v", err)
 	}
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -138,13 +153,17 @@ func TestAgentEnvironmentReadsVariablesAndFiles(t *testing.T) {
 
 func TestDevRefusesAgentsThatCannotStart(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	dev := []string{"dev", "--listen", "127.0.0.1:0", "--host-listen", "127.0.0.1:0", "--agents-dir", t.TempDir(), "--data"}
+	dev := []string{
+		"dev", "--listen", "127.0.0.1:0", "--host-listen", "127.0.0.1:0", "--agents-dir", t.TempDir(), "--data",
+	}
 	for name, c := range map[string]struct{ agent, want string }{
-		"an unknown agent":                     {"nope", "Known agents: "},
-		"an agent that is not installed":       {"codex", "Install it: bellhop agents install codex"},
-		"an ACP program that is not installed": {"acp:my-agent --acp", "the program my-agent of the agent acp:my-agent --acp was not found"},
-		"acp: without a command":               {"acp:", "'acp:my-agent --acp'"},
-		"acp: with an unclosed quote":          {"acp:my-agent '", "'acp:my-agent --acp'"},
+		"an unknown agent":               {"nope", "Known agents: "},
+		"an agent that is not installed": {"codex", "Install it: bellhop agents install codex"},
+		"an ACP program that is not installed": {
+			"acp:my-agent --acp", "the program my-agent of the agent acp:my-agent --acp was not found",
+		},
+		"acp: without a command":      {"acp:", "'acp:my-agent --acp'"},
+		"acp: with an unclosed quote": {"acp:my-agent '", "'acp:my-agent --acp'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := runCommand(t, append(dev, t.TempDir(), "--agent", c.agent)...)

@@ -66,18 +66,29 @@ func TestAttachErrors(t *testing.T) {
 	ok := func(command, dir string) *httptest.Server {
 		return newTerminalHost(t, http.StatusOK, agenthost.Terminal{Command: []string{command}, Dir: dir})
 	}
-	refused := map[string]string{"error": "The agent demo has no terminal client", "code": "invalid", "hint": "Talk with it by bellhop chat"}
+	refused := map[string]string{
+		"error": "The agent demo has no terminal client", "code": "invalid", "hint": "Talk with it by bellhop chat",
+	}
 	for name, c := range map[string]struct {
 		host     *httptest.Server
 		password string
 		want     []string
 	}{
-		"without a password":               {ok("sh", here), "", []string{"no host password", "BELLHOP_HOST_PASSWORD"}},
-		"a host that refuses":              {newTerminalHost(t, http.StatusBadRequest, refused), "geheim", []string{"The agent demo has no terminal client", "bellhop chat"}},
-		"a server that is not a host":      {ok("sh", here), "wrong", []string{"answered 418"}},
-		"a folder on another machine":      {ok("sh", filepath.Join(here, "none")), "geheim", []string{"is not on this machine", "bellhop chat"}},
-		"a program on another machine":     {ok(filepath.Join(here, "none"), here), "geheim", []string{"the agent's program", "is not on this machine"}},
-		"a client that ends with an error": {ok("false", here), "geheim", []string{"the agent's terminal client: exit status 1"}},
+		"without a password": {ok("sh", here), "", []string{"no host password", "BELLHOP_HOST_PASSWORD"}},
+		"a host that refuses": {
+			newTerminalHost(t, http.StatusBadRequest, refused), "geheim",
+			[]string{"The agent demo has no terminal client", "bellhop chat"},
+		},
+		"a server that is not a host": {ok("sh", here), "wrong", []string{"answered 418"}},
+		"a folder on another machine": {
+			ok("sh", filepath.Join(here, "none")), "geheim", []string{"is not on this machine", "bellhop chat"},
+		},
+		"a program on another machine": {
+			ok(filepath.Join(here, "none"), here), "geheim", []string{"the agent's program", "is not on this machine"},
+		},
+		"a client that ends with an error": {
+			ok("false", here), "geheim", []string{"the agent's terminal client: exit status 1"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := runCommand(t, "attach", "--host", c.host.URL, "--password", c.password, "s1")
@@ -96,13 +107,15 @@ func TestAttachErrors(t *testing.T) {
 func TestAttachForwardsSIGTERMButNotSIGINT(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
 	host := newTerminalHost(t, http.StatusOK, agenthost.Terminal{
-		Command: []string{"sh", "-c", `trap 'echo ended; exit 0' TERM; touch "$0"; while :; do sleep 0.05; done`, started}, Dir: t.TempDir(),
+		Command: []string{"sh", "-c", `trap 'echo ended; exit 0' TERM; touch "$0"; while :; do sleep 0.05; done`, started},
+		Dir:     t.TempDir(),
 	})
 	signals := make(chan os.Signal)
 	var stdout, stderr bytes.Buffer
 	done := make(chan int)
 	go func() {
-		done <- run(context.Background(), signals, []string{"attach", "--host", host.URL, "--password", "geheim", "s1"}, strings.NewReader(""), &stdout, &stderr)
+		done <- run(context.Background(), signals, []string{"attach", "--host", host.URL, "--password", "geheim", "s1"},
+			strings.NewReader(""), &stdout, &stderr)
 	}()
 	signals <- syscall.SIGINT
 	for deadline := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
@@ -147,7 +160,9 @@ func TestAttachEndsItsClientWhenAPromptTakesTheSessionOver(t *testing.T) {
 	for body := range reports {
 		got = append(got, body)
 	}
-	if want := []string{"", `{"attached":true,"waitSeconds":20}`, `{"closed":true}`}; code != 0 || !slices.Equal(got, want) {
+	if want := []string{
+		"", `{"attached":true,"waitSeconds":20}`, `{"closed":true}`,
+	}; code != 0 || !slices.Equal(got, want) {
 		t.Errorf("exit %d, reports %q, want %q", code, got, want)
 	}
 	if !strings.Contains(stderr, "took the session over") {

@@ -36,7 +36,8 @@ func TestChatCreatesATaskInAWorkspace(t *testing.T) {
 	var stdout, stderr strings.Builder
 	code := run(t.Context(), nil, broker.chatArgs("--task", "", "--new", "Continue", "--workspace", "fix", "-m", "one"),
 		strings.NewReader(""), &stdout, &stderr)
-	if code != 0 || len(broker.created) != 1 || broker.created[0].Workspace != "fix" || broker.created[0].Title != "Continue" {
+	if code != 0 || len(broker.created) != 1 || broker.created[0].Workspace != "fix" ||
+		broker.created[0].Title != "Continue" {
 		t.Errorf("exit %d, created %+v\n%s%s", code, broker.created, stdout.String(), stderr.String())
 	}
 }

@@ -42,7 +42,8 @@ func TestChatShowsTheLevelOfAPermission(t *testing.T) {
 		Type: protocol.PartToolApprovalRequest, ApprovalID: "a", ToolCall: &protocol.ToolCall{ToolName: "rm"},
 		SecurityWarning: &protocol.SecurityWarning{Level: "CRITICAL", Message: "It deletes\x1b[2J."},
 	}})
-	if got := out.String(); !strings.Contains(got, "CRITICAL It deletes") || strings.Contains(got, "\x1b") || !strings.Contains(got, "Allow rm?") {
+	if got := out.String(); !strings.Contains(got, "CRITICAL It deletes") || strings.Contains(got, "\x1b") ||
+		!strings.Contains(got, "Allow rm?") {
 		t.Errorf("shown %q", got)
 	}
 }

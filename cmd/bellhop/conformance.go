@@ -97,8 +97,8 @@ The exit code is 1 when a check fails.`
 // Run checks the host and prints the report.
 func (c conformanceHost) Run(env *environment) error {
 	report, err := conformance.Host(env.ctx, conformance.HostOptions{
-		URL: c.URL, Password: c.Password.Reveal(), Agent: c.Agent, Origin: c.Origin, Listen: c.Listen, ReceiverURL: c.Receiver,
-		Plain: c.Plain, Confirm: c.Confirm, Slow: c.Slow, Patience: c.Timeout,
+		URL: c.URL, Password: c.Password.Reveal(), Agent: c.Agent, Origin: c.Origin, Listen: c.Listen,
+		ReceiverURL: c.Receiver, Plain: c.Plain, Confirm: c.Confirm, Slow: c.Slow, Patience: c.Timeout,
 	})
 	if err != nil {
 		return err

@@ -67,10 +67,11 @@ func (c hostCommand) Run(env *environment) error {
 		return err
 	}
 	host, err := app.AwaitHost(env.ctx, app.HostConfig{
-		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
-		Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies,
-		DemoAgent:   demoAgentCommandLine(self),
-		AdminListen: c.AdminListen, AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, DiskWarning: int64(c.DiskWarning), Log: env.log,
+		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data,
+		File: config, Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins,
+		TrustedProxies: c.TrustedProxies, DemoAgent: demoAgentCommandLine(self), AdminListen: c.AdminListen,
+		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox,
+		DiskWarning: int64(c.DiskWarning), Log: env.log,
 	})
 	if err != nil {
 		return fmt.Errorf("host: %w", err)

@@ -38,7 +38,8 @@ func TestTheBridgeForwardsMessagesUnchanged(t *testing.T) {
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}
-		_, _ = io.WriteString(w, "{\"jsonrpc\":\"2.0\",\n \"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\",\"x\":\"<&>\"}}\n")
+		_, _ = io.WriteString(w,
+			"{\"jsonrpc\":\"2.0\",\n \"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\",\"x\":\"<&>\"}}\n")
 	}, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, ``, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	if want := `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","x":"<&>"}}`; got != want {
 		t.Errorf("got %s", got)
@@ -55,14 +56,20 @@ func TestTheBridgeReportsServerErrors(t *testing.T) {
 		line   string
 		want   string
 	}{
-		{"a refusal", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = io.WriteString(w, `{"error":"Unauthorized","code":"unauthorized","hint":"Make a token"}`)
-		}, `{"id":"a","method":"tools/list"}`, `{"error":{"code":-32603,"message":"the broker answered 401: Unauthorized (Make a token)"},"id":"a","jsonrpc":"2.0"}`},
-		{"a page", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusBadGateway)
-			_, _ = io.WriteString(w, "bad gateway\n")
-		}, `{"id":2,"method":"tools/list"}`, `{"error":{"code":-32603,"message":"the broker answered 502: bad gateway"},"id":2,"jsonrpc":"2.0"}`},
+		{
+			"a refusal", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusUnauthorized)
+				_, _ = io.WriteString(w, `{"error":"Unauthorized","code":"unauthorized","hint":"Make a token"}`)
+			}, `{"id":"a","method":"tools/list"}`,
+			`{"error":{"code":-32603,"message":"the broker answered 401: Unauthorized (Make a token)"},"id":"a","jsonrpc":"2.0"}`,
+		},
+		{
+			"a page", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusBadGateway)
+				_, _ = io.WriteString(w, "bad gateway\n")
+			}, `{"id":2,"method":"tools/list"}`,
+			`{"error":{"code":-32603,"message":"the broker answered 502: bad gateway"},"id":2,"jsonrpc":"2.0"}`,
+		},
 		{"a refused notification", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 		}, `{"method":"notifications/x"}`, ``},

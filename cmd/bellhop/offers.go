@@ -51,7 +51,9 @@ func (c agentsOfferedCommand) Run(env *environment) error {
 			continue
 		}
 		for _, a := range h.Offer.Agents {
-			rows = append(rows, []string{hostShown(h), a.ID, orDash(a.Version), keyShown(a.HasKey), orDash(a.DefaultModel), agentShown(&a)})
+			rows = append(rows, []string{
+				hostShown(h), a.ID, orDash(a.Version), keyShown(a.HasKey), orDash(a.DefaultModel), agentShown(&a),
+			})
 		}
 	}
 	return table(env.stdout, []string{"HOST", "AGENT", "VERSION", "KEY", "MODEL", "STATE"}, rows)

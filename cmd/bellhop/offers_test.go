@@ -29,7 +29,8 @@ func TestWhatHostsOfferIsListed(t *testing.T) {
 		lines       []string
 	}{
 		{"agents offered", "geheim", 0, []string{
-			"HOST AGENT VERSION KEY MODEL STATE", "box demo 1.2 ? - installed", "box codex - no m Missing", "far (offline) - - - - No answer",
+			"HOST AGENT VERSION KEY MODEL STATE", "box demo 1.2 ? - installed",
+			"box codex - no m Missing", "far (offline) - - - - No answer",
 		}},
 		{"projects", "geheim", 0, []string{
 			"HOST PROJECT DEFAULT BRANCHES", "box shop main main next", "box lost - Gone", "far (offline) - - No answer",

@@ -47,7 +47,9 @@ type reconciled struct {
 // Run asks the hosts one after another and prints what they answered.
 func (c reconcileCommand) Run(env *environment) error {
 	if c.All == (len(c.Session) > 0) {
-		return &protocol.Error{Code: protocol.CodeInvalid, Message: "name the sessions, or give --all", Hint: "See: bellhop reconcile --help"}
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "name the sessions, or give --all", Hint: "See: bellhop reconcile --help",
+		}
 	}
 	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
 		recovery, err := admin.NewRecovery(ctx)
@@ -72,7 +74,9 @@ func (c reconcileCommand) Run(env *environment) error {
 	})
 }
 
-func (c reconcileCommand) reconcile(ctx context.Context, env *environment, recovery *app.Recovery, host *broker.Host) reconciled {
+func (c reconcileCommand) reconcile(
+	ctx context.Context, env *environment, recovery *app.Recovery, host *broker.Host,
+) reconciled {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	out := reconciled{Host: host.Name, ReconcileResponse: &protocol.ReconcileResponse{}}
@@ -103,7 +107,8 @@ func (c reconcileCommand) print(w io.Writer, outcomes []reconciled) error {
 			state = o.Error
 		}
 		rows = append(rows, []string{
-			o.Host, strconv.Itoa(o.Sessions), strconv.Itoa(o.Pending), strconv.Itoa(o.Unknown), strconv.FormatInt(o.Unacknowledged, 10), state,
+			o.Host, strconv.Itoa(o.Sessions), strconv.Itoa(o.Pending), strconv.Itoa(o.Unknown),
+			strconv.FormatInt(o.Unacknowledged, 10), state,
 		})
 	}
 	return table(w, []string{"HOST", "SESSIONS", "PENDING", "UNKNOWN", "UNACKNOWLEDGED", "STATE"}, rows)

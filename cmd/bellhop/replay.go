@@ -95,7 +95,8 @@ func (c replayCommand) showText(w io.Writer) func(*recording.Result) error {
 			}
 			_, _ = fmt.Fprintf(&out, "  %-7s %s\n", label, printable(text))
 		}
-		_, _ = fmt.Fprintf(&out, "%s  %s  %s  line %s\n", r.At.UTC().Format("15:04:05.000"), printable(r.Session), core.Kind(r.Input.Input), strconv.Itoa(r.Line))
+		_, _ = fmt.Fprintf(&out, "%s  %s  %s  line %s\n", r.At.UTC().Format("15:04:05.000"), printable(r.Session),
+			core.Kind(r.Input.Input), strconv.Itoa(r.Line))
 		input, err := protocol.Marshal(r.Input.Input)
 		if err != nil {
 			return err

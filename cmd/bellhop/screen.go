@@ -128,7 +128,8 @@ func (s *screen) showMessage(m *protocol.Message) {
 	for _, artifact := range m.Artifacts {
 		var use protocol.ToolUse
 		if artifact.Type == protocol.ArtifactToolUse && json.Unmarshal(artifact.Content, &use) == nil {
-			s.line("%s %s %s", s.styled(styleCyan, "•"), s.bold(printable(use.ToolName)), s.dim(shorten(string(use.Input))+" "+string(use.State)))
+			s.line("%s %s %s", s.styled(styleCyan, "•"), s.bold(printable(use.ToolName)),
+				s.dim(shorten(string(use.Input))+" "+string(use.State)))
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (w withPostgres) Run() int { return testenv.Main(w.m) }
 //	wait-clients NAME RE       waits until all streams of NAME have ended, each with a frame that matches RE
 //	totp SECRET                prints the code that an authenticator app shows for a second factor
 //	dump FILE                  writes the content of the broker's database to a file
-//	compare-history            requires the same history of $task in the host's journal and at the broker, without duplicates
+//	compare-history            requires one history of $task in the host's journal and at the broker, without duplicates
 func TestStories(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -67,7 +67,10 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			w := &storyState{t: t, processes: map[string]*serverProcess{}, clients: map[string]*clients{}, http: http.Client{Jar: jar, Transport: &http.Transport{}}}
+			w := &storyState{
+				t: t, processes: map[string]*serverProcess{},
+				clients: map[string]*clients{}, http: http.Client{Jar: jar, Transport: &http.Transport{}},
+			}
 			env.Values[worldKey{}] = w
 			env.Defer(func() { w.close(env.T()) })
 			return os.WriteFile(filepath.Join(env.WorkDir, "tour.sh"), []byte(tour), 0o600)

@@ -47,7 +47,8 @@ func TestParse(t *testing.T) {
 			if (err == nil) != c.ok {
 				t.Fatalf("%v", err)
 			}
-			if err != nil && (protocol.CodeOf(err) != protocol.CodeInvalid || c.secret != "" && strings.Contains(err.Error(), c.secret)) {
+			if err != nil &&
+				(protocol.CodeOf(err) != protocol.CodeInvalid || c.secret != "" && strings.Contains(err.Error(), c.secret)) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -68,7 +69,8 @@ func TestTheOfficialLibraryVerifiesWhatWeSign(t *testing.T) {
 			must(t, signature.Verify(header, body, time.Now(), parse(t, s)))
 		}
 		otherKey := parse(t, signature.Generate())
-		if err := signature.Verify(header, body, time.Now(), otherKey); protocol.CodeOf(err) != protocol.CodeSignatureInvalid {
+		if err := signature.Verify(header, body, time.Now(),
+			otherKey); protocol.CodeOf(err) != protocol.CodeSignatureInvalid {
 			t.Errorf("a stranger's key: %v", err)
 		}
 	})
@@ -83,7 +85,9 @@ func TestAnyChangedBitIsRefused(t *testing.T) {
 		header := http.Header{}
 		must(t, signature.Sign(header, "msg_1", now, body, key))
 		must(t, signature.Verify(header, body, now, key))
-		part := rapid.SampledFrom([]string{"body", signature.HeaderID, signature.HeaderTimestamp, signature.HeaderSignature}).Draw(t, "part")
+		part := rapid.SampledFrom([]string{
+			"body", signature.HeaderID, signature.HeaderTimestamp, signature.HeaderSignature,
+		}).Draw(t, "part")
 		changed := bytes.Clone(body)
 		if part == "body" {
 			flip(t, changed)
@@ -118,8 +122,14 @@ func TestVerifyRefuses(t *testing.T) {
 		{"no timestamp", func(h http.Header) { h.Del("webhook-timestamp") }, false},
 		{"no signature", func(h http.Header) { h.Del("webhook-signature") }, false},
 		{"a timestamp that is no number", func(h http.Header) { h.Set("webhook-timestamp", "now") }, false},
-		{"only another version", func(h http.Header) { h.Set("webhook-signature", "v2"+h.Get("webhook-signature")[2:]) }, false},
-		{"an unknown signature in addition to a valid one", func(h http.Header) { h.Set("webhook-signature", "v1a,xx "+h.Get("webhook-signature")) }, true},
+		{
+			"only another version", func(h http.Header) { h.Set("webhook-signature", "v2"+h.Get("webhook-signature")[2:]) },
+			false,
+		},
+		{
+			"an unknown signature in addition to a valid one",
+			func(h http.Header) { h.Set("webhook-signature", "v1a,xx "+h.Get("webhook-signature")) }, true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			header := http.Header{}
@@ -145,7 +155,8 @@ func TestTimestampsAreValidForFiveMinutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for age, ok := range map[time.Duration]bool{
-		0: true, 5 * time.Minute: true, -5 * time.Minute: true, 5*time.Minute + time.Second: false, -5*time.Minute - time.Second: false,
+		0: true, 5 * time.Minute: true, -5 * time.Minute: true,
+		5*time.Minute + time.Second: false, -5*time.Minute - time.Second: false,
 	} {
 		if err := signature.Verify(header, nil, signed.Add(age), key); (err == nil) != ok {
 			t.Errorf("%s: %v", age, err)

@@ -13,7 +13,9 @@ import (
 // verifies has exactly the signed claims.
 func FuzzToken(f *testing.F) {
 	valid := forge(header, claims())
-	for _, seed := range []string{valid, valid + ".", forge(header, "{}"), forge(`{"alg":"none"}`, claims()), "..", "e30.e30.", ""} {
+	for _, seed := range []string{
+		valid, valid + ".", forge(header, "{}"), forge(`{"alg":"none"}`, claims()), "..", "e30.e30.", "",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -36,7 +38,9 @@ func FuzzToken(f *testing.F) {
 // The payloads are signed with the right secret, so that the fuzzer reaches the checks after
 // the MAC.
 func FuzzClaims(f *testing.F) {
-	for _, seed := range []string{claims(), claims("exp", "1e3"), claims("aud", "[]"), `{"taskId":"a","taskId":"b"}`, "null"} {
+	for _, seed := range []string{
+		claims(), claims("exp", "1e3"), claims("aud", "[]"), `{"taskId":"a","taskId":"b"}`, "null",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, payload string) {

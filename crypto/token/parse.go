@@ -92,7 +92,8 @@ func checkHeader(header map[string]jsontext.Value) error {
 	}
 	for name := range header {
 		switch {
-		case name == "crit", name == "b64", name == "jwk", name == "jku", name == "zip", name == "enc", strings.HasPrefix(name, "x5"):
+		case name == "crit", name == "b64", name == "jwk", name == "jku",
+			name == "zip", name == "enc", strings.HasPrefix(name, "x5"):
 			return fmt.Errorf("%w: header member not allowed", ErrInvalid)
 		}
 	}

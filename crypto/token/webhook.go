@@ -58,7 +58,8 @@ func SignWebhook(secret []byte, taskID, turnID string, now time.Time) (string, t
 		return "", time.Time{}, ErrSecret
 	}
 	if !usableID(taskID) || len(turnID) > maxID {
-		return "", time.Time{}, fmt.Errorf("sign webhook token: task id of %d bytes, turn id of %d bytes", len(taskID), len(turnID))
+		return "", time.Time{}, fmt.Errorf("sign webhook token: task id of %d bytes, turn id of %d bytes",
+			len(taskID), len(turnID))
 	}
 	issued := now.UTC().Truncate(time.Second)
 	expires := issued.Add(Lifetime)

@@ -157,8 +157,10 @@ func TestEveryKnownForgeryIsRefused(t *testing.T) {
 		t.Fatalf("the base of all cases: %v", err)
 	}
 	p := strings.Split(valid, ".")
-	flattened := fmt.Sprintf(`{"payload":%q,"protected":%q,"signature":%q,"taskId":"other","exp":9999999999}`, p[1], p[0], p[2])
-	general := fmt.Sprintf(`{"payload":%q,"signatures":[{"protected":%q,"signature":%q}],"taskId":"other"}`, p[1], p[0], p[2])
+	flattened := fmt.Sprintf(`{"payload":%q,"protected":%q,"signature":%q,"taskId":"other","exp":9999999999}`, p[1],
+		p[0], p[2])
+	general := fmt.Sprintf(`{"payload":%q,"signatures":[{"protected":%q,"signature":%q}],"taskId":"other"}`, p[1],
+		p[0], p[2])
 	format, payload, invalid := token.ErrFormat, token.ErrPayload, token.ErrInvalid
 	for _, c := range []struct {
 		name, token string
@@ -330,8 +332,9 @@ func TestSignRefusesIdsThatVerifyWouldReject(t *testing.T) {
 func TestErrorsDoNotQuoteTheToken(t *testing.T) {
 	const canary = "canary"
 	for _, bad := range []string{
-		canary, b64(canary) + ".e30.e30", forge(`{"alg":"`+canary+`"}`, claims()), forge(`{"alg":"HS256","x5`+canary+`":1}`, claims()),
-		forge(header, claims("aud", `"`+canary+`"`)), forge(header, `{"`+canary+`":1,"`+canary+`":2}`), forge(header, canary),
+		canary, b64(canary) + ".e30.e30", forge(`{"alg":"`+canary+`"}`, claims()),
+		forge(`{"alg":"HS256","x5`+canary+`":1}`, claims()), forge(header, claims("aud", `"`+canary+`"`)),
+		forge(header, `{"`+canary+`":1,"`+canary+`":2}`), forge(header, canary),
 	} {
 		if _, err := token.Verify(bad, secret, now); err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("got %v", err)

@@ -31,7 +31,7 @@ type adminServer struct {
 const (
 	// minAdminToken keeps a guessable token from opening the profiles.
 	minAdminToken = 16
-	// maxProfileSeconds bounds a profile: its caller may leave, the profile goes on.
+	// maxProfileSeconds bounds a profile: its caller may leave, the profile continues.
 	maxProfileSeconds = 60
 )
 
@@ -57,8 +57,9 @@ func (c *adminConfig) open(metrics http.Handler) (*server, error) {
 	}
 	if len(c.Secret.Reveal()) < minAdminToken && c.SecretVariable != "" {
 		return nil, &protocol.Error{
-			Code: protocol.CodeInvalid, Message: c.SecretVariable + " has fewer than " + strconv.Itoa(minAdminToken) + " characters",
-			Hint: "The admin listener of " + c.Variable + " needs it. Make one with: openssl rand -hex 32",
+			Code:    protocol.CodeInvalid,
+			Message: c.SecretVariable + " has fewer than " + strconv.Itoa(minAdminToken) + " characters",
+			Hint:    "The admin listener of " + c.Variable + " needs it. Make one with: openssl rand -hex 32",
 		}
 	}
 	address := c.Listen

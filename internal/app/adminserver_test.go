@@ -20,10 +20,12 @@ const adminToken = "canary-admin-token-5b1e"
 func serveAdmin(t *testing.T, listen string) *server {
 	t.Helper()
 	config := adminConfig{
-		Variable: "BELLHOP_ADMIN_LISTEN", Listen: listen, SecretVariable: "BELLHOP_ADMIN_TOKEN", Secret: seal.NewSecret(adminToken),
-		Log: slog.New(slog.DiscardHandler),
+		Variable: "BELLHOP_ADMIN_LISTEN", Listen: listen, SecretVariable: "BELLHOP_ADMIN_TOKEN",
+		Secret: seal.NewSecret(adminToken), Log: slog.New(slog.DiscardHandler),
 	}
-	s, err := config.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("up 1\n")) }))
+	s, err := config.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("up 1\n"))
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +131,8 @@ func TestAnAdminListenerWithoutASecretOpensNothing(t *testing.T) {
 	e := httpapi.New(httpapi.Options{Log: slog.New(slog.DiscardHandler)})
 	s.routes(e)
 	rec := httptest.NewRecorder()
-	e.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/debug/pprof/heap", http.NoBody))
+	e.ServeHTTP(rec,
+		httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/debug/pprof/heap", http.NoBody))
 	if rec.Code != http.StatusUnauthorized {
 		t.Errorf("%d %.100s", rec.Code, rec.Body)
 	}
@@ -137,8 +140,8 @@ func TestAnAdminListenerWithoutASecretOpensNothing(t *testing.T) {
 
 func TestAShortAdminTokenIsRefused(t *testing.T) {
 	config := adminConfig{
-		Variable: "BELLHOP_ADMIN_LISTEN", Listen: ":0", SecretVariable: "BELLHOP_ADMIN_TOKEN", Secret: seal.NewSecret("short"),
-		Log: slog.New(slog.DiscardHandler),
+		Variable: "BELLHOP_ADMIN_LISTEN", Listen: ":0", SecretVariable: "BELLHOP_ADMIN_TOKEN",
+		Secret: seal.NewSecret("short"), Log: slog.New(slog.DiscardHandler),
 	}
 	_, err := config.open(http.NotFoundHandler())
 	if protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "BELLHOP_ADMIN_TOKEN") {
@@ -183,9 +186,8 @@ func TestThereIsNoAdminListenerUnlessConfigured(t *testing.T) {
 func TestProfilesAreServedWithinLimits(t *testing.T) {
 	s := serveAdmin(t, "127.0.0.1:0")
 	for path, want := range map[string]int{
-		"goroutine": 200, "heap": 200, "allocs": 200, "block": 200, "mutex": 200, "threadcreate": 200, "profile?seconds=1": 200,
-		"trace?seconds=1": 200,
-		"cmdline":         404, "symbol": 404, "": 404, "no-such": 404,
+		"goroutine": 200, "heap": 200, "allocs": 200, "block": 200, "mutex": 200, "threadcreate": 200,
+		"profile?seconds=1": 200, "trace?seconds=1": 200, "cmdline": 404, "symbol": 404, "": 404, "no-such": 404,
 		"profile?seconds=61": 400, "trace?seconds=-1": 400, "heap?seconds=3600": 400, "profile?seconds=x": 400,
 	} {
 		if got, body := ask(t, s.url+"/debug/pprof/"+path, "Bearer "+adminToken); got != want {

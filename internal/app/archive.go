@@ -13,7 +13,9 @@ import (
 
 // Export writes an archive of the tasks and notebooks of users; none: of all. version is that of the
 // program. Errors are those of archive.Export. The audit log gets an entry.
-func (a *Admin) Export(ctx context.Context, version string, users []broker.User, out io.Writer) (archive.Counts, error) {
+func (a *Admin) Export(
+	ctx context.Context, version string, users []broker.User, out io.Writer,
+) (archive.Counts, error) {
 	options, err := a.archiveOptions(ctx)
 	if err != nil {
 		return archive.Counts{}, err
@@ -37,7 +39,9 @@ func (a *Admin) Export(ctx context.Context, version string, users []broker.User,
 
 // Import stores the tasks and notebooks of an archive for the users with the same e-mail addresses, or
 // all for the user as. Errors are those of archive.Import. The audit log gets an entry.
-func (a *Admin) Import(ctx context.Context, file io.ReadSeeker, as *broker.User, hostID string) (archive.Counts, error) {
+func (a *Admin) Import(
+	ctx context.Context, file io.ReadSeeker, as *broker.User, hostID string,
+) (archive.Counts, error) {
 	options, err := a.archiveOptions(ctx)
 	if err != nil {
 		return archive.Counts{}, err
@@ -85,8 +89,9 @@ func (a *Admin) ownerOf(ctx context.Context, as *broker.User, email string) (str
 	user, err := a.Store.UserByEmail(ctx, email)
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
 		return "", &protocol.Error{
-			Code: protocol.CodeNotFound, Message: "The archive has tasks of " + email + ", who has no account here; nothing was imported",
-			Hint: "Create it with 'bellhop users add', or give everything to one user with --as",
+			Code:    protocol.CodeNotFound,
+			Message: "The archive has tasks of " + email + ", who has no account here; nothing was imported",
+			Hint:    "Create it with 'bellhop users add', or give everything to one user with --as",
 		}
 	}
 	if err != nil {

@@ -99,8 +99,10 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 		return err
 	}
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
-		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log},
-		Listen:      c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins,
+		StoreConfig: StoreConfig{
+			DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log,
+		},
+		Listen: c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins,
 		AllowLoopback: true, DefaultAgent: c.Agent, Retention: DefaultRetention(),
 		VerifyWorker: c.VerifyWorker, VerifyCache: c.VerifyCache, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
 	})
@@ -144,7 +146,9 @@ func (d *Dev) setUp(ctx context.Context, c DevConfig) error {
 		return err
 	}
 	if d.File.APIToken == "" {
-		d.File.APIToken, err = d.Broker.Auth.CreateToken(ctx, &broker.APIToken{UserID: user.ID, Name: "dev.json", Kind: broker.TokenUser})
+		d.File.APIToken, err = d.Broker.Auth.CreateToken(ctx, &broker.APIToken{
+			UserID: user.ID, Name: "dev.json", Kind: broker.TokenUser,
+		})
 		if err != nil {
 			return err
 		}
@@ -186,7 +190,9 @@ func (d *Dev) registerHost(ctx context.Context, admin broker.Caller) error {
 			return err
 		}
 	}
-	_, err = d.Broker.Hosts.Create(ctx, admin, &broker.HostRequest{Name: devHostName, URL: d.Host.URL, Password: d.File.HostPassword})
+	_, err = d.Broker.Hosts.Create(ctx, admin, &broker.HostRequest{
+		Name: devHostName, URL: d.Host.URL, Password: d.File.HostPassword,
+	})
 	return err
 }
 

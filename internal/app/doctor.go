@@ -108,7 +108,9 @@ func (c DoctorConfig) diagnoseStore(ctx context.Context) ([]doctor.Finding, []do
 }
 
 // diagnoseOpen is diagnoseStore for an open database.
-func (c DoctorConfig) diagnoseOpen(ctx context.Context, db *database.DB, sealer *seal.Sealer) ([]doctor.Finding, []doctor.Host) {
+func (c DoctorConfig) diagnoseOpen(
+	ctx context.Context, db *database.DB, sealer *seal.Sealer,
+) ([]doctor.Finding, []doctor.Host) {
 	found := append(c.diagnoseDisk(), doctor.Good(doctor.CheckDatabase, "", "It answers ("+string(db.Dialect())+")."))
 	steps, err := db.MigrationStatus(ctx, migrations.For(db.Dialect()))
 	if problem := migrationProblem(steps, err); problem != nil {

@@ -17,8 +17,9 @@ func checkHostPassword(listener net.Addr, password seal.Secret) error {
 		return nil
 	}
 	return &protocol.Error{
-		Code:    protocol.CodeInvalid,
-		Message: "BELLHOP_HOST_PASSWORD has fewer than " + strconv.Itoa(minHostPassword) + " characters, and other machines reach " + listener.String(),
+		Code: protocol.CodeInvalid,
+		Message: "BELLHOP_HOST_PASSWORD has fewer than " + strconv.Itoa(minHostPassword) +
+			" characters, and other machines reach " + listener.String(),
 		Hint: "Make one with 'openssl rand -hex 32' and give it to the brokers with 'bellhop hosts update', or listen on " +
 			"127.0.0.1 behind a proxy",
 	}

@@ -41,8 +41,9 @@ func RotateKeys(ctx context.Context, c StoreConfig, report func(reseal.Progress)
 				all[i] = &failures[i]
 			}
 			return &protocol.Error{
-				Code: protocol.CodeConflict, Message: fmt.Sprintf("%d sealed values cannot be opened and stay as they are", len(failures)),
-				Hint: "Set those passwords and secrets again, then repeat the command", Err: errors.Join(all...),
+				Code:    protocol.CodeConflict,
+				Message: fmt.Sprintf("%d sealed values cannot be opened and stay as they are", len(failures)),
+				Hint:    "Set those passwords and secrets again, then repeat the command", Err: errors.Join(all...),
 			}
 		}
 		return checkNoneLeft(ctx, db, sealer)

@@ -71,7 +71,9 @@ func readPort(path string) uint16 {
 }
 
 // newLocalServer creates the server for programs in workspaces.
-func (c HostConfig) newLocalServer(listener net.Listener, host *agenthost.Host, workspaces *workspace.Manager, records string) *server {
+func (c HostConfig) newLocalServer(
+	listener net.Listener, host *agenthost.Host, workspaces *workspace.Manager, records string,
+) *server {
 	api := &local.Server{Host: host, Workspaces: workspaceAdapter{workspaces}, Records: records, Version: "1", Log: c.Log}
 	handler := httpapi.New(httpapi.Options{Log: c.Log})
 	api.Routes(handler)
@@ -112,7 +114,8 @@ func (m workspaceAdapter) Named(ctx context.Context, owner string) ([]protocol.W
 		}
 		out = append(out, protocol.Workspace{
 			Name: info.Name, Project: info.Project, Branch: info.Branch, Dirty: info.Dirty, Unpushed: info.Unpushed,
-			Metadata: local.Visible(metadata), CreatedAt: info.CreatedAt, CreatedBy: local.CreatedBy(metadata), UsedBy: info.UsedBy,
+			Metadata: local.Visible(metadata), CreatedAt: info.CreatedAt,
+			CreatedBy: local.CreatedBy(metadata), UsedBy: info.UsedBy,
 		})
 	}
 	return out, nil
@@ -132,5 +135,7 @@ func (m workspaceAdapter) describe(ctx context.Context, path string) (*agenthost
 }
 
 func briefInfo(info workspace.Info) agenthost.WorkspaceInfo {
-	return agenthost.WorkspaceInfo{Path: info.Path, Project: info.Project, Branch: info.Branch, Dirty: info.Dirty, UsedBy: info.UsedBy}
+	return agenthost.WorkspaceInfo{
+		Path: info.Path, Project: info.Project, Branch: info.Branch, Dirty: info.Dirty, UsedBy: info.UsedBy,
+	}
 }

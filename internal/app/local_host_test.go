@@ -20,11 +20,14 @@ import (
 )
 
 // runHost runs a host with a fake agent until the test ends or stop is called.
-func runHost(t *testing.T, data string, projects map[string]ProjectFile, fake *providertest.Fake) (h *Host, stop func()) {
+func runHost(
+	t *testing.T, data string, projects map[string]ProjectFile, fake *providertest.Fake,
+) (h *Host, stop func()) {
 	t.Helper()
 	h, err := OpenHost(HostConfig{
 		Listen: "127.0.0.1:0", Password: seal.NewSecret("pw"), Data: data, AgentsDir: t.TempDir(), Agent: "fake",
-		File: HostFile{Projects: projects}, Providers: map[string]agenthost.Provider{"fake": fake}, Log: slog.New(slog.DiscardHandler),
+		File: HostFile{Projects: projects}, Providers: map[string]agenthost.Provider{"fake": fake},
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -59,9 +62,10 @@ func (s withSecret) RoundTrip(r *http.Request) (*http.Response, error) {
 // tools returns a function that calls a tool as the agent of a session does.
 func tools(t *testing.T, local *agenthost.Local) func(tool string, args map[string]any) (map[string]any, string) {
 	t.Helper()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: local.MCPURL, HTTPClient: &http.Client{Transport: withSecret(local.Secret)},
-	}, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&sdk.StreamableClientTransport{
+			Endpoint: local.MCPURL, HTTPClient: &http.Client{Transport: withSecret(local.Secret)},
+		}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +112,8 @@ func TestToolsOfAnAgentOnARealClone(t *testing.T) {
 	}
 	watch := h.Domain.WatchStatus()
 	defer watch.Close()
-	if err := h.Domain.Input(t.Context(), agenthost.Grant{SessionID: opened.SessionID}, &protocol.PromptRequest{Prompt: "text hi"}); err != nil {
+	if err := h.Domain.Input(t.Context(), agenthost.Grant{SessionID: opened.SessionID},
+		&protocol.PromptRequest{Prompt: "text hi"}); err != nil {
 		t.Fatal(err)
 	}
 	for status := (*agenthost.HostStatus)(nil); status == nil || status.OpenTurns > 0; {
@@ -123,7 +128,8 @@ func TestToolsOfAnAgentOnARealClone(t *testing.T) {
 	}
 	call := tools(t, spec.Local)
 	got, failure := call("workspace_getStatus", nil)
-	if got["path"] != spec.Dir || got["project"] != "shop" || got["dirty"] != false || got["branch"] == "" || failure != "" {
+	if got["path"] != spec.Dir || got["project"] != "shop" || got["dirty"] != false || got["branch"] == "" ||
+		failure != "" {
 		t.Errorf("status %v %s", got, failure)
 	}
 	if err := os.WriteFile(filepath.Join(spec.Dir, "new.txt"), []byte("x"), 0o600); err != nil {
@@ -145,8 +151,12 @@ func TestToolsOfAnAgentOnARealClone(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, "mine.txt"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for about, target := range map[string]string{"the project": project, "its own": spec.Dir, "unfinished work": path, "all data": data} {
-		if got, failure := call("workspace_delete", map[string]any{"path": target, "force": about != "unfinished work"}); failure == "" {
+	for about, target := range map[string]string{
+		"the project": project, "its own": spec.Dir, "unfinished work": path, "all data": data,
+	} {
+		if got, failure := call("workspace_delete", map[string]any{
+			"path": target, "force": about != "unfinished work",
+		}); failure == "" {
 			t.Errorf("%s was deleted: %v", about, got)
 		}
 	}

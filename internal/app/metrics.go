@@ -69,7 +69,10 @@ func (c HostConfig) newHostMetrics(disk diskspace.Monitor, domain func() *agenth
 	return metrics.New(metrics.Options{
 		Role: metrics.RoleHost, Version: c.Version, Streams: hostapi.StreamKinds(),
 		Source: metrics.Source{
-			{Name: "sessions", Read: func(ctx context.Context, set metrics.Set) error { return readSessions(ctx, domain(), set) }},
+			{
+				Name: "sessions",
+				Read: func(ctx context.Context, set metrics.Set) error { return readSessions(ctx, domain(), set) },
+			},
 			{Name: "outbox", Read: func(ctx context.Context, set metrics.Set) error { return readOutbox(ctx, domain(), set) }},
 			{Name: "disk", Read: readDisk(disk)},
 		},

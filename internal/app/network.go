@@ -197,7 +197,9 @@ func (s *hostSandbox) connect(session *sandbox.Session, to agenthost.Confined, c
 	slices.Sort(ports)
 	for _, port := range slices.Compact(ports) {
 		if port != proxyPort {
-			session.Bridges = append(session.Bridges, sandbox.Bridge{Port: port, To: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
+			session.Bridges = append(session.Bridges, sandbox.Bridge{
+				Port: port, To: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+			})
 		}
 	}
 	if len(session.Bridges) > sandbox.MaxBridges {

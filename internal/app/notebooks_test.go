@@ -15,17 +15,22 @@ func TestTheProgressOfADelivery(t *testing.T) {
 		delivery outbound.Delivery
 		want     protocol.FollowupProgress
 	}{
-		"before the first attempt": {outbound.Delivery{State: outbound.Queued}, protocol.FollowupProgress{State: protocol.ProgressSending}},
+		"before the first attempt": {
+			outbound.Delivery{State: outbound.Queued}, protocol.FollowupProgress{State: protocol.ProgressSending},
+		},
 		"in flight again": {
 			outbound.Delivery{State: outbound.Queued, Attempts: 1, Lease: "l", Log: failed[:1]},
 			protocol.FollowupProgress{State: protocol.ProgressSending, Attempts: 1, LastError: "timeout"},
 		},
 		"between attempts": {
 			outbound.Delivery{State: outbound.Queued, Attempts: 2, NextAt: next, Log: failed},
-			protocol.FollowupProgress{State: protocol.ProgressRetrying, Attempts: 2, NextAttemptAt: &next, LastError: "status 503"},
+			protocol.FollowupProgress{
+				State: protocol.ProgressRetrying, Attempts: 2, NextAttemptAt: &next, LastError: "status 503",
+			},
 		},
 		"behind another": {
-			outbound.Delivery{State: outbound.Queued, Blocked: true, NextAt: next}, protocol.FollowupProgress{State: protocol.ProgressWaiting},
+			outbound.Delivery{State: outbound.Queued, Blocked: true, NextAt: next},
+			protocol.FollowupProgress{State: protocol.ProgressWaiting},
 		},
 		"to a disabled webhook": {
 			outbound.Delivery{State: outbound.Held, Attempts: 2, NextAt: next, Log: failed},
@@ -33,7 +38,8 @@ func TestTheProgressOfADelivery(t *testing.T) {
 		},
 	} {
 		got := progressOf(&c.delivery)
-		if (got.NextAttemptAt == nil) != (c.want.NextAttemptAt == nil) || got.NextAttemptAt != nil && !got.NextAttemptAt.Equal(next) {
+		if (got.NextAttemptAt == nil) != (c.want.NextAttemptAt == nil) ||
+			got.NextAttemptAt != nil && !got.NextAttemptAt.Equal(next) {
 			t.Errorf("%s: next at %v", name, got.NextAttemptAt)
 		}
 		if got.NextAttemptAt = c.want.NextAttemptAt; got != c.want {

@@ -45,7 +45,7 @@ func newOffers(set *providerSet, projects projectLister) *offers {
 }
 
 // Current returns the host's offer, which is at most offerAge old. When ctx ends first, the
-// description goes on and the next call gets it.
+// description continues and the next call gets it.
 func (o *offers) Current(ctx context.Context) (*protocol.HostOffer, error) {
 	o.mu.Lock()
 	last, at := o.last, o.at
@@ -129,7 +129,9 @@ func (a *providerSet) defaultModel(name string, entry agents.Entry) string {
 
 // findVersion returns the version of an agent's program, "" for an unknown one, or a problem.
 // The problem names no path, because every user of a broker sees it.
-func (a *providerSet) findVersion(ctx context.Context, kind, name string, entry agents.Entry) (version, problem, hint string) {
+func (a *providerSet) findVersion(
+	ctx context.Context, kind, name string, entry agents.Entry,
+) (version, problem, hint string) {
 	var err error
 	switch kind {
 	case agents.KindJSONL:
@@ -146,7 +148,8 @@ func (a *providerSet) findVersion(ctx context.Context, kind, name string, entry 
 	case err == nil:
 		return version, "", ""
 	case protocol.CodeOf(err) == protocol.CodeUnavailable:
-		return "", "Its program is not installed on the host", "The operator installs it: bellhop agents install " + kindProgram(kind, entry)
+		return "", "Its program is not installed on the host", "The operator installs it: bellhop agents install " +
+			kindProgram(kind, entry)
 	default:
 		return "", "Its program cannot be used", "The operator of the host sees why: bellhop agents list"
 	}

@@ -37,9 +37,9 @@ func TestAHostDescribesItsAgents(t *testing.T) {
 	testenv.Must(t, os.WriteFile(filepath.Join(dir, "mine"), []byte("#!/bin/sh\n"), 0o700))               //nolint:gosec // a program
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
 	config := HostConfig{
-		AgentsDir: t.TempDir(), DemoAgent: []string{"demo"}, Version: "1.2.3", Agent: "acp:" + filepath.Join(dir, "mine"), Model: "chosen",
-		AgentEnv: map[string]string{"ANTHROPIC_API_KEY": "canary"}, Log: slog.New(slog.DiscardHandler),
-		Providers: map[string]agenthost.Provider{"own": reporting{}},
+		AgentsDir: t.TempDir(), DemoAgent: []string{"demo"}, Version: "1.2.3", Agent: "acp:" + filepath.Join(dir, "mine"),
+		Model: "chosen", AgentEnv: map[string]string{"ANTHROPIC_API_KEY": "canary"},
+		Log: slog.New(slog.DiscardHandler), Providers: map[string]agenthost.Provider{"own": reporting{}},
 	}
 	config.File.Agents = map[string]agents.Entry{
 		"claude": {Version: setup.AnyVersion, Model: "opus"}, "lost": {Command: []string{"/nowhere/lost"}},
@@ -57,7 +57,8 @@ func TestAHostDescribesItsAgents(t *testing.T) {
 	got := strings.ReplaceAll(string(raw), dir, "DIR")
 	const none = `"models":[],"modes":[]`
 	want := `{"defaultAgent":"acp:DIR/mine","agents":[` + strings.Join([]string{
-		`{"id":"acp:DIR/mine","title":"acp:DIR/mine","kind":"acp","installed":true,"hasKey":true,"defaultModel":"chosen",` + none + `}`,
+		`{"id":"acp:DIR/mine","title":"acp:DIR/mine","kind":"acp","installed":true,"hasKey":true,"defaultModel":"chosen",` +
+			none + `}`,
 		`{"id":"claude","title":"Claude Code","kind":"claude","installed":true,"version":"9.9.9","hasKey":true,"defaultModel":"opus",` + none + `}`,
 		`{"id":"codex","title":"Codex","kind":"codex","installed":false,"hasKey":false,` + none +
 			`,"problem":"Its program cannot be used","hint":"The operator of the host sees why: bellhop agents list"}`,

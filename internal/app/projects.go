@@ -41,7 +41,8 @@ func (p *ProjectFile) UnmarshalYAML(node *yamlfile.Node) error {
 		switch key := node.Content[i].Value; key {
 		case "path", "clone", "branch", "worktree", "commands":
 		default:
-			return fmt.Errorf("line %d: a project has no %s; it has path, clone, branch, worktree, commands", node.Content[i].Line, key)
+			return fmt.Errorf("line %d: a project has no %s; it has path, clone, branch, worktree, commands",
+				node.Content[i].Line, key)
 		}
 	}
 	return node.Decode((*projectFields)(p))

@@ -46,7 +46,9 @@ func (c HostConfig) newProviders(records string) (*providerSet, error) {
 	}
 	providers := map[string]agenthost.Provider{}
 	if len(c.DemoAgent) > 0 {
-		providers[agents.Demo] = jsonl.New(jsonl.Options{Name: agents.Demo, Command: c.DemoAgent, ModelFlag: "--model", Records: records})
+		providers[agents.Demo] = jsonl.New(jsonl.Options{
+			Name: agents.Demo, Command: c.DemoAgent, ModelFlag: "--model", Records: records,
+		})
 	}
 	for name, entry := range set.entries {
 		providers[name] = set.newProvider(name, entry)
@@ -195,8 +197,8 @@ func (a *providerSet) findACP(name string, words []string) func(context.Context)
 		}
 		if _, err := exec.LookPath(words[0]); err != nil {
 			return nil, &protocol.Error{
-				Code: protocol.CodeInvalid, Message: fmt.Sprintf("the program %s of the agent %s was not found", words[0], name), Err: err,
-				Hint: "Install it, or give its absolute path.",
+				Code: protocol.CodeInvalid, Message: fmt.Sprintf("the program %s of the agent %s was not found", words[0], name),
+				Err: err, Hint: "Install it, or give its absolute path.",
 			}
 		}
 		return words, nil

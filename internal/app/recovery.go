@@ -55,7 +55,8 @@ func (r *Recovery) Hosts(ctx context.Context, name string) ([]broker.Host, error
 		}
 	}
 	return nil, &protocol.Error{
-		Code: protocol.CodeNotFound, Message: fmt.Sprintf("no host is called %q", name), Hint: "'bellhop hosts list' shows the names.",
+		Code: protocol.CodeNotFound, Message: fmt.Sprintf("no host is called %q", name),
+		Hint: "'bellhop hosts list' shows the names.",
 	}
 }
 
@@ -72,7 +73,9 @@ const reconcilePoll = 200 * time.Millisecond
 
 // Reconcile has a host compare its sessions, all of them or those that are named, and
 // waits until it has and the broker has the events. report gets every answer.
-func (r *Recovery) Reconcile(ctx context.Context, h *broker.Host, sessions []string, report func(*protocol.ReconcileResponse)) error {
+func (r *Recovery) Reconcile(
+	ctx context.Context, h *broker.Host, sessions []string, report func(*protocol.ReconcileResponse),
+) error {
 	target, err := r.target(ctx, h)
 	if err != nil {
 		return err
@@ -87,7 +90,9 @@ func (r *Recovery) Reconcile(ctx context.Context, h *broker.Host, sessions []str
 	for {
 		answer, err := r.link.Reconcile(ctx, target, req)
 		if protocol.CodeOf(err) == protocol.CodeNotFound {
-			return &protocol.Error{Code: protocol.CodeNotFound, Message: "the host cannot reconcile by itself: it is of an earlier release"}
+			return &protocol.Error{
+				Code: protocol.CodeNotFound, Message: "the host cannot reconcile by itself: it is of an earlier release",
+			}
 		}
 		if err != nil {
 			return err
@@ -188,7 +193,9 @@ func (v *verification) wait(err error) error {
 }
 
 // hostEvents yields all events of a session, from a host's API.
-func (r *Recovery) hostEvents(ctx context.Context, target broker.Target, sessionID string) iter.Seq2[json.RawMessage, error] {
+func (r *Recovery) hostEvents(
+	ctx context.Context, target broker.Target, sessionID string,
+) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for at := (protocol.Cursor{}); ; {
 			page, err := r.link.EventPage(ctx, target, sessionID, at, protocol.MaxEventsPage)

@@ -71,7 +71,9 @@ func (r *refusals) list() []refusal {
 	for _, one := range r.all {
 		out = append(out, *one)
 	}
-	slices.SortFunc(out, func(a, b refusal) int { return cmp.Or(b.LastAt.Compare(a.LastAt), cmp.Compare(a.Target, b.Target)) })
+	slices.SortFunc(out, func(a, b refusal) int {
+		return cmp.Or(b.LastAt.Compare(a.LastAt), cmp.Compare(a.Target, b.Target))
+	})
 	return out
 }
 

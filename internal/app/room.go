@@ -63,7 +63,8 @@ func openWithRoom(ctx context.Context, listener net.Listener, log *slog.Logger, 
 }
 
 func noRoom(err error) bool {
-	return err != nil && (protocol.CodeOf(err) == protocol.CodeStorageFull || database.SQLiteFull(err) || errors.Is(err, syscall.ENOSPC))
+	return err != nil &&
+		(protocol.CodeOf(err) == protocol.CodeStorageFull || database.SQLiteFull(err) || errors.Is(err, syscall.ENOSPC))
 }
 
 // serveOnlyHealth serves until the returned function is called. The listener stays

@@ -15,14 +15,15 @@ import (
 // SandboxFile configures the sandbox of agents in the host's configuration file. A
 // string is short for an object with only a mode.
 type SandboxFile struct {
-	Mode       sandbox.Mode            `yaml:"mode"`
-	Namespaces *bool                   `yaml:"namespaces"` // false: none, even if the system has them
-	Read       []string                `yaml:"read"`
-	Write      []string                `yaml:"write"`
-	Network    sandbox.Network         `yaml:"network"`  // "" = proxy where the system has it
-	Allow      []string                `yaml:"allow"`    // what programs reach over the proxy, as egress.ParseRules reads it
-	Agents     map[string]SandboxPaths `yaml:"agents"`   // for one agent, by its id
-	Projects   map[string]SandboxPaths `yaml:"projects"` // for sessions of one project
+	Mode       sandbox.Mode    `yaml:"mode"`
+	Namespaces *bool           `yaml:"namespaces"` // false: none, even if the system has them
+	Read       []string        `yaml:"read"`
+	Write      []string        `yaml:"write"`
+	Network    sandbox.Network `yaml:"network"` // "" = proxy where the system has it
+	// Allow lists what programs reach over the proxy, as egress.ParseRules reads it.
+	Allow    []string                `yaml:"allow"`
+	Agents   map[string]SandboxPaths `yaml:"agents"`   // for one agent, by its id
+	Projects map[string]SandboxPaths `yaml:"projects"` // for sessions of one project
 }
 
 // SandboxPaths are what one agent or the sessions of one project can use besides: absolute
@@ -42,7 +43,8 @@ func (s *SandboxFile) UnmarshalYAML(node *yamlfile.Node) error {
 	if node.Kind == yamlfile.Scalar {
 		return node.Decode(&s.Mode)
 	}
-	if err := checkKeys(node, "sandbox", "mode", "namespaces", "read", "write", "network", "allow", "agents", "projects"); err != nil {
+	if err := checkKeys(node, "sandbox", "mode", "namespaces", "read", "write", "network", "allow", "agents",
+		"projects"); err != nil {
 		return err
 	}
 	return node.Decode((*sandboxFields)(s))
@@ -126,8 +128,9 @@ func (s SandboxFile) checkNetwork(where string, entry SandboxPaths) error {
 	}
 	if len(entry.Allow) > 0 && entry.Network != "" && entry.Network != sandbox.NetworkProxy {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: 'allow'%s has no effect with the network %s", where, entry.Network),
-			Hint: "Targets are for the network proxy.",
+			Code:    protocol.CodeInvalid,
+			Message: fmt.Sprintf("sandbox: 'allow'%s has no effect with the network %s", where, entry.Network),
+			Hint:    "Targets are for the network proxy.",
 		}
 	}
 	if _, err := egress.ParseRules(entry.Allow); err != nil {
@@ -147,7 +150,9 @@ func (s SandboxFile) needsNetwork() bool {
 	for _, entry := range s.Agents {
 		networks = append(networks, entry.Network)
 	}
-	return slices.ContainsFunc(networks, func(n sandbox.Network) bool { return n == sandbox.NetworkProxy || n == sandbox.NetworkNone })
+	return slices.ContainsFunc(networks, func(n sandbox.Network) bool {
+		return n == sandbox.NetworkProxy || n == sandbox.NetworkNone
+	})
 }
 
 // options returns the options of package sandbox, with the paths of all entries, so

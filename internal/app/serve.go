@@ -95,7 +95,8 @@ func (s *server) serve(ctx context.Context) error {
 // is not http or https. It removes trailing slashes.
 func checkURL(variable, raw string) (string, error) {
 	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
+		u.User != nil {
 		return "", protocol.Errorf(protocol.CodeInvalid, "%s must be a plain http:// or https:// URL", variable)
 	}
 	return strings.TrimRight(raw, "/"), nil

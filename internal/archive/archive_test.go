@@ -42,7 +42,9 @@ type installation struct {
 func install(t *testing.T, url string) *installation {
 	db := schema.Open(t, url, database.PoolerNone)
 	sealer := storetest.Sealer(t)
-	in := &installation{T: t, db: db, sealer: sealer, store: store.New(db, sealer), books: bookstore.New(db), user: protocol.NewID()}
+	in := &installation{
+		T: t, db: db, sealer: sealer, store: store.New(db, sealer), books: bookstore.New(db), user: protocol.NewID(),
+	}
 	in.must(in.store.CreateUser(t.Context(), &broker.User{ID: in.user, Email: email, CreatedAt: start}))
 	return in
 }
@@ -70,16 +72,17 @@ func (in *installation) importing(file string) (archive.Counts, error) {
 		}
 		return user.ID, nil
 	}
-	return archive.Import(in.Context(), archive.Target{Options: in.options(), Sealer: in.sealer, Users: users}, strings.NewReader(file))
+	return archive.Import(in.Context(), archive.Target{Options: in.options(), Sealer: in.sealer, Users: users},
+		strings.NewReader(file))
 }
 
 // task creates a task with a turn, an event with a text, a tool use, a question and a queued message.
 func (in *installation) task(title string, state broker.TurnState) *broker.Task {
 	in.Helper()
 	task := &broker.Task{
-		ID: protocol.NewID(), UserID: in.user, Title: title, Mode: protocol.ModeAgent, AgentStatus: protocol.StatusIdle, Agent: "demo",
-		AgentURL: "http://agent", AgentPassword: seal.NewSecret("password"), WebhookSecret: seal.NewSecret("webhook-secret"),
-		CreatedAt: start, LastActivityAt: start, ChangedAt: start,
+		ID: protocol.NewID(), UserID: in.user, Title: title, Mode: protocol.ModeAgent, AgentStatus: protocol.StatusIdle,
+		Agent: "demo", AgentURL: "http://agent", AgentPassword: seal.NewSecret("password"),
+		WebhookSecret: seal.NewSecret("webhook-secret"), CreatedAt: start, LastActivityAt: start, ChangedAt: start,
 	}
 	in.must(in.store.CreateTask(in.Context(), task))
 	in.must(in.store.Write(in.Context(), func(ctx context.Context) error {
@@ -87,7 +90,9 @@ func (in *installation) task(title string, state broker.TurnState) *broker.Task 
 		if err != nil {
 			return err
 		}
-		body, _ := json.Marshal(map[string]any{"type": "text", "id": "x", "timestamp": 1, "text": "Bücher \u2028 <b>", "format": "markdown"})
+		body, _ := json.Marshal(map[string]any{
+			"type": "text", "id": "x", "timestamp": 1, "text": "Bücher \u2028 <b>", "format": "markdown",
+		})
 		locked.Rev, locked.LastSeq, locked.Cursor = 3, 2, protocol.Cursor{Epoch: 1, Seq: 7}
 		locked.LastTurn = &protocol.LastTurn{ID: "turn", FinishReason: "stop"}
 		message := func(seq int64, role protocol.Role, event string) broker.Message {
@@ -99,13 +104,20 @@ func (in *installation) task(title string, state broker.TurnState) *broker.Task 
 		return in.store.Apply(ctx, &broker.Batch{
 			Task: locked,
 			Events: []broker.StoredEvent{{
-				TaskID: task.ID, EventID: "event", Epoch: 1, Seq: 7, TurnID: "turn", Type: protocol.EventText, Body: body, ReceivedAt: start,
+				TaskID: task.ID, EventID: "event", Epoch: 1, Seq: 7, TurnID: "turn", Type: protocol.EventText,
+				Body: body, ReceivedAt: start,
 			}},
-			NewMessages:  []broker.Message{message(1, protocol.RoleUser, ""), message(2, protocol.RoleAssistant, "event")},
-			Turns:        []broker.Turn{{ID: "turn", TaskID: task.ID, State: state, FinishReason: "stop", AnnouncedAt: start, FinishedAt: &start}},
-			Interactions: []broker.Interaction{{TaskID: task.ID, ID: "question", TurnID: "turn", State: protocol.InteractionResolved, CreatedAt: start}},
+			NewMessages: []broker.Message{message(1, protocol.RoleUser, ""), message(2, protocol.RoleAssistant, "event")},
+			Turns: []broker.Turn{
+				{ID: "turn", TaskID: task.ID, State: state, FinishReason: "stop", AnnouncedAt: start, FinishedAt: &start},
+			},
+			Interactions: []broker.Interaction{
+				{TaskID: task.ID, ID: "question", TurnID: "turn", State: protocol.InteractionResolved, CreatedAt: start},
+			},
 			Changes: []broker.ChangeRef{
-				{Rev: 1, Kind: broker.ChangeMessage, Seq: 1}, {Rev: 2, Kind: broker.ChangeMessage, Seq: 2}, {Rev: 3, Kind: broker.ChangeTask},
+				{Rev: 1, Kind: broker.ChangeMessage, Seq: 1},
+				{Rev: 2, Kind: broker.ChangeMessage, Seq: 2},
+				{Rev: 3, Kind: broker.ChangeTask},
 			},
 		})
 	}))
@@ -116,17 +128,23 @@ func (in *installation) notebook() {
 	in.Helper()
 	ctx, session, book, source := in.Context(), protocol.NewID(), protocol.NewID(), protocol.NewID()
 	in.must(in.books.InsertSession(ctx, &notebook.Session{
-		ID: session, UserID: in.user, AgentName: "Agent", AgentIdentifier: "agent", WebhookURL: "https://hook.example", EndpointID: "endpoint",
-		ChangedAt: start, LastActivity: start, CreatedAt: start,
+		ID: session, UserID: in.user, AgentName: "Agent", AgentIdentifier: "agent", WebhookURL: "https://hook.example",
+		EndpointID: "endpoint", ChangedAt: start, LastActivity: start, CreatedAt: start,
 	}))
-	_, err := in.books.InsertNotebook(ctx, &notebook.Notebook{ID: book, UserID: in.user, SessionID: session, Title: "Book", CreatedAt: start})
+	_, err := in.books.InsertNotebook(ctx, &notebook.Notebook{
+		ID: book, UserID: in.user, SessionID: session, Title: "Book", CreatedAt: start,
+	})
 	in.must(err)
 	in.must(in.books.InsertSource(ctx, &notebook.Source{
-		ID: source, UserID: in.user, NotebookID: book, SessionID: session, Title: "Sort", Language: "go", Version: 1, LastSeq: 1, CreatedAt: start,
+		ID: source, UserID: in.user, NotebookID: book, SessionID: session, Title: "Sort", Language: "go", Version: 1,
+		LastSeq: 1, CreatedAt: start,
 	}))
-	in.must(in.books.InsertVersion(ctx, &notebook.Version{SourceID: source, Number: 1, Code: "package a\n", Author: "agent", CreatedAt: start}))
+	in.must(in.books.InsertVersion(ctx, &notebook.Version{
+		SourceID: source, Number: 1, Code: "package a\n", Author: "agent", CreatedAt: start,
+	}))
 	in.must(in.books.InsertMessage(ctx, &notebook.Message{
-		ID: protocol.NewID(), SourceID: source, Seq: 1, Role: protocol.FollowupUser, Content: "Why?", State: notebook.Pending, CreatedAt: start,
+		ID: protocol.NewID(), SourceID: source, Seq: 1, Role: protocol.FollowupUser, Content: "Why?",
+		State: notebook.Pending, CreatedAt: start,
 	}))
 }
 
@@ -174,7 +192,8 @@ func checkTask(t *testing.T, in *installation, old *broker.Task) {
 	t.Helper()
 	task, err := in.store.Task(t.Context(), in.user, old.ID)
 	in.must(err)
-	if task.Title != old.Title || task.HostID != "" || task.Cursor != (protocol.Cursor{Epoch: 1, Seq: 7}) || !task.CreatedAt.Equal(start) {
+	if task.Title != old.Title || task.HostID != "" || task.Cursor != (protocol.Cursor{Epoch: 1, Seq: 7}) ||
+		!task.CreatedAt.Equal(start) {
 		t.Errorf("task %+v", task)
 	}
 	messages, err := in.store.Messages(t.Context(), task.ID, broker.MessageQuery{Limit: 10})
@@ -240,8 +259,10 @@ func TestABadArchiveChangesNothing(t *testing.T) {
 		"an unknown table":  {forged(good, `"table":"turns"`, `"table":"users"`), protocol.CodeInvalid},
 		"an unknown column": {forged(good, `"message_id"`, `"message_ix"`), protocol.CodeInvalid},
 		"a wrong type":      {forged(good, `"archived":false`, `"archived":"no"`), protocol.CodeInvalid},
-		"a task of another": {forged(good, `"row":{"agent":"demo"`, `"row":{"user_id":"x","agent":"demo"`), protocol.CodeInvalid},
-		"rows of no user":   {forged(good, `{"user":"`+email+`"}`+"\n", ""), protocol.CodeInvalid},
+		"a task of another": {
+			forged(good, `"row":{"agent":"demo"`, `"row":{"user_id":"x","agent":"demo"`), protocol.CodeInvalid,
+		},
+		"rows of no user": {forged(good, `{"user":"`+email+`"}`+"\n", ""), protocol.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := install(t, schema.SQLite(t))

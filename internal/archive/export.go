@@ -64,8 +64,9 @@ func mayExport(ctx context.Context, db *database.DB, users []User) error {
 	}
 	if moves > 0 {
 		return &protocol.Error{
-			Code: protocol.CodeConflict, Message: fmt.Sprintf("The broker still moves the rows of %d tasks of an earlier version", moves),
-			Hint: "Export when its log says that it has finished",
+			Code:    protocol.CodeConflict,
+			Message: fmt.Sprintf("The broker still moves the rows of %d tasks of an earlier version", moves),
+			Hint:    "Export when its log says that it has finished",
 		}
 	}
 	for _, user := range users {
@@ -77,8 +78,9 @@ func mayExport(ctx context.Context, db *database.DB, users []User) error {
 		}
 		if open > 0 {
 			return &protocol.Error{
-				Code: protocol.CodeConflict, Message: fmt.Sprintf("%d turns of %s are open: their ends would not be in the archive", open, user.Email),
-				Hint: "Wait until the agents are idle, or stop them",
+				Code:    protocol.CodeConflict,
+				Message: fmt.Sprintf("%d turns of %s are open: their ends would not be in the archive", open, user.Email),
+				Hint:    "Wait until the agents are idle, or stop them",
 			}
 		}
 	}

@@ -110,12 +110,14 @@ func (h *header) check(schema int64) error {
 	case h == nil:
 		return protocol.Errorf(protocol.CodeInvalid, "The file is not an archive: its first line has no header")
 	case h.Format != format:
-		return protocol.Errorf(protocol.CodeInvalid, "The archive has format %d, this bellhop reads format %d", h.Format, format)
+		return protocol.Errorf(protocol.CodeInvalid, "The archive has format %d, this bellhop reads format %d",
+			h.Format, format)
 	case h.Schema != schema:
 		return &protocol.Error{
-			Code:    protocol.CodeInvalid,
-			Message: fmt.Sprintf("The archive is of a database at version %d (bellhop %s), this one is at version %d", h.Schema, h.Version, schema),
-			Hint:    "Upgrade the older installation, then export again",
+			Code: protocol.CodeInvalid,
+			Message: fmt.Sprintf("The archive is of a database at version %d (bellhop %s), this one is at version %d",
+				h.Schema, h.Version, schema),
+			Hint: "Upgrade the older installation, then export again",
 		}
 	}
 	return nil

@@ -64,11 +64,14 @@ func ingest(r *run) []row {
 // besideNode measures single events in turns with the Node broker.
 func (s *ingestion) besideNode(host *stub) row {
 	node := s.nodeBroker(s.pg)
-	other := &ingestion{run: s.run, pg: s.pg, broker: node.child, url: node.url, targets: node.targets(host, s.scale.tasks)}
+	other := &ingestion{
+		run: s.run, pg: s.pg, broker: node.child, url: node.url, targets: node.targets(host, s.scale.tasks),
+	}
 	own, theirs := s.posting(0), other.posting(0)
 	t := inTurns(s.run, own.post, theirs.post)
 	var stored int
-	check(s.connect(s.pg, "reference").QueryRow(s.ctx, `SELECT count(*) FROM messages WHERE role = 'ASSISTANT'`).Scan(&stored))
+	check(s.connect(s.pg, "reference").QueryRow(s.ctx,
+		`SELECT count(*) FROM messages WHERE role = 'ASSISTANT'`).Scan(&stored))
 	if stored != theirs.events {
 		check(fmt.Errorf("the Node broker acknowledged %d events and stored %d messages", theirs.events, stored))
 	}

@@ -72,7 +72,8 @@ func FuzzJSON(f *testing.F) {
 		if err := json.Unmarshal([]byte(`"`+configfile.JSON(value)+`"`), &got); err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.ToValidUTF8(value, ""); strings.ReplaceAll(got, "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
+		if want := strings.ToValidUTF8(value,
+			""); strings.ReplaceAll(got, "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
 			t.Errorf("%q became %q", value, got)
 		}
 	})

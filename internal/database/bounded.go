@@ -129,7 +129,9 @@ func bounded(ctx context.Context, b *breaker, call func(context.Context) error) 
 
 // boundedCall calls the database with a context that ends when the budget of ctx is
 // used up. It then returns protocol.CodeUnavailable.
-func boundedCall(ctx context.Context, b *breaker, newWait func(context.Context, time.Duration) wait, call func(context.Context) error) error {
+func boundedCall(
+	ctx context.Context, b *breaker, newWait func(context.Context, time.Duration) wait, call func(context.Context) error,
+) error {
 	if err := b.allow(); err != nil {
 		return unavailable(err)
 	}
@@ -159,5 +161,6 @@ func boundedCall(ctx context.Context, b *breaker, newWait func(context.Context, 
 // server's own time limits is a response.
 func isTimeout(err error) bool {
 	var network net.Error
-	return sqlState(err) == "" && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout())
+	return sqlState(err) == "" &&
+		(errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout())
 }

@@ -17,9 +17,11 @@ func TestAWaitEndsWithItsParentOrByItsTimerUntilItIsSettled(t *testing.T) {
 		event func(w wait, cancelParent func())
 		want  error
 	}{
-		"the parent ends":                  {func(_ wait, cancel func()) { cancel() }, context.Canceled},
-		"the timer fires":                  {func(wait, func()) { time.Sleep(time.Second) }, context.DeadlineExceeded},
-		"settled, then both":               {func(w wait, cancel func()) { w.settle(); cancel(); time.Sleep(time.Hour) }, nil},
+		"the parent ends": {func(_ wait, cancel func()) { cancel() }, context.Canceled},
+		"the timer fires": {func(wait, func()) { time.Sleep(time.Second) }, context.DeadlineExceeded},
+		"settled, then both": {
+			func(w wait, cancel func()) { w.settle(); cancel(); time.Sleep(time.Hour) }, nil,
+		},
 		"settled, while both are possible": {func(w wait, _ func()) { w.settle() }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ const (
 // another transaction holds a lock, the chunks become smaller, and larger again after a success.
 // The smallest one is left out and the others are deleted; the error says so at the end. With
 // InOrder the first such chunk ends the call. The chunks before an error stay deleted, so a
-// repetition goes on. observe.Progress gets the rows of each chunk. The budget of a request does
+// repetition continues. observe.Progress gets the rows of each chunk. The budget of a request does
 // not count: each statement has its own limit. It must not be called inside a Write.
 func (d *DB) DeleteChunks(ctx context.Context, what string, id any, c Chunks) (deleted int64, err error) {
 	ctx = WithoutBudget(ctx)

@@ -76,11 +76,15 @@ func refuseNote(t *testing.T, db *database.DB, id string) (allow func()) {
 	t.Helper()
 	on := ""
 	if db.Dialect() == database.SQLite {
-		run(t, db, `CREATE TRIGGER refuse_one BEFORE DELETE ON notes WHEN old.id = '`+id+`' BEGIN SELECT RAISE(ABORT, 'no'); END`)
+		run(t, db,
+			`CREATE TRIGGER refuse_one BEFORE DELETE ON notes WHEN old.id = '`+id+`' BEGIN SELECT RAISE(ABORT, 'no'); END`)
 	} else {
 		on = " ON notes"
-		run(t, db, `CREATE OR REPLACE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
-		run(t, db, `CREATE TRIGGER refuse_one BEFORE DELETE ON notes FOR EACH ROW WHEN (old.id = '`+id+`') EXECUTE FUNCTION refuse_one()`)
+		run(t, db,
+			`CREATE OR REPLACE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
+		run(t, db,
+			`CREATE TRIGGER refuse_one BEFORE DELETE ON notes FOR EACH ROW WHEN (old.id = '`+id+
+				`') EXECUTE FUNCTION refuse_one()`)
 	}
 	return func() { run(t, db, `DROP TRIGGER refuse_one`+on) }
 }

@@ -90,17 +90,27 @@ func TestOpenExplainsErrorsWithoutThePassword(t *testing.T) {
 		code            protocol.Code
 	}{
 		{"no URL", "", "BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH", protocol.CodeInvalid},
-		{"an unknown scheme", "mysql://u:hunter2@h/d", "BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH", protocol.CodeInvalid},
+		{
+			"an unknown scheme", "mysql://u:hunter2@h/d",
+			"BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH", protocol.CodeInvalid,
+		},
 		{"a malformed URL", "postgres://u:hunter2@h:port/d", "BELLHOP_DATABASE_URL cannot be read", protocol.CodeInvalid},
-		{"a password that needs encoding", "postgres://u:hunter2%@h/d", "BELLHOP_DATABASE_URL cannot be read", protocol.CodeInvalid},
-		{"no server listens", "postgres://u:hunter2@127.0.0.1:1/d", "the database is not available", protocol.CodeUnavailable},
+		{
+			"a password that needs encoding", "postgres://u:hunter2%@h/d",
+			"BELLHOP_DATABASE_URL cannot be read", protocol.CodeInvalid,
+		},
+		{
+			"no server listens", "postgres://u:hunter2@127.0.0.1:1/d",
+			"the database is not available", protocol.CodeUnavailable,
+		},
 		{"SQLite without a path", "sqlite:", "needs the path of a file", protocol.CodeInvalid},
 		{"SQLite in memory", "sqlite::memory:", "needs the path of a file", protocol.CodeInvalid},
 		{"SQLite below a file", "sqlite:" + blocked + "/x.db", "cannot be used", protocol.CodeInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := database.Open(t.Context(), c.url, database.Options{})
-			if protocol.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
+			if protocol.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.want) ||
+				strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %s: %v", protocol.CodeOf(err), err)
 			}
 		})
@@ -156,7 +166,10 @@ func TestSQLiteIsDurableAndChecksForeignKeys(t *testing.T) {
 func TestTimesKeepMicrosecondsUTCAndOrder(t *testing.T) {
 	each(t, func(t *testing.T, db *database.DB) {
 		base := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-		moments := []time.Time{base, base.Add(time.Microsecond), base.Add(500 * time.Millisecond), base.Add(510 * time.Millisecond), base.Add(time.Second)}
+		moments := []time.Time{
+			base, base.Add(time.Microsecond), base.Add(500 * time.Millisecond),
+			base.Add(510 * time.Millisecond), base.Add(time.Second),
+		}
 		err := db.Write(t.Context(), func(ctx context.Context) error {
 			for i, at := range moments {
 				elsewhere := at.In(time.FixedZone("x", i*3600))
@@ -170,7 +183,8 @@ func TestTimesKeepMicrosecondsUTCAndOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var notes []note
-		if err := db.Conn(t.Context()).Where("at >= ?", base.In(time.FixedZone("x", 7200))).Order("at").Find(&notes).Error; err != nil {
+		if err := db.Conn(t.Context()).Where("at >= ?",
+			base.In(time.FixedZone("x", 7200))).Order("at").Find(&notes).Error; err != nil {
 			t.Fatal(err)
 		}
 		if len(notes) != len(moments) {
@@ -196,7 +210,8 @@ func TestNilBytesAreNull(t *testing.T) {
 			conn := db.Conn(ctx)
 			for _, value := range [][]byte{nil, {0}} {
 				var kind string
-				if err := conn.Raw(`SELECT CASE WHEN CAST( ? AS `+blobType[db.Dialect()]+`) IS NULL THEN 'null' ELSE 'bytes' END`, value).Scan(&kind).Error; err != nil {
+				if err := conn.Raw(`SELECT CASE WHEN CAST( ? AS `+blobType[db.Dialect()]+`) IS NULL THEN 'null' ELSE 'bytes' END`,
+					value).Scan(&kind).Error; err != nil {
 					return err
 				}
 				kinds = append(kinds, kind)

@@ -111,7 +111,9 @@ func isFull(err error) bool {
 
 // SQLiteFull reports whether SQLite found no space on the disk.
 func SQLiteFull(err error) bool {
-	for _, full := range []error{sqlite3.FULL, sqlite3.IOERR_WRITE, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT} {
+	for _, full := range []error{
+		sqlite3.FULL, sqlite3.IOERR_WRITE, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT,
+	} {
 		if errors.Is(err, full) {
 			return true
 		}

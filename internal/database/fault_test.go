@@ -31,10 +31,16 @@ func TestFaultNamesTheKindOfFailure(t *testing.T) {
 	}{
 		{"no row", gorm.ErrRecordNotFound, protocol.CodeNotFound, "task not found", 0},
 		{"unique index", fmt.Errorf("x: %w", gorm.ErrDuplicatedKey), protocol.CodeConflict, "task already exists", 0},
-		{"server shutting down", &pgconn.PgError{Code: "57P01"}, protocol.CodeUnavailable, "the database is not available", 1},
+		{
+			"server shutting down", &pgconn.PgError{Code: "57P01"}, protocol.CodeUnavailable,
+			"the database is not available", 1,
+		},
 		{"lock timeout", &pgconn.PgError{Code: "55P03"}, protocol.CodeUnavailable, "the database is not available", 1},
 		{"connection failure", &pgconn.PgError{Code: "08006"}, protocol.CodeUnavailable, "the database is not available", 1},
-		{"refused", &os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}, protocol.CodeUnavailable, "the database is not available", 1},
+		{
+			"refused", &os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}, protocol.CodeUnavailable,
+			"the database is not available", 1,
+		},
 		{"deadline", context.DeadlineExceeded, protocol.CodeUnavailable, "the database is not available", 1},
 		{"file locked", sqlite3.BUSY, protocol.CodeUnavailable, "the database is not available", 1},
 		{"file system full", sqlite3.FULL, protocol.CodeStorageFull, "the database has no room left", 0},
@@ -83,9 +89,11 @@ func TestEveryReportOfAFullDiskIsStorageFull(t *testing.T) {
 		"the system's error": {
 			fmt.Errorf("x: %w", &os.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}), protocol.CodeStorageFull,
 		},
-		"a quota":                 {&os.PathError{Op: "write", Path: "f", Err: syscall.EDQUOT}, protocol.CodeStorageFull},
-		"PostgreSQL's state":      {&pgconn.PgError{Code: "53100"}, protocol.CodeStorageFull},
-		"PostgreSQL's log":        {&pgconn.PgError{Code: "58030", Message: "could not write: No space left on device"}, protocol.CodeStorageFull},
+		"a quota":            {&os.PathError{Op: "write", Path: "f", Err: syscall.EDQUOT}, protocol.CodeStorageFull},
+		"PostgreSQL's state": {&pgconn.PgError{Code: "53100"}, protocol.CodeStorageFull},
+		"PostgreSQL's log": {
+			&pgconn.PgError{Code: "58030", Message: "could not write: No space left on device"}, protocol.CodeStorageFull,
+		},
 		"SQLite could not read":   {sqlite3.IOERR_READ, protocol.CodeUnavailable},
 		"PostgreSQL's disk fails": {&pgconn.PgError{Code: "58030", Message: "could not read"}, protocol.CodeInternal},
 	} {
@@ -178,7 +186,9 @@ func TestEveryPostgreSQLFailureIsUnavailableAndTemporary(t *testing.T) {
 			}); protocol.CodeOf(err) != protocol.CodeUnavailable {
 				t.Errorf("in the middle: %v", err)
 			}
-			if err := db.Write(t.Context(), func(ctx context.Context) error { return insert(ctx, db, c.name) }); protocol.CodeOf(err) != protocol.CodeUnavailable {
+			if err := db.Write(t.Context(), func(ctx context.Context) error {
+				return insert(ctx, db, c.name)
+			}); protocol.CodeOf(err) != protocol.CodeUnavailable {
 				t.Errorf("at the start: %v", err)
 			}
 			if err := db.Ping(t.Context()); protocol.CodeOf(err) != protocol.CodeUnavailable {

@@ -15,8 +15,9 @@ import (
 // pg_control_checkpoint would name the old timeline until the first checkpoint
 // after a promotion; the name of the present WAL file begins with the new one.
 var postgresFingerprint = []string{
-	`SELECT system_identifier::text FROM pg_control_system()`,              // another after initdb
-	`SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`,           // another after a promotion or a point-in-time recovery
+	`SELECT system_identifier::text FROM pg_control_system()`, // another after initdb
+	// The timeline changes with a promotion or a point-in-time recovery.
+	`SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`,
 	`SELECT oid::text FROM pg_database WHERE datname = current_database()`, // another after CREATE DATABASE
 	`SELECT to_regclass('incarnations')::oid::text`,                        // another after pg_restore --clean
 }

@@ -22,7 +22,8 @@ func files(pairs ...string) fstest.MapFS {
 
 var (
 	first  = []string{"0001_notes.sql", createNotes + ";"}
-	second = append(first, "0002_more.sql", "ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE TABLE other (id INTEGER PRIMARY KEY);")
+	second = append(first, "0002_more.sql",
+		"ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE TABLE other (id INTEGER PRIMARY KEY);")
 )
 
 func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
@@ -88,7 +89,8 @@ func TestADatabaseNewerThanTheBinaryIsRefused(t *testing.T) {
 		}
 		_, statusErr := db.MigrationStatus(t.Context(), files(first...))
 		for _, err := range []error{db.Migrate(t.Context(), files(first...)), statusErr} {
-			if err == nil || !strings.Contains(err.Error(), "the database is newer than this bellhop: it is at version 2, this binary knows 1") {
+			if err == nil ||
+				!strings.Contains(err.Error(), "the database is newer than this bellhop: it is at version 2, this binary knows 1") {
 				t.Errorf("got %v", err)
 			}
 		}

@@ -33,7 +33,8 @@ func TestACommitOnSQLiteSurvivesAPowerCut(t *testing.T) {
 func cutPower(t *testing.T, synchronous string) (lost bool) {
 	t.Helper()
 	power, dir := disk.New(t), t.TempDir()
-	db := withNotes(t, open(t, "sqlite:"+filepath.Join(dir, "b.db"), database.Options{VFS: power.Name(), Synchronous: synchronous}))
+	db := withNotes(t,
+		open(t, "sqlite:"+filepath.Join(dir, "b.db"), database.Options{VFS: power.Name(), Synchronous: synchronous}))
 	var committed atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
 	var writer sync.WaitGroup
@@ -102,7 +103,8 @@ func TestAFullDiskIsStorageFull(t *testing.T) {
 		t.Errorf("a write: %v", err)
 	}
 	var n int
-	if err := db.Conn(t.Context()).Raw("SELECT count(*) FROM notes WHERE id = 'before'").Row().Scan(&n); err != nil || n != 1 {
+	if err := db.Conn(t.Context()).Raw("SELECT count(*) FROM notes WHERE id = 'before'").Row().Scan(&n); err != nil ||
+		n != 1 {
 		t.Errorf("a read: %d, %v", n, err)
 	}
 	filling.Fill(false)

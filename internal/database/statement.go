@@ -43,12 +43,16 @@ func (d *DB) RunOne(ctx context.Context, what string, id any, st table.Statement
 }
 
 // Find reads rows of t; rest is the part after FROM and the table's name.
-func Find[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, rest string, args ...any) ([]R, error) {
+func Find[R any](
+	ctx context.Context, d *DB, t *table.Table[R], what string, id any, rest string, args ...any,
+) ([]R, error) {
 	return Query(ctx, d, t, what, id, t.Select(rest), args...)
 }
 
 // Query does what Find does for a complete statement whose columns are those of t.
-func Query[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, sql string, args ...any) ([]R, error) {
+func Query[R any](
+	ctx context.Context, d *DB, t *table.Table[R], what string, id any, sql string, args ...any,
+) ([]R, error) {
 	rows, err := d.Conn(ctx).Raw(sql, args...).Rows()
 	if err != nil {
 		return nil, Fault(err, what, id)
@@ -58,7 +62,9 @@ func Query[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id
 }
 
 // FindOne returns the first row that Find finds: CodeNotFound when there is none.
-func FindOne[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, rest string, args ...any) (*R, error) {
+func FindOne[R any](
+	ctx context.Context, d *DB, t *table.Table[R], what string, id any, rest string, args ...any,
+) (*R, error) {
 	all, err := Find(ctx, d, t, what, id, rest, args...)
 	if err == nil && len(all) == 0 {
 		err = Fault(gorm.ErrRecordNotFound, what, id)

@@ -133,7 +133,9 @@ func (d *DB) once(ctx context.Context, pool *gorm.DB, opts *sql.TxOptions, fn fu
 // begin limits the wait for a free connection and for the server's first
 // response. The context lives as long as the transaction, so a timeout on it
 // would limit the whole transaction.
-func (d *DB) begin(ctx context.Context, cancel context.CancelCauseFunc, pool *gorm.DB, opts *sql.TxOptions) (*gorm.DB, error) {
+func (d *DB) begin(
+	ctx context.Context, cancel context.CancelCauseFunc, pool *gorm.DB, opts *sql.TxOptions,
+) (*gorm.DB, error) {
 	timer := time.AfterFunc(d.patience, func() { cancel(errSlowBegin) })
 	var session *gorm.DB
 	if opts == nil {

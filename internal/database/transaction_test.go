@@ -214,7 +214,8 @@ func TestADeadlockIsRetried(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bodies []string
-	if err := db.Conn(t.Context()).Model(&note{}).Pluck("body", &bodies).Error; err != nil || !slices.Equal(bodies, []string{"bxx", "bxx"}) {
+	if err := db.Conn(t.Context()).Model(&note{}).Pluck("body", &bodies).Error; err != nil ||
+		!slices.Equal(bodies, []string{"bxx", "bxx"}) {
 		t.Errorf("%v, %v", bodies, err)
 	}
 }

@@ -37,7 +37,9 @@ func TestTheWarningBeginsBelowItsThreshold(t *testing.T) {
 }
 
 func TestSizesAreReadInUnitsOf1024(t *testing.T) {
-	for text, want := range map[string]int64{"": diskspace.DefaultWarnBelow, "0": 0, "512MiB": 512 << 20, "2g": 2 << 30, "1048576": 1 << 20} {
+	for text, want := range map[string]int64{
+		"": diskspace.DefaultWarnBelow, "0": 0, "512MiB": 512 << 20, "2g": 2 << 30, "1048576": 1 << 20,
+	} {
 		if got, err := diskspace.ParseSize(text); got != want || err != nil {
 			t.Errorf("%q: %d, %v", text, got, err)
 		}
@@ -57,7 +59,8 @@ func TestAReserveIsReleasedOnAFullDisk(t *testing.T) {
 	}
 	small := disk.NewSmall(t, 3*diskspace.ReserveSize)
 	guard := &diskspace.Guard{
-		Monitor: diskspace.Monitor{Path: small.Dir}, Reserve: filepath.Join(small.Dir, "reserve"), Log: slog.New(slog.DiscardHandler),
+		Monitor: diskspace.Monitor{Path: small.Dir}, Reserve: filepath.Join(small.Dir, "reserve"),
+		Log: slog.New(slog.DiscardHandler),
 	}
 	held := func() int64 {
 		info, err := os.Stat(guard.Reserve)

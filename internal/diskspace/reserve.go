@@ -101,7 +101,8 @@ func (g *Guard) logLow(low bool) {
 		return
 	}
 	if low {
-		g.Log.Warn("the disk has little room left", "path", g.Path, "free_bytes", space.FreeBytes, "warn_below", space.WarnBelowBytes)
+		g.Log.Warn("the disk has little room left", "path", g.Path, "free_bytes", space.FreeBytes,
+			"warn_below", space.WarnBelowBytes)
 		return
 	}
 	g.Log.Info("the disk has room again", "path", g.Path, "free_bytes", space.FreeBytes)

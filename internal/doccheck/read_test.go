@@ -170,7 +170,8 @@ func walk(t *testing.T, extension string, visit func(file, name string)) {
 			return err
 		}
 		if d.IsDir() {
-			if file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == "dist") {
+			if file != root &&
+				(strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == "dist") {
 				return fs.SkipDir
 			}
 			return nil

@@ -22,7 +22,7 @@ const (
 	maxSkew      = 60 * time.Second // what a webhook token's check allows
 	certMargin   = 14 * 24 * time.Hour
 	maxResponse  = 1 << 20
-	// webhookSize is that of a large request of a host. Smaller limits of a proxy stop it.
+	// webhookSize is the size of a large request of a host. A proxy with a smaller limit refuses it.
 	webhookSize = 900 << 10
 	// silenceLimit is longer than the pause between two comments of a stream.
 	silenceLimit = 15 * time.Second

@@ -42,7 +42,9 @@ func (s *stack) webhookSecrets(tasks []string) (found []canary) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	admin, err := app.OpenAdmin(s.t.Context(), app.StoreConfig{DatabaseURL: seal.NewSecret(s.dbURL), Keyset: seal.NewSecret(string(keyset)), Log: quiet})
+	admin, err := app.OpenAdmin(s.t.Context(), app.StoreConfig{
+		DatabaseURL: seal.NewSecret(s.dbURL), Keyset: seal.NewSecret(string(keyset)), Log: quiet,
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -110,12 +112,13 @@ func (s *stack) dump() string {
 	}
 	db := s.openDB()
 	var tables []string
-	rows(s.t, db, `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`, func(r *sql.Rows) error {
-		var name string
-		err := r.Scan(&name)
-		tables = append(tables, name)
-		return err
-	})
+	rows(s.t, db,
+		`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`, func(r *sql.Rows) error {
+			var name string
+			err := r.Scan(&name)
+			tables = append(tables, name)
+			return err
+		})
 	for _, table := range tables {
 		rows(s.t, db, `SELECT row_to_json(t)::text FROM "`+table+`" t`, func(r *sql.Rows) error {
 			var row string
@@ -135,14 +138,17 @@ func TestNoSecretIsInALogOrInTheDatabase(t *testing.T) {
 		s.host.start()
 		s.broker.start()
 		const taskPassword = "canary-task-password-77c2"
-		own, err := s.user().CreateTask(t.Context(), &protocol.CreateTaskRequest{Title: "own URL", AgentURL: s.host.url, AgentPassword: taskPassword})
+		own, err := s.user().CreateTask(t.Context(), &protocol.CreateTaskRequest{
+			Title: "own URL", AgentURL: s.host.url, AgentPassword: taskPassword,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		task := s.task("canary")
 		turnOf(t, s.user(), task, "list then fail")
 		s.arrived(task)
-		if _, err := s.user().Send(t.Context(), &protocol.CheckInRequest{TaskID: own.ID, Message: "wrong password"}); err == nil {
+		if _, err := s.user().Send(t.Context(),
+			&protocol.CheckInRequest{TaskID: own.ID, Message: "wrong password"}); err == nil {
 			t.Error("a host took a wrong password")
 		}
 		if err := s.user().SignIn(t.Context(), userEmail, userPassword); err != nil {

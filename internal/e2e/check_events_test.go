@@ -104,7 +104,8 @@ func (c *checker) database() {
 			c.report(ruleOrder, "event %s is at %v in the journal, at %v in the database", want.ID, want.Cursor, row.Cursor)
 		}
 		if row.Type != want.Type || row.TurnID != want.TurnID {
-			c.report(ruleBody, "event %s is a %s of turn %q, its row a %s of turn %q", want.ID, want.Type, want.TurnID, row.Type, row.TurnID)
+			c.report(ruleBody, "event %s is a %s of turn %q, its row a %s of turn %q", want.ID, want.Type, want.TurnID,
+				row.Type, row.TurnID)
 		}
 		if !sameJSON(row.Body, want.Body) {
 			c.report(ruleBody, "event %s: row %s, journal %s", want.ID, row.Body, want.Body)
@@ -173,6 +174,7 @@ func (c *checker) sameEnd(finish *event, known map[string]brokerTurn) {
 		return
 	}
 	if t.Finish != e.FinishReason || e.Reason != "" && t.Reason != e.Reason {
-		c.report(ruleOneFinish, "turn %s ended with %s %q at the host, with %s %q at the broker", t.ID, e.FinishReason, e.Reason, t.Finish, t.Reason)
+		c.report(ruleOneFinish, "turn %s ended with %s %q at the host, with %s %q at the broker", t.ID, e.FinishReason,
+			e.Reason, t.Finish, t.Reason)
 	}
 }

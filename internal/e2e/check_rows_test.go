@@ -89,7 +89,8 @@ func (c *checker) texts() {
 		case !stored:
 			c.report(ruleText, "text %v has no message", e.Cursor)
 		case m.Message != text || m.TurnID != e.TurnID:
-			c.report(ruleText, "text %v of turn %s is %q; its message, of turn %s, is %q", e.Cursor, e.TurnID, text, m.TurnID, m.Message)
+			c.report(ruleText, "text %v of turn %s is %q; its message, of turn %s, is %q", e.Cursor, e.TurnID, text,
+				m.TurnID, m.Message)
 		}
 	}
 }
@@ -202,7 +203,8 @@ func (c *checker) feed() {
 		switch {
 		case !ok:
 			c.report(ruleFeed, "message %s was not delivered", m.ID)
-		case delivered.Rev != m.Rev || delivered.Seq != m.Seq || delivered.Status != m.Status || delivered.Message != m.Message || delivered.TurnID != m.TurnID || !sameArtifacts(delivered, m):
+		case delivered.Rev != m.Rev || delivered.Seq != m.Seq || delivered.Status != m.Status ||
+			delivered.Message != m.Message || delivered.TurnID != m.TurnID || !sameArtifacts(delivered, m):
 			c.report(ruleFeed, "message %s was delivered as %+v, it is %+v", m.ID, delivered, m)
 		}
 	}

@@ -50,7 +50,8 @@ func (c *clocked) turn(prompt string, between func()) {
 	toEnd(c.t, stream, func(event client.Event, _ *client.Transcript) {
 		if !moved && isPart(event, protocol.PartTextEnd) {
 			moved = true
-			eventually(c.t, "the first text is stored", func() bool { return len(messagesOf(c.t, c.client(), c.id)) == before+2 })
+			eventually(c.t,
+				"the first text is stored", func() bool { return len(messagesOf(c.t, c.client(), c.id)) == before+2 })
 			between()
 			c.fake.Release(prompt)
 		}

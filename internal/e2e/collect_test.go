@@ -92,7 +92,8 @@ func (s *stack) readJournal(sessions map[string]*sessionHistory) {
 		var session string
 		var e event
 		var frame protocol.StreamID
-		err := r.Scan(&session, &e.Cursor.Epoch, &e.Cursor.Seq, &e.ID, &e.TurnID, &e.Type, &e.Body, &e.Part, &frame.Epoch, &frame.Offset)
+		err := r.Scan(&session, &e.Cursor.Epoch, &e.Cursor.Seq, &e.ID, &e.TurnID, &e.Type, &e.Body, &e.Part,
+			&frame.Epoch, &frame.Offset)
 		if frame.Offset > 0 {
 			e.Frame = frame.String()
 		}
@@ -120,13 +121,16 @@ func (s *stack) readDatabase(sessions map[string]*sessionHistory) {
 			do(h)
 		}
 	}
-	rows(s.t, db, `SELECT task_id, COALESCE(epoch, 0), COALESCE(seq, 0), event_id, turn_id, type, body, late FROM events`, func(r *sql.Rows) error {
-		var task string
-		var e event
-		err := r.Scan(&task, &e.Cursor.Epoch, &e.Cursor.Seq, &e.ID, &e.TurnID, &e.Type, &e.Body, &e.Late)
-		of(task, func(h *sessionHistory) { h.Rows = append(h.Rows, e) })
-		return err
-	})
+	rows(s.t, db,
+		`SELECT task_id, COALESCE(epoch, 0), COALESCE(seq, 0), event_id, turn_id, type, body, late FROM events`, func(
+			r *sql.Rows,
+		) error {
+			var task string
+			var e event
+			err := r.Scan(&task, &e.Cursor.Epoch, &e.Cursor.Seq, &e.ID, &e.TurnID, &e.Type, &e.Body, &e.Late)
+			of(task, func(h *sessionHistory) { h.Rows = append(h.Rows, e) })
+			return err
+		})
 	rows(s.t, db, `SELECT id, epoch, seq, open_turn, open_questions, rev FROM tasks`, func(r *sql.Rows) error {
 		var task, open string
 		var at protocol.Cursor
@@ -143,16 +147,18 @@ func (s *stack) readDatabase(sessions map[string]*sessionHistory) {
 		of(task, func(h *sessionHistory) { h.BrokerTurns = append(h.BrokerTurns, t) })
 		return err
 	})
-	rows(s.t, db, `SELECT task_id, id, seq, rev, turn_id, role, status, message, artifacts, event_id FROM messages ORDER BY task_id, seq`, func(r *sql.Rows) error {
-		var m protocol.Message
-		var artifacts string
-		if err := r.Scan(&m.TaskID, &m.ID, &m.Seq, &m.Rev, &m.TurnID, &m.Role, &m.Status, &m.Message, &artifacts, &m.EventID); err != nil {
+	rows(s.t, db,
+		`SELECT task_id, id, seq, rev, turn_id, role, status, message, artifacts, event_id FROM messages ORDER BY task_id, seq`, func(r *sql.Rows) error {
+			var m protocol.Message
+			var artifacts string
+			if err := r.Scan(&m.TaskID, &m.ID, &m.Seq, &m.Rev, &m.TurnID, &m.Role, &m.Status, &m.Message, &artifacts,
+				&m.EventID); err != nil {
+				return err
+			}
+			err := json.Unmarshal([]byte(artifacts), &m.Artifacts)
+			of(m.TaskID, func(h *sessionHistory) { h.Messages = append(h.Messages, m) })
 			return err
-		}
-		err := json.Unmarshal([]byte(artifacts), &m.Artifacts)
-		of(m.TaskID, func(h *sessionHistory) { h.Messages = append(h.Messages, m) })
-		return err
-	})
+		})
 	rows(s.t, db, `SELECT task_id, what, event_id, body FROM audit`, func(r *sql.Rows) error {
 		var task, what, id, body string
 		err := r.Scan(&task, &what, &id, &body)

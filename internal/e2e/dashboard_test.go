@@ -122,7 +122,10 @@ func startPrometheus(t *testing.T, s *stack) *prometheus {
 	file := writeFile(t, folder, "prometheus.yml", configuration)
 	testenv.Program{
 		Name: "prometheus", Addr: addr,
-		Args: []string{"--config.file=" + file, "--storage.tsdb.path=" + folder + "/data", "--web.listen-address=" + addr, "--log.level=warn"},
+		Args: []string{
+			"--config.file=" + file, "--storage.tsdb.path=" + folder + "/data",
+			"--web.listen-address=" + addr, "--log.level=warn",
+		},
 	}.Run(t)
 	p := &prometheus{t: t, api: "http://" + addr + "/api/v1"}
 	eventually(t, "Prometheus reads broker and host", func() bool { return p.found(`up == 1`) == 2 })

@@ -13,7 +13,7 @@ import (
 )
 
 // PROC-13: a broker or host without file descriptors says so in one line, answers
-// health checks, and goes on when there are descriptors again.
+// health checks, and continues when there are descriptors again.
 func TestAServerWithoutFileDescriptorsAnswersHealthChecks(t *testing.T) {
 	s := newStack(t, sqlite)
 	task := s.task("descriptors")
@@ -24,7 +24,8 @@ func TestAServerWithoutFileDescriptorsAnswersHealthChecks(t *testing.T) {
 			limit := n.limitDescriptors(t, 20)
 			release := n.exhaust(t)
 			for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/api/tasks": 503, "/status": 503} {
-				eventually(t, fmt.Sprintf("%s answers %s with %d", n.name, path, want), func() bool { return statusOf(t, n.url+path) == want })
+				eventually(t,
+					fmt.Sprintf("%s answers %s with %d", n.name, path, want), func() bool { return statusOf(t, n.url+path) == want })
 			}
 			const line = "no file descriptors left"
 			if log := n.log.String(); strings.Count(log, line) != 1 || !strings.Contains(log, fmt.Sprintf("limit=%d", limit)) {
@@ -75,7 +76,8 @@ func (n *node) exhaust(t *testing.T) (release func()) {
 			t.Fatal(err)
 		}
 		held = append(held, conn)
-		if _, err := fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", strings.TrimPrefix(n.url, "http://")); err != nil {
+		if _, err := fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n",
+			strings.TrimPrefix(n.url, "http://")); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)

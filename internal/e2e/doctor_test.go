@@ -163,7 +163,8 @@ func (s *stack) misconfiguredHosts(t *testing.T) {
 	s.toBroker.Set(refuse)
 	task := s.task("held back")
 	turnOf(t, s.user(), task, "list")
-	eventually(t, "the host reports its outbox", func() bool { return strings.Contains(s.sessionsOfHost(), "outboxError") })
+	eventually(t,
+		"the host reports its outbox", func() bool { return strings.Contains(s.sessionsOfHost(), "outboxError") })
 	examine(doctor.CheckDelivery, "do not reach the broker")
 }
 
@@ -181,7 +182,9 @@ func stops(path string) func(http.ResponseWriter, *http.Request) bool {
 	}
 }
 
-func (s *stack) published(handle func(http.ResponseWriter, *http.Request) bool, change func(*http.Response)) func(*testing.T) []string {
+func (s *stack) published(
+	handle func(http.ResponseWriter, *http.Request) bool, change func(*http.Response),
+) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		return []string{"BELLHOP_PUBLIC_URL=" + gateway(t, s.broker.url, handle, change)}
 	}

@@ -90,7 +90,8 @@ func shownOK(t *testing.T, host *app.Host) bool {
 		t.Fatal(err)
 	}
 	for _, s := range status.Sessions {
-		if s.Outbox == agenthost.OutboxOK && (s.Unacknowledged > 0 || s.Acknowledged != s.Cursor && s.Acknowledged.Epoch == s.Cursor.Epoch) {
+		if s.Outbox == agenthost.OutboxOK &&
+			(s.Unacknowledged > 0 || s.Acknowledged != s.Cursor && s.Acknowledged.Epoch == s.Cursor.Epoch) {
 			t.Errorf("ok is shown at %v, acknowledged is %v", s.Cursor, s.Acknowledged)
 		}
 		if s.Outbox != agenthost.OutboxOK {

@@ -32,7 +32,8 @@ func statusOf(t testing.TB, url string) int {
 
 func (n *node) becomes(status int) {
 	n.t.Helper()
-	eventually(n.t, n.name+"'s readiness is "+http.StatusText(status), func() bool { return statusOf(n.t, n.url+"/readyz") == status })
+	eventually(n.t,
+		n.name+"'s readiness is "+http.StatusText(status), func() bool { return statusOf(n.t, n.url+"/readyz") == status })
 }
 
 // restartFull kills a node and starts it again while its disk is full.
@@ -43,12 +44,13 @@ func (n *node) restartFull(small *disk.Small) {
 	if _, err := n.launch(); err != nil {
 		n.t.Fatal(err)
 	}
-	eventually(n.t, n.name+" answers on a full disk", func() bool { return statusOf(n.t, n.url+"/healthz") == http.StatusOK })
+	eventually(n.t,
+		n.name+" answers on a full disk", func() bool { return statusOf(n.t, n.url+"/healthz") == http.StatusOK })
 	n.becomes(http.StatusInsufficientStorage)
 }
 
 // PROC-5, PROC-10: a host whose disk is full fails turns clearly, starts again on
-// the full disk, serves reads, and goes on by itself when there is room.
+// the full disk, serves reads, and continues by itself when there is room.
 func TestAHostOnAFullDiskServesReadsAndRecovers(t *testing.T) {
 	if !disk.CanMount(t) {
 		return
@@ -99,7 +101,8 @@ func TestAHostOnAFullDiskServesReadsAndRecovers(t *testing.T) {
 func (s *stack) readsOf(task string) {
 	s.t.Helper()
 	var events protocol.EventsResponse
-	if status := s.askHost(http.MethodGet, "/session/"+task+"/events", &events); status != http.StatusOK || len(events.Events) == 0 {
+	if status := s.askHost(http.MethodGet, "/session/"+task+"/events", &events); status != http.StatusOK ||
+		len(events.Events) == 0 {
 		s.t.Errorf("events: %d, %d of them", status, len(events.Events))
 	}
 	var status struct {
@@ -108,7 +111,8 @@ func (s *stack) readsOf(task string) {
 			Low bool `json:"low"`
 		} `json:"disk"`
 	}
-	if code := s.askHost(http.MethodGet, "/status", &status); code != http.StatusOK || !status.Disk.Low || len(status.Notices) == 0 {
+	if code := s.askHost(http.MethodGet, "/status", &status); code != http.StatusOK || !status.Disk.Low ||
+		len(status.Notices) == 0 {
 		s.t.Errorf("status: %d, %+v", code, status)
 	}
 }

@@ -16,7 +16,9 @@ import (
 )
 
 // gateway is a proxy of a test before a server. handle returns true if it has answered.
-func gateway(t *testing.T, target string, handle func(w http.ResponseWriter, r *http.Request) bool, change func(*http.Response)) string {
+func gateway(
+	t *testing.T, target string, handle func(w http.ResponseWriter, r *http.Request) bool, change func(*http.Response),
+) string {
 	t.Helper()
 	to, err := url.Parse(target)
 	if err != nil {

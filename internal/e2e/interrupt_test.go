@@ -18,11 +18,13 @@ func TestAnInterruptEndsTheTurnForTheStreamAndForTheBroker(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if transcript.End == nil || transcript.End.Type != protocol.PartAbort || transcript.End.Reason != protocol.ReasonAborted {
+	if transcript.End == nil || transcript.End.Type != protocol.PartAbort ||
+		transcript.End.Reason != protocol.ReasonAborted {
 		t.Errorf("the stream ended with %+v", transcript.End)
 	}
 	got := settle(t, c, task)
-	if got.LastTurn.FinishReason != protocol.FinishOther || got.LastTurn.Reason != protocol.ReasonAborted || got.AgentStatus != protocol.StatusIdle {
+	if got.LastTurn.FinishReason != protocol.FinishOther || got.LastTurn.Reason != protocol.ReasonAborted ||
+		got.AgentStatus != protocol.StatusIdle {
 		t.Errorf("the broker's task is %+v, its turn %+v", got, got.LastTurn)
 	}
 	if _, err := c.Interrupt(t.Context(), task); err != nil {

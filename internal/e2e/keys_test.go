@@ -27,7 +27,7 @@ func TestTheHostsPasswordAloneOpensNoSessionOfTheBroker(t *testing.T) {
 			t.Errorf("%s: %d", route, status)
 		}
 	}
-	s.recorded(t, task, "list") // the broker goes on
+	s.recorded(t, task, "list") // the broker continues
 	if _, err := s.user().Diff(t.Context(), task); err != nil {
 		t.Errorf("the broker's diff: %v", err)
 	}

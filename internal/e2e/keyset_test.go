@@ -18,7 +18,8 @@ func TestAWrongKeysetEndsTheBrokerWithOneClearLine(t *testing.T) {
 			"a random": "BELLHOP_KEYSET=correct horse battery staple",
 		} {
 			t.Run(name+" keyset", func(t *testing.T) {
-				n := newNode(t, "broker", s.broker.url, []string{"BELLHOP_DATABASE_URL=" + s.dbURL, "BELLHOP_LISTEN=" + freeAddr(t), variable}, "serve")
+				n := newNode(t, "broker", s.broker.url,
+					[]string{"BELLHOP_DATABASE_URL=" + s.dbURL, "BELLHOP_LISTEN=" + freeAddr(t), variable}, "serve")
 				l, err := n.launch()
 				if err != nil {
 					t.Fatal(err)
@@ -68,7 +69,8 @@ func TestAKilledRotationOfKeysIsContinued(t *testing.T) {
 				t.Fatalf("%s: it was not killed: %v\n%s", point, err, out)
 			}
 		}
-		if out := run(t, env(promoted), "keys", "rotate"); !strings.Contains(out, "everything is sealed with the present key") {
+		if out := run(t, env(promoted), "keys",
+			"rotate"); !strings.Contains(out, "everything is sealed with the present key") {
 			t.Errorf("the next rotation says %q", out)
 		}
 		pruned := run(t, env(promoted), "keys", "prune")

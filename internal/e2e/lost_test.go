@@ -138,12 +138,13 @@ func TestAHostThatLostItsDiskContinuesUnderAHigherEpoch(t *testing.T) {
 // endOf returns the end of a turn as the broker recorded it.
 func (s *stack) endOf(task, turn string) (end string) {
 	s.t.Helper()
-	rows(s.t, s.openDB(), `SELECT finish_reason, reason FROM turns WHERE task_id = '`+task+`' AND id = '`+turn+`'`, func(r *sql.Rows) error {
-		var finish, reason string
-		err := r.Scan(&finish, &reason)
-		end = finish + " " + reason
-		return err
-	})
+	rows(s.t, s.openDB(),
+		`SELECT finish_reason, reason FROM turns WHERE task_id = '`+task+`' AND id = '`+turn+`'`, func(r *sql.Rows) error {
+			var finish, reason string
+			err := r.Scan(&finish, &reason)
+			end = finish + " " + reason
+			return err
+		})
 	return end
 }
 
@@ -181,7 +182,9 @@ func TestABrokerRestoredFromAnOlderCopyGetsEveryEventAgain(t *testing.T) {
 
 	lost := h.Sent[1]
 	eventually(t, "the user's message comes back from the host's prompt", func() bool {
-		return slices.ContainsFunc(historyOf(t, s.user(), task), func(m protocol.Message) bool { return m.ID == lost.MessageID })
+		return slices.ContainsFunc(historyOf(t, s.user(), task), func(m protocol.Message) bool {
+			return m.ID == lost.MessageID
+		})
 	})
 	got := collect(s, []string{task})
 	got.Sessions[0].Sent, got.Sessions[0].Readings = h.Sent, h.Readings

@@ -27,7 +27,8 @@ var build = sync.OnceValues(func() (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(builtIn, "bellhop")
-	cmd := exec.Command("go", append(append([]string{"build", "-tags", failpoint.Tag}, raceFlags...), "-o", path, "bellhop/cmd/bellhop")...)
+	cmd := exec.Command("go",
+		append(append([]string{"build", "-tags", failpoint.Tag}, raceFlags...), "-o", path, "bellhop/cmd/bellhop")...)
 	if cmd.Env = append(os.Environ(), "CGO_ENABLED=0"); raceFlags != nil {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	}

@@ -93,7 +93,8 @@ func TestAnOutboxThatWaitsShowsInTheMetrics(t *testing.T) {
 	eventually(t, "the outbox shows depth, age and a failed post", func() bool {
 		host := scrape(t, s.host.url, hostPassword)
 		return host["bellhop_outbox_events"] > 0 && host["bellhop_outbox_oldest_seconds"] > 0 &&
-			host[`bellhop_outbox_sessions{state="retrying"}`] == 1 && host[`bellhop_outbox_posts_total{result="unreachable"}`] > 0
+			host[`bellhop_outbox_sessions{state="retrying"}`] == 1 &&
+			host[`bellhop_outbox_posts_total{result="unreachable"}`] > 0
 	})
 	if shown := scrape(t, "http://"+admin, hostPassword); shown["bellhop_outbox_events"] == 0 {
 		t.Errorf("the admin listener shows %v", shown)

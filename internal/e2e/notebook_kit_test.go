@@ -83,7 +83,8 @@ func notebookStack(t *testing.T, kind storeKind) (s *stack, agentToken string) {
 	t.Helper()
 	s = prepareStack(t, kind)
 	s.broker.env = append(s.broker.env, "BELLHOP_OUTBOUND_ALLOW=127.0.0.0/8")
-	agentToken = strings.TrimSpace(s.administer("tokens", "create", "--email", userEmail, "--name", "editor", "--kind", "agent", "--agent", "ada"))
+	agentToken = strings.TrimSpace(s.administer("tokens", "create", "--email", userEmail, "--name", "editor", "--kind",
+		"agent", "--agent", "ada"))
 	return s, agentToken
 }
 
@@ -114,7 +115,9 @@ func newEditor(t *testing.T, way mcp.Transport) *editor {
 }
 
 func overHTTP(s *stack, token string) mcp.Transport {
-	return &mcp.StreamableClientTransport{Endpoint: s.broker.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true}
+	return &mcp.StreamableClientTransport{
+		Endpoint: s.broker.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true,
+	}
 }
 
 // call decodes the result of a tool into out.

@@ -19,12 +19,17 @@ func TestARelayedStreamThatIsCutResumesExactly(t *testing.T) {
 	s.toStream.Set(refuse) // no browser reaches this host
 	task := s.task("relayed")
 	rec := &recorder{}
-	req := &protocol.CheckInRequest{TaskID: task, Message: "slow 20 then list then slow 10", MessageID: protocol.NewID(), Reach: protocol.ReachRelay}
+	req := &protocol.CheckInRequest{
+		TaskID: task, Message: "slow 20 then list then slow 10", MessageID: protocol.NewID(), Reach: protocol.ReachRelay,
+	}
 	stream, err := client.New(s.api, patient(s.token, rec)).Send(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults := []faultproxy.Mode{faultproxy.Reset(), faultproxy.CutAnswerAfter(0), faultproxy.CutAnswerAfter(150), faultproxy.Refuse(), faultproxy.CutAnswerAfter(1)}
+	faults := []faultproxy.Mode{
+		faultproxy.Reset(), faultproxy.CutAnswerAfter(0), faultproxy.CutAnswerAfter(150),
+		faultproxy.Refuse(), faultproxy.CutAnswerAfter(1),
+	}
 	transcript, parts := &client.Transcript{}, 0
 	for event, err := range stream.Events(t.Context()) {
 		if err != nil {
@@ -47,7 +52,9 @@ func TestARelayedStreamThatIsCutResumesExactly(t *testing.T) {
 	h := collect(s, []string{task})
 	h.Sessions[0].Sent = []sent{{MessageID: req.MessageID, TurnID: stream.TurnID, Text: req.Message}}
 	conns := rec.connections()
-	h.Sessions[0].Readings = []reading{{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(transcript)}}
+	h.Sessions[0].Readings = []reading{
+		{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(transcript)},
+	}
 	for _, v := range check(h) {
 		t.Error(v)
 	}
@@ -74,7 +81,8 @@ func TestABrokerEndsWithRelayedStreamsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 40 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.broker.url+"/api/agent/stream/"+task+"?token="+answer.StreamToken, http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			s.broker.url+"/api/agent/stream/"+task+"?token="+answer.StreamToken, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,8 @@ func post(t testing.TB, b *running, task, turn, event string) (status int, body 
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.URL+"/api/agent/webhook?token="+signed, bytes.NewReader([]byte(event)))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.URL+"/api/agent/webhook?token="+signed,
+		bytes.NewReader([]byte(event)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,8 @@ func TestTheSameEventAtOnceOnTwoReplicasHasOneEffect(t *testing.T) {
 			posts.Go(func() {
 				status, body := post(t, []*running{first, second}[i%2], task, "turn", textEvent(task, seq))
 				var answer protocol.IngestResponse
-				if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK || *answer.Cursor != (protocol.Cursor{Epoch: 1, Seq: int64(seq)}) {
+				if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK ||
+					*answer.Cursor != (protocol.Cursor{Epoch: 1, Seq: int64(seq)}) {
 					t.Errorf("event %d: %d %s", seq, status, body)
 				}
 				mu.Lock()

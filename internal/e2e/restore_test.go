@@ -28,7 +28,9 @@ type shownMessage struct {
 func shownOf(t testing.TB, c *client.Client, task string) (all []shownMessage) {
 	t.Helper()
 	for _, m := range historyOf(t, c, task) {
-		shown := shownMessage{Turn: m.TurnID, Role: string(m.Role), Status: string(m.Status), Text: m.Message, Event: m.EventID}
+		shown := shownMessage{
+			Turn: m.TurnID, Role: string(m.Role), Status: string(m.Status), Text: m.Message, Event: m.EventID,
+		}
 		if m.Role == protocol.RoleUser {
 			shown.ID = m.ID
 		}
@@ -67,7 +69,9 @@ func (r *restoring) afterBackup() {
 		r.recorded(r.t, r.younger, message)
 	}
 	r.arrived(r.older, r.younger)
-	r.want = map[string][]shownMessage{r.older: shownOf(r.t, r.user(), r.older), r.younger: shownOf(r.t, r.user(), r.younger)}
+	r.want = map[string][]shownMessage{
+		r.older: shownOf(r.t, r.user(), r.older), r.younger: shownOf(r.t, r.user(), r.younger),
+	}
 }
 
 // comesBack waits until the older task is complete again by itself. Then an
@@ -75,7 +79,8 @@ func (r *restoring) afterBackup() {
 func (r *restoring) comesBack() {
 	r.t.Helper()
 	began := time.Now()
-	eventually(r.t, "the task has everything again", func() bool { return slices.Equal(r.shown(r.older), r.want[r.older]) })
+	eventually(r.t,
+		"the task has everything again", func() bool { return slices.Equal(r.shown(r.older), r.want[r.older]) })
 	r.t.Logf("after %v everything was back", time.Since(began).Round(time.Millisecond))
 	r.arrived(r.older)
 
@@ -83,13 +88,15 @@ func (r *restoring) comesBack() {
 		r.t.Fatalf("the task is younger than the backup, but: %v", err)
 	}
 	env := []string{"BELLHOP_URL=" + r.api, "BELLHOP_TOKEN=" + r.token}
-	if listed := run(r.t, env, "adopt"); !strings.Contains(listed, r.younger) || !strings.Contains(listed, userEmail) || strings.Contains(listed, r.older) {
+	if listed := run(r.t, env, "adopt"); !strings.Contains(listed, r.younger) || !strings.Contains(listed, userEmail) ||
+		strings.Contains(listed, r.older) {
 		r.t.Errorf("the orphans are\n%s", listed)
 	}
 	if adopted := run(r.t, env, "adopt", "--all"); !strings.Contains(adopted, "adopted "+r.younger+" younger") {
 		r.t.Errorf("adopting said\n%s", adopted)
 	}
-	eventually(r.t, "the adopted task has everything", func() bool { return slices.Equal(r.shown(r.younger), r.want[r.younger]) })
+	eventually(r.t,
+		"the adopted task has everything", func() bool { return slices.Equal(r.shown(r.younger), r.want[r.younger]) })
 	r.arrived(r.older, r.younger)
 	r.verified(2)
 }
@@ -113,7 +120,8 @@ func (s *stack) verified(sessions int) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil || !report.OK || report.Sessions != sessions {
 		s.t.Errorf("verify says %s (%v)", out, err)
 	}
-	if out := s.administer("verify", "--journal", s.journal()); !strings.Contains(out, fmt.Sprint(sessions, " sessions, ")) {
+	if out := s.administer("verify", "--journal",
+		s.journal()); !strings.Contains(out, fmt.Sprint(sessions, " sessions, ")) {
 		s.t.Errorf("verify --journal says %s", out)
 	}
 }
@@ -248,7 +256,8 @@ func TestAPrimaryThatCrashesFailsOverAndEverythingComesBack(t *testing.T) {
 	standby := primary.Standby()
 	s := prepareBoth(t, setUp, primary, standby)
 	r := beforeBackup(s)
-	eventually(t, "the standby has the turns", func() bool { return cursorIn(t, standby.URL(), r.older) == s.epochOf(r.older) })
+	eventually(t,
+		"the standby has the turns", func() bool { return cursorIn(t, standby.URL(), r.older) == s.epochOf(r.older) })
 	standby.Shell("psql", "-c", "ALTER SYSTEM SET primary_conninfo = ''", "-c", "SELECT pg_reload_conf()")
 	eventually(t, "the standby receives nothing more", func() bool {
 		return strings.Contains(standby.Shell("psql", "-At", "-c", "SELECT count(*) FROM pg_stat_wal_receiver"), "0")
@@ -261,7 +270,8 @@ func TestAPrimaryThatCrashesFailsOverAndEverythingComesBack(t *testing.T) {
 
 // prepareBoth starts the stack on both servers.
 func prepareBoth(t testing.TB, s *stack, primary, standby *testenv.Server) *stack {
-	s.dbURL = "postgres://postgres@" + primary.Addr() + "," + standby.Addr() + "/postgres?sslmode=disable&target_session_attrs=read-write"
+	s.dbURL = "postgres://postgres@" + primary.Addr() + "," + standby.Addr() +
+		"/postgres?sslmode=disable&target_session_attrs=read-write"
 	s.broker = s.newBroker("broker on both", strings.TrimPrefix(s.broker.url, "http://"))
 	s.host.start()
 	s.broker.start()
@@ -275,7 +285,8 @@ func cursorIn(t testing.TB, url, task string) (at protocol.Cursor) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	_ = db.QueryRowContext(context.WithoutCancel(t.Context()), `SELECT epoch, seq FROM tasks WHERE id = $1`, task).Scan(&at.Epoch, &at.Seq)
+	_ = db.QueryRowContext(context.WithoutCancel(t.Context()), `SELECT epoch, seq FROM tasks WHERE id = $1`,
+		task).Scan(&at.Epoch, &at.Seq)
 	return at
 }
 
@@ -293,7 +304,8 @@ func TestReconcileAsksEveryHost(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.administer("reconcile", "--all", "--json")), &outcomes); err != nil {
 		t.Fatal(err)
 	}
-	if len(outcomes) != 1 || outcomes[0].Host != "first" || outcomes[0].Sessions != 1 || outcomes[0].Pending+outcomes[0].Unknown != 0 {
+	if len(outcomes) != 1 || outcomes[0].Host != "first" || outcomes[0].Sessions != 1 ||
+		outcomes[0].Pending+outcomes[0].Unknown != 0 {
 		t.Errorf("got %+v", outcomes)
 	}
 	s.verified(1)

@@ -20,7 +20,10 @@ func TestAStreamThatIsCutResumesExactly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults := []faultproxy.Mode{faultproxy.Reset(), faultproxy.CutAnswerAfter(0), faultproxy.CutAnswerAfter(150), faultproxy.Refuse(), faultproxy.CutAnswerAfter(1)}
+	faults := []faultproxy.Mode{
+		faultproxy.Reset(), faultproxy.CutAnswerAfter(0), faultproxy.CutAnswerAfter(150),
+		faultproxy.Refuse(), faultproxy.CutAnswerAfter(1),
+	}
 	transcript, parts := &client.Transcript{}, 0
 	for event, err := range stream.Events(t.Context()) {
 		if err != nil {
@@ -43,7 +46,9 @@ func TestAStreamThatIsCutResumesExactly(t *testing.T) {
 	h := collect(s, []string{task})
 	h.Sessions[0].Sent = []sent{{MessageID: req.MessageID, TurnID: stream.TurnID, Text: req.Message}}
 	conns := rec.connections()
-	h.Sessions[0].Readings = []reading{{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(transcript)}}
+	h.Sessions[0].Readings = []reading{
+		{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(transcript)},
+	}
 	for _, v := range check(h) {
 		t.Error(v)
 	}

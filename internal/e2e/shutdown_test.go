@@ -48,7 +48,8 @@ func TestTortureBySIGTERMWithOpenStreamsEndsThemAndExitsInTime(t *testing.T) {
 		}
 		s.host.stop()
 		for range watchers + 1 {
-			if end := <-ends; end == nil || end.Type != protocol.PartFinish || end.FinishReason != protocol.FinishOther || end.Reason != protocol.ReasonHostRestarted {
+			if end := <-ends; end == nil || end.Type != protocol.PartFinish || end.FinishReason != protocol.FinishOther ||
+				end.Reason != protocol.ReasonHostRestarted {
 				t.Fatalf("a stream ended with %+v", end)
 			}
 		}
@@ -80,7 +81,8 @@ func endOf(t testing.TB, stream *client.Stream, seen func()) *client.End {
 
 // feedUntilBye reads a task's feed, which must send bye before it ends.
 func (s *stack) feedUntilBye(task string, attached chan<- struct{}) {
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.broker.url+"/api/tasks/"+task+"/events", http.NoBody)
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet,
+		s.broker.url+"/api/tasks/"+task+"/events", http.NoBody)
 	if err != nil {
 		s.t.Error(err)
 		return

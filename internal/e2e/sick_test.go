@@ -98,7 +98,8 @@ func TestABrokerOutlivesAFrozenPostgreSQL(t *testing.T) {
 	}
 	s.refused(task, 50)
 	shown := scrape(t, "http://"+admin, adminToken)
-	if shown[`bellhop_collect_errors_total{part="hosts"}`] == 0 || shown[`bellhop_rejections_total{reason="unavailable"}`] < 50 {
+	if shown[`bellhop_collect_errors_total{part="hosts"}`] == 0 ||
+		shown[`bellhop_rejections_total{reason="unavailable"}`] < 50 {
 		t.Errorf("the metrics meanwhile: %v", shown)
 	}
 	if _, listed := shown[`bellhop_hosts{health="ok"}`]; listed {

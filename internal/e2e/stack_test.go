@@ -167,7 +167,9 @@ func (s *stack) user() *client.Client {
 // task opens a task on the registered host.
 func (s *stack) task(title string) string {
 	s.t.Helper()
-	task, err := s.user().CreateTask(s.t.Context(), &protocol.CreateTaskRequest{Title: title, Agent: "demo", HostID: s.hostID})
+	task, err := s.user().CreateTask(s.t.Context(), &protocol.CreateTaskRequest{
+		Title: title, Agent: "demo", HostID: s.hostID,
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -204,7 +206,8 @@ func (s *stack) openDB() *sql.DB {
 	if s.store == postgres {
 		return openSQL(s.t, "pgx", s.dbURL)
 	}
-	return openSQL(s.t, "sqlite3", "file:"+filepath.Join(s.dir, "broker.db")+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
+	return openSQL(s.t, "sqlite3",
+		"file:"+filepath.Join(s.dir, "broker.db")+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
 }
 
 func openSQL(t testing.TB, driver, dsn string) *sql.DB {

@@ -79,7 +79,9 @@ func TestATaskWorksInAWorkspaceThatAnAgentCreated(t *testing.T) {
 
 func (s *stack) secondTaskIsRefused() {
 	s.t.Helper()
-	_, err := s.user().CreateTask(s.t.Context(), &protocol.CreateTaskRequest{Title: "another", Agent: "demo", Workspace: "fix"})
+	_, err := s.user().CreateTask(s.t.Context(), &protocol.CreateTaskRequest{
+		Title: "another", Agent: "demo", Workspace: "fix",
+	})
 	if err == nil || !strings.Contains(err.Error(), "Another task works in the workspace") {
 		s.t.Errorf("a second task: %v", err)
 	}
@@ -94,7 +96,8 @@ func (s *stack) callWorkspaceTool(session, tool string, args map[string]any) {
 	}
 	var secret string
 	db := openSQL(s.t, "sqlite3", "file:"+s.journal()+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
-	rows(s.t, db, `SELECT secret FROM sessions WHERE id = '`+session+`'`, func(r *sql.Rows) error { return r.Scan(&secret) })
+	rows(s.t, db,
+		`SELECT secret FROM sessions WHERE id = '`+session+`'`, func(r *sql.Rows) error { return r.Scan(&secret) })
 	_ = db.Close()
 	program := sdk.NewClient(&sdk.Implementation{Name: "e2e", Version: "1"}, nil)
 	connection, err := program.Connect(s.t.Context(), &sdk.StreamableClientTransport{
@@ -105,7 +108,8 @@ func (s *stack) callWorkspaceTool(session, tool string, args map[string]any) {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = connection.Close() }()
-	result, err := connection.CallTool(context.WithoutCancel(s.t.Context()), &sdk.CallToolParams{Name: tool, Arguments: args})
+	result, err := connection.CallTool(context.WithoutCancel(s.t.Context()),
+		&sdk.CallToolParams{Name: tool, Arguments: args})
 	if err != nil || result.IsError {
 		s.t.Fatalf("%s: %+v, %v", tool, result, err)
 	}

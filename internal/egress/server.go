@@ -209,5 +209,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, client Client, t
 	conn := r.Context().Value(connKey{}).(*lineConn)
 	s.options.Log.WarnContext(r.Context(), "the network refused a program", "client", client.Name, "target", target)
 	s.options.Refused(conn.line, target)
-	http.Error(w, "Bellhop: "+target+" is not allowed. The operator lists what agents may reach under sandbox.allow.", http.StatusForbidden)
+	http.Error(w, "Bellhop: "+target+" is not allowed. The operator lists what agents may reach under sandbox.allow.",
+		http.StatusForbidden)
 }

@@ -58,7 +58,8 @@ func (w *World) Actions() []Action {
 
 // differs reports whether a broker can do anything that the other cannot.
 func (b *broker) differs(other *broker) bool {
-	return b.incarnation != other.incarnation || b.former != other.former || b.pull.stage != other.pull.stage || b.pull.stage != pullNone
+	return b.incarnation != other.incarnation || b.former != other.former || b.pull.stage != other.pull.stage ||
+		b.pull.stage != pullNone
 }
 
 // ofHost adds the actions of one host.
@@ -147,7 +148,8 @@ func (a *actions) commits(i int, what *request) {
 		}
 		a.add(func(w *World) { w.commit(i, b, at.incarnation) }, "%s: broker %d commits", what, b)
 		if at.former != at.incarnation && !a.w.rules.LateLabel {
-			a.add(func(w *World) { w.commit(i, b, at.former) }, "%s: broker %d commits, and names the former incarnation", what, b)
+			a.add(func(w *World) { w.commit(i, b, at.former) }, "%s: broker %d commits, and names the former incarnation",
+				what, b)
 		}
 	}
 }
@@ -160,15 +162,18 @@ func (a *actions) ofBroker(b int) {
 	case at.pull.stage == pullRead:
 		a.add(func(w *World) { w.takePage(b) }, "broker %d pulls: it ingests the events", b)
 	case w.left.Pulls > 0:
-		a.add(func(w *World) { w.left.Pulls--; w.askEvents(b, w.db.cursor) }, "broker %d pulls: it reads the cursor %v", b, w.db.cursor)
+		a.add(func(w *World) { w.left.Pulls--; w.askEvents(b, w.db.cursor) }, "broker %d pulls: it reads the cursor %v",
+			b, w.db.cursor)
 	}
 	if at.pull.stage != pullNone && w.left.Faults > 0 {
 		a.fault(func(w *World) { w.broker[b].pull = pull{} }, "broker %d is killed", b)
 	}
 	if w.left.CheckIns > 0 {
-		a.add(func(w *World) { w.left.CheckIns--; w.announce(b, at.incarnation) }, "broker %d: a check-in, with the cursor %v", b, w.db.cursor)
+		a.add(func(w *World) { w.left.CheckIns--; w.announce(b, at.incarnation) },
+			"broker %d: a check-in, with the cursor %v", b, w.db.cursor)
 		if at.former != at.incarnation && !w.rules.LateLabel {
-			a.add(func(w *World) { w.left.CheckIns--; w.announce(b, at.former) }, "broker %d: a check-in, with the cursor %v and the former incarnation", b, w.db.cursor)
+			a.add(func(w *World) { w.left.CheckIns--; w.announce(b, at.former) },
+				"broker %d: a check-in, with the cursor %v and the former incarnation", b, w.db.cursor)
 		}
 	}
 	if w.db.copied || at.incarnation != w.db.incarnation {
@@ -194,7 +199,8 @@ func (a *actions) ofWorld() {
 		}, "the task moves to host %d", 1-w.db.host)
 	}
 	if w.left.Forged > 0 {
-		a.add(func(w *World) { w.left.Forged--; w.forge(protocol.Cursor{Epoch: w.db.cursor.Epoch + 8, Seq: 1}) }, "a program forges an event of a high epoch")
+		a.add(func(w *World) { w.left.Forged--; w.forge(protocol.Cursor{Epoch: w.db.cursor.Epoch + 8, Seq: 1}) },
+			"a program forges an event of a high epoch")
 		next := protocol.Cursor{Epoch: w.db.cursor.Epoch, Seq: w.db.cursor.Seq + 1}
 		a.add(func(w *World) { w.left.Forged--; w.forge(next) }, "a program forges the event %v", next)
 	}

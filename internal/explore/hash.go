@@ -64,7 +64,10 @@ func (t *text) sorted(parts []text) {
 func (w *World) fingerprint() fingerprint {
 	t := make(text, 0, 2048)
 	l := &w.left
-	for _, n := range []int{l.Events, l.Faults, l.Pulls, l.CheckIns, l.Restarts, l.Journals, l.Database, l.Moves, l.Forged, w.incarnations, w.checkIns} {
+	for _, n := range []int{
+		l.Events, l.Faults, l.Pulls, l.CheckIns, l.Restarts, l.Journals, l.Database, l.Moves, l.Forged,
+		w.incarnations, w.checkIns,
+	} {
 		t.num(int64(n))
 	}
 	t.yes(w.restored[0], w.restored[1], w.moved)
@@ -102,7 +105,8 @@ func (h *host) appendTo(t *text) {
 	rec, delivery := &h.state.Record, reflect.ValueOf(&h.state.Delivery).Elem()
 	t.num(int64(h.ids), h.state.Pending, int64(h.journal.letters), int64(h.state.Delivery.Limit))
 	t.cursor(rec.Cursor, rec.Acked, rec.Resend, h.journal.session.Acked)
-	t.word(string(rec.Outbox), rec.Incarnation, h.state.OpenTurn(), delivery.FieldByName("seen").String(), h.journal.session.Incarnation)
+	t.word(string(rec.Outbox), rec.Incarnation, h.state.OpenTurn(), delivery.FieldByName("seen").String(),
+		h.journal.session.Incarnation)
 	t.yes(h.state.Announced != nil)
 	for _, field := range []string{"renewed", "dueByAge", "dueNow", "compareDue", "Unsaved"} {
 		t.yes(delivery.FieldByName(field).Bool())
@@ -111,7 +115,8 @@ func (h *host) appendTo(t *text) {
 }
 
 func (b *broker) text() (t text) {
-	t.num(int64(b.incarnation), int64(b.former), int64(b.pull.stage), int64(b.pull.host), b.pull.read.Epoch, b.pull.read.Current)
+	t.num(int64(b.incarnation), int64(b.former), int64(b.pull.stage), int64(b.pull.host),
+		b.pull.read.Epoch, b.pull.read.Current)
 	t.cursor(b.pull.cursor)
 	t.word(b.pull.last)
 	t.events(b.pull.page)
@@ -122,7 +127,8 @@ func (b *broker) text() (t text) {
 // themselves: a host only compares them.
 func (r *request) text(w *World) (t text) {
 	st := &w.hosts[r.host].state
-	t.num(int64(r.kind), int64(r.host), int64(st.Delivery.Version-r.order.Version), int64(st.Delivery.AddressVersion-r.order.AddressVersion), int64(r.label))
+	t.num(int64(r.kind), int64(r.host), int64(st.Delivery.Version-r.order.Version),
+		int64(st.Delivery.AddressVersion-r.order.AddressVersion), int64(r.label))
 	t.yes(r.committed, r.abandoned)
 	t.cursor(r.cursor)
 	t.word(r.turn)

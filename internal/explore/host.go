@@ -55,7 +55,9 @@ func (h *host) commit(rows *core.Write) {
 	if len(rows.Events) == 0 {
 		return
 	}
-	events := slices.DeleteFunc(slices.Clone(j.events), func(e core.EventRecord) bool { return slices.Contains(rows.DropEvents, e.Cursor) })
+	events := slices.DeleteFunc(slices.Clone(j.events), func(e core.EventRecord) bool {
+		return slices.Contains(rows.DropEvents, e.Cursor)
+	})
 	if len(rows.Events) > len(rows.DropEvents) {
 		h.ids++
 		h.made = slices.Clone(h.made)
@@ -108,7 +110,9 @@ func (w *World) openSession(h int, cursor protocol.Cursor, incarnation int, turn
 	if w.input(h, in) != nil {
 		return
 	}
-	if w.hosts[h].state.OpenTurn() == "" && w.input(h, core.Prompted{TurnID: turn, Request: protocol.PromptRequest{Prompt: "p"}, Journaled: "p"}) == nil {
+	if w.hosts[h].state.OpenTurn() == "" && w.input(h, core.Prompted{
+		TurnID: turn, Request: protocol.PromptRequest{Prompt: "p"}, Journaled: "p",
+	}) == nil {
 		_ = w.input(h, core.AgentStarted{TurnID: turn, Agent: "a"})
 	}
 }

@@ -53,7 +53,8 @@ func (w *World) received(h int) string {
 	}
 	for _, e := range at.journal.events {
 		if !rec.Acked.Less(e.Cursor) && w.db.find(e.EventID) == nil {
-			return fmt.Sprintf("6 PROC-7: host %d has event %s acknowledged, and the database does not have it", h, short(e.EventID))
+			return fmt.Sprintf("6 PROC-7: host %d has event %s acknowledged, and the database does not have it",
+				h, short(e.EventID))
 		}
 	}
 	return ""
@@ -104,7 +105,8 @@ func (w *World) position(h int) string {
 			continue
 		}
 		if row := w.db.find(e.EventID); row != nil && !row.late && row.at != e.Cursor {
-			return fmt.Sprintf("9 positions are kept: event %s is journaled at %v, its row is at %v", short(e.EventID), e.Cursor, row.at)
+			return fmt.Sprintf("9 positions are kept: event %s is journaled at %v, its row is at %v", short(e.EventID),
+				e.Cursor, row.at)
 		}
 	}
 	return ""
@@ -120,7 +122,8 @@ func (w *World) order() string {
 			continue
 		}
 		if before := last[row.host]; before != nil && row.id < before.id {
-			return fmt.Sprintf("9 order is kept: event %s at %v has its effects after %s at %v", short(row.id), row.at, short(before.id), before.at)
+			return fmt.Sprintf("9 order is kept: event %s at %v has its effects after %s at %v", short(row.id), row.at,
+				short(before.id), before.at)
 		}
 		last[row.host] = row
 	}

@@ -88,7 +88,9 @@ func (w *World) commit(i, b, label int) {
 		return
 	}
 	if r.kind == renewal {
-		r.answer = core.TokenRenewed{AddressVersion: r.order.AddressVersion, URL: hook, Cursor: w.renewedCursor(r.host), Incarnation: name(label)}
+		r.answer = core.TokenRenewed{
+			AddressVersion: r.order.AddressVersion, URL: hook, Cursor: w.renewedCursor(r.host), Incarnation: name(label),
+		}
 	} else {
 		r.answer = w.posted(&r, label)
 	}
@@ -119,8 +121,8 @@ func (w *World) posted(r *request, label int) core.Input {
 		return in
 	}
 	refusal := core.Refusal{
-		Status: http.StatusConflict, Code: d.Refusal.Code, Message: d.Refusal.Message, Cursor: d.Refusal.Cursor, Incarnation: name(label),
-		Index: d.Refusal.Index,
+		Status: http.StatusConflict, Code: d.Refusal.Code, Message: d.Refusal.Message, Cursor: d.Refusal.Cursor,
+		Incarnation: name(label), Index: d.Refusal.Index,
 	}
 	return core.DeliveryRefused{Sent: r.sent, Refusal: refusal}
 }

@@ -59,11 +59,13 @@ func (w *World) advance() {
 func (w *World) quiet() string {
 	for h := range w.hosts {
 		st := &w.hosts[h].state
-		if !st.Durable || w.moved && st.Outbox() != core.OutboxOK && (st.Record.Outbox == core.OutboxStopped || h != w.db.host) {
+		if !st.Durable ||
+			w.moved && st.Outbox() != core.OutboxOK && (st.Record.Outbox == core.OutboxStopped || h != w.db.host) {
 			continue
 		}
 		if st.Record.Outbox != core.OutboxOK || st.Pending > 0 {
-			return fmt.Sprintf("9 nothing is under way: host %d shows %s, %d events are not acknowledged", h, st.Record.Outbox, st.Pending)
+			return fmt.Sprintf("9 nothing is under way: host %d shows %s, %d events are not acknowledged", h,
+				st.Record.Outbox, st.Pending)
 		}
 		for _, e := range w.hosts[h].journal.events {
 			switch row := w.db.find(e.EventID); {

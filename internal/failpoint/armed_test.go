@@ -35,8 +35,14 @@ func TestAProcessIsKilledAtTheNthHitOfAListedPoint(t *testing.T) {
 	}{
 		{"a bare name is the first hit", "here", "before 0\n", true},
 		{"name:N is the Nth hit", "elsewhere,here:2", "before 0\nafter 0\nbefore 1\n", true},
-		{"a count that is never reached", "here:9", "before 0\nafter 0\nbefore 1\nafter 1\nbefore 2\nafter 2\nbefore 3\nafter 3\nbefore 4\nafter 4\n", false},
-		{"an unlisted point", "elsewhere", "before 0\nafter 0\nbefore 1\nafter 1\nbefore 2\nafter 2\nbefore 3\nafter 3\nbefore 4\nafter 4\n", false},
+		{
+			"a count that is never reached", "here:9",
+			"before 0\nafter 0\nbefore 1\nafter 1\nbefore 2\nafter 2\nbefore 3\nafter 3\nbefore 4\nafter 4\n", false,
+		},
+		{
+			"an unlisted point", "elsewhere",
+			"before 0\nafter 0\nbefore 1\nafter 1\nbefore 2\nafter 2\nbefore 3\nafter 3\nbefore 4\nafter 4\n", false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0])

@@ -75,7 +75,8 @@ func CORS(opts CORSOptions) echo.MiddlewareFunc {
 			if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 				return next(c)
 			}
-			header.Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers, Access-Control-Request-Private-Network")
+			header.Add("Vary",
+				"Access-Control-Request-Method, Access-Control-Request-Headers, Access-Control-Request-Private-Network")
 			if allowed {
 				opts.preflight(r, header)
 			}

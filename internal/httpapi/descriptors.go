@@ -110,7 +110,8 @@ func (l *reserveListener) logExhausted() {
 		l.logged = now
 		var limit syscall.Rlimit
 		_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
-		l.log.Error("no file descriptors left: only health checks are answered", "limit", limit.Cur, "address", l.Addr().String())
+		l.log.Error("no file descriptors left: only health checks are answered", "limit", limit.Cur,
+			"address", l.Addr().String())
 	}
 }
 
@@ -151,8 +152,9 @@ func serveWithoutDescriptors(conn net.Conn) {
 		return
 	}
 	response := &http.Response{
-		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Close: true, Header: http.Header{"Content-Type": {"application/json"}},
-		ContentLength: int64(len(content)), Body: io.NopCloser(bytes.NewReader(content)),
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(content)),
+		Body: io.NopCloser(bytes.NewReader(content)),
 	}
 	if status != http.StatusOK {
 		response.Header.Set("Retry-After", "5")

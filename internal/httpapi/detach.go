@@ -27,7 +27,7 @@ type Stream struct {
 
 const streamKey = "bellhop.stream"
 
-// Detach makes the response go on in a goroutine of its own once the handler and its middleware
+// Detach makes the response continue in a goroutine of its own once the handler and its middleware
 // have returned. The request is logged and observed after Write and before End, as the requests
 // of handlers are. Write must not use c or the request's context, which have ended by then.
 func (s *Streams) Detach(c echo.Context, stream *Stream) {

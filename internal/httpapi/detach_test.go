@@ -63,7 +63,9 @@ func TestARequestEndsInLogAndMetricsWithItsStream(t *testing.T) {
 		t.Errorf("observed %q", seen.all())
 	}
 	text := out.String()
-	for _, part := range []string{"msg=request", "path=/stream/s1", "route=/stream/:id", "status=200", "bytes=9", "peer=127.0.0.1"} {
+	for _, part := range []string{
+		"msg=request", "path=/stream/s1", "route=/stream/:id", "status=200", "bytes=9", "peer=127.0.0.1",
+	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s is missing in %s", part, text)
 		}
@@ -89,7 +91,8 @@ func TestAPanicOfAStreamCutsOnlyItsConnection(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	streams.Shutdown(t.Context())
-	if !slices.Equal(seen.all(), []string{"GET /stream/:id 200 internal"}) || !strings.Contains(out.String(), "panic: bug") {
+	if !slices.Equal(seen.all(), []string{"GET /stream/:id 200 internal"}) ||
+		!strings.Contains(out.String(), "panic: bug") {
 		t.Errorf("observed %q, logged %s", seen.all(), out)
 	}
 }

@@ -6,5 +6,6 @@
 // It does not know routes, callers or use cases. It never writes a query string to a log,
 // header or response, because queries may contain tokens.
 //
-//	request → RequestID → log (writes errors) → recover → headers → your middleware → Handle: body, query, path → Validate → use case → JSON
+//	request → RequestID → log (writes errors) → recover → headers → your middleware
+//	        → Handle: body, query, path → Validate → use case → JSON
 package httpapi

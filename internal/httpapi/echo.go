@@ -130,7 +130,9 @@ func observeRequest(c echo.Context, observer observe.Observer) (end func(status 
 	if route == "" {
 		route = noRoute
 	}
-	ctx, ended := observe.Begin(r.Context(), observer, observe.Start{Operation: observe.Request, Name: route, Method: r.Method})
+	ctx, ended := observe.Begin(r.Context(), observer, observe.Start{
+		Operation: observe.Request, Name: route, Method: r.Method,
+	})
 	c.SetRequest(r.WithContext(ctx))
 	return func(status int, err error) {
 		out := observe.Outcome{Status: status}

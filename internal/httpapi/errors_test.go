@@ -60,17 +60,30 @@ func TestErrorsHaveOneShape(t *testing.T) {
 		body   string
 		header map[string]string
 	}{
-		{"code and message", protocol.Errorf(protocol.CodeNotFound, "Task not found"), 404, `{"error":"Task not found","code":"not_found"}`, nil},
 		{
-			"wrapped, with hint and cause", fmt.Errorf("op: %w", &protocol.Error{Code: protocol.CodeBadGateway, Message: "No", Hint: "Look", Err: errors.New("canary")}),
+			"code and message", protocol.Errorf(protocol.CodeNotFound, "Task not found"), 404,
+			`{"error":"Task not found","code":"not_found"}`, nil,
+		},
+		{
+			"wrapped, with hint and cause",
+			fmt.Errorf("op: %w", &protocol.Error{
+				Code: protocol.CodeBadGateway, Message: "No", Hint: "Look", Err: errors.New("canary"),
+			}),
 			502, `{"error":"No","code":"bad_gateway","hint":"Look"}`, nil,
 		},
 		{
-			"cursor and index", &protocol.Error{Code: protocol.CodeGap, Message: "Events are missing", Cursor: &protocol.Cursor{Epoch: 1, Seq: 4}, Index: &index},
+			"cursor and index",
+			&protocol.Error{
+				Code: protocol.CodeGap, Message: "Events are missing", Cursor: &protocol.Cursor{Epoch: 1, Seq: 4}, Index: &index,
+			},
 			409, `{"error":"Events are missing","code":"gap","cursor":{"epoch":1,"seq":4},"index":2}`, nil,
 		},
 		{
-			"fields, which cannot replace code", &protocol.Error{Code: protocol.CodeBadGateway, Message: "x", Fields: map[string]any{"turnId": "t", "messageId": "m", "code": "canary"}},
+			"fields, which cannot replace code",
+			&protocol.Error{
+				Code: protocol.CodeBadGateway, Message: "x",
+				Fields: map[string]any{"turnId": "t", "messageId": "m", "code": "canary"},
+			},
 			502, `{"error":"x","code":"bad_gateway","messageId":"m","turnId":"t"}`, nil,
 		},
 		{
@@ -79,17 +92,26 @@ func TestErrorsHaveOneShape(t *testing.T) {
 			map[string]string{"Retry-After": "7"},
 		},
 		{
-			"Retry-After by default", protocol.Errorf(protocol.CodeUnavailable, "Later"), 503, `{"error":"Later","code":"unavailable"}`,
+			"Retry-After by default", protocol.Errorf(protocol.CodeUnavailable, "Later"), 503,
+			`{"error":"Later","code":"unavailable"}`,
 			map[string]string{"Retry-After": "1", "Cache-Control": "no-store"},
 		},
 		{
-			"401 names the scheme", protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized"), 401, `{"error":"Unauthorized","code":"unauthorized"}`,
+			"401 names the scheme", protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized"), 401,
+			`{"error":"Unauthorized","code":"unauthorized"}`,
 			map[string]string{"WWW-Authenticate": "Bearer"},
 		},
 		{"an unknown error", errors.New("canary"), 500, `{"error":"Internal error","code":"internal"}`, nil},
-		{"an internal error hides its message", &protocol.Error{Code: protocol.CodeInternal, Message: "canary", Hint: "canary"}, 500, `{"error":"Internal error","code":"internal"}`, nil},
+		{
+			"an internal error hides its message",
+			&protocol.Error{Code: protocol.CodeInternal, Message: "canary", Hint: "canary"}, 500,
+			`{"error":"Internal error","code":"internal"}`, nil,
+		},
 		{"an unknown code", protocol.Errorf("canary", "canary"), 500, `{"error":"Internal error","code":"internal"}`, nil},
-		{"a deadline", fmt.Errorf("query: %w", context.DeadlineExceeded), 503, `{"error":"The request took too long","code":"unavailable"}`, nil},
+		{
+			"a deadline", fmt.Errorf("query: %w", context.DeadlineExceeded), 503,
+			`{"error":"The request took too long","code":"unavailable"}`, nil,
+		},
 		{"Echo's own", echo.NewHTTPError(400, "canary"), 400, `{"error":"Bad request","code":"invalid"}`, nil},
 	}
 	for _, c := range cases {
@@ -112,9 +134,13 @@ func TestInternalErrorsAreLoggedOnceAndOthersByLevel(t *testing.T) {
 	e.GET("/boom/:id", func(echo.Context) error { return fmt.Errorf("insert: %w", errors.New("disk on fire")) })
 	e.GET("/panic", func(echo.Context) error { panic("at the disco") })
 	requireAnswer(t, call(e, "GET", "/boom/7?token=canary", ""), 500, `{"error":"Internal error","code":"internal"}`)
-	requireAnswer(t, call(e, "GET", "/panic?token=canary", "", "Authorization", "Bearer canary"), 500, `{"error":"Internal error","code":"internal"}`)
+	requireAnswer(t, call(e, "GET", "/panic?token=canary", "", "Authorization", "Bearer canary"), 500,
+		`{"error":"Internal error","code":"internal"}`)
 	text := log.String()
-	for _, once := range []string{"disk on fire", "level=ERROR msg=\"request failed\" method=GET route=/boom/:id code=internal", "panic: at the disco"} {
+	for _, once := range []string{
+		"disk on fire", "level=ERROR msg=\"request failed\" method=GET route=/boom/:id code=internal",
+		"panic: at the disco",
+	} {
 		if strings.Count(text, once) != 1 {
 			t.Errorf("%q stands %d times in\n%s", once, strings.Count(text, once), text)
 		}
@@ -203,7 +229,8 @@ func TestRequestIDs(t *testing.T) {
 		seen = requestid.From(c.Request().Context())
 		return c.NoContent(200)
 	})
-	if rec := call(e, "GET", "/", "", "X-Request-Id", "abc-1"); seen != "abc-1" || rec.Header().Get("X-Request-Id") != "abc-1" {
+	if rec := call(e, "GET", "/", "", "X-Request-Id", "abc-1"); seen != "abc-1" ||
+		rec.Header().Get("X-Request-Id") != "abc-1" {
 		t.Errorf("a given id: %q", seen)
 	}
 	for _, bad := range []string{"", "a b", "a\nb", strings.Repeat("x", 65)} {

@@ -27,7 +27,8 @@ func GuardHost(allowed ...string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			r := c.Request()
-			if host := hostName(r.Host); onLoopback(r) && !isHealthCheck(r) && !isLoopback(host) && !slices.Contains(names, host) {
+			if host := hostName(r.Host); onLoopback(r) && !isHealthCheck(r) && !isLoopback(host) &&
+				!slices.Contains(names, host) {
 				return &protocol.Error{
 					Code: protocol.CodeForbidden, Message: "This server does not answer for that Host",
 					Hint: "Use localhost, or set the server's public URL to the name you use. A proxy must pass that name as Host " +

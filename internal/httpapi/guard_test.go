@@ -65,7 +65,7 @@ func TestGuardOriginOnLoopback(t *testing.T) {
 	e.Use(httpapi.GuardOrigin(app))
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	for origin, status := range map[string]int{
-		"http://127.0.0.1:7700": 200, "http://localhost:5173": 200, "http://example.com": 200 /* the Host of the request */, app: 200,
+		"http://127.0.0.1:7700": 200, "http://localhost:5173": 200, "http://example.com": 200, app: 200,
 		"https://evil.io": 403, "null": 403, "https://app.example.com.evil.io": 403, "http://localhost.evil.io": 403,
 	} {
 		if rec := call(at("127.0.0.1:7700", e), "GET", "/", "", "Origin", origin); rec.Code != status {
@@ -105,7 +105,9 @@ func TestNoStore(t *testing.T) {
 	e, _ := newEcho()
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) }, httpapi.NoStore())
 	header := call(e, "GET", "/", "").Header()
-	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"} {
+	for name, want := range map[string]string{
+		"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+	} {
 		if got := header.Get(name); got != want {
 			t.Errorf("%s: %q", name, got)
 		}

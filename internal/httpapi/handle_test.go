@@ -58,26 +58,60 @@ func TestHandleBindsPathQueryAndBody(t *testing.T) {
 		respond                    string
 	}{
 		{
-			"everything", "POST", "/things/7?limit=5&after=-1&archived=true&q=%C3%A4", `{"text":"<a> & b","approved":false,"new":1}`, 200,
+			"everything", "POST", "/things/7?limit=5&after=-1&archived=true&q=%C3%A4",
+			`{"text":"<a> & b","approved":false,"new":1}`, 200,
 			`{"id":"7","limit":5,"after":-1,"archived":true,"q":"ä","text":"<a> & b","approved":false}`,
 		},
-		{"body members never reach path or query fields", "POST", "/things/7", `{"id":"8","ID":"8","limit":9,"Limit":9,"q":"x"}`, 200, empty},
+		{
+			"body members never reach path or query fields", "POST", "/things/7",
+			`{"id":"8","ID":"8","limit":9,"Limit":9,"q":"x"}`, 200, empty,
+		},
 		{"an escaped path", "POST", "/things/a%2Fb%20c", `{}`, 200, strings.Replace(empty, `"7"`, `"a/b c"`, 1)},
 		{"a plain path with an encoded space", "POST", "/things/a%20c", `{}`, 200, strings.Replace(empty, `"7"`, `"a c"`, 1)},
 		{"a GET ignores a body", "GET", "/things/7", `not JSON`, 200, empty},
 		{"an optional body", "POST", "/optional/7", ``, 200, empty},
-		{"a missing body", "POST", "/things/7", ``, 400, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`},
+		{
+			"a missing body", "POST", "/things/7", ``,
+			400, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`,
+		},
 		{"an array", "POST", "/things/7", `[]`, 400, `{"error":"The body must be a JSON object","code":"invalid"}`},
-		{"another type", "POST", "/things/7", `{"approved":"yes"}`, 400, `{"error":"approved must be a boolean","code":"invalid"}`},
-		{"a fraction for an integer", "POST", "/things/7", `{"count":1.5}`, 400, `{"error":"count must be an integer","code":"invalid"}`},
-		{"duplicate names", "POST", "/things/7", `{"text":"a","text":"b"}`, 400, `{"error":"Invalid JSON: duplicate member name (at byte 12)","code":"invalid"}`},
-		{"a request that Validate refuses", "POST", "/things/7", `{"text":"forbidden"}`, 400, `{"error":"text must not be forbidden","code":"invalid","hint":"Say something else"}`},
-		{"text as a number in the query", "GET", "/things/7?limit=canary", ``, 400, `{"error":"limit must be an integer","code":"invalid"}`},
-		{"a number too large", "GET", "/things/7?after=9223372036854775808", ``, 400, `{"error":"after must be an integer","code":"invalid"}`},
+		{
+			"another type", "POST", "/things/7", `{"approved":"yes"}`,
+			400, `{"error":"approved must be a boolean","code":"invalid"}`,
+		},
+		{
+			"a fraction for an integer", "POST", "/things/7", `{"count":1.5}`,
+			400, `{"error":"count must be an integer","code":"invalid"}`,
+		},
+		{
+			"duplicate names", "POST", "/things/7", `{"text":"a","text":"b"}`,
+			400, `{"error":"Invalid JSON: duplicate member name (at byte 12)","code":"invalid"}`,
+		},
+		{
+			"a request that Validate refuses", "POST", "/things/7", `{"text":"forbidden"}`,
+			400, `{"error":"text must not be forbidden","code":"invalid","hint":"Say something else"}`,
+		},
+		{
+			"text as a number in the query", "GET", "/things/7?limit=canary", ``,
+			400, `{"error":"limit must be an integer","code":"invalid"}`,
+		},
+		{
+			"a number too large", "GET", "/things/7?after=9223372036854775808", ``,
+			400, `{"error":"after must be an integer","code":"invalid"}`,
+		},
 		{"an empty number is absent", "GET", "/things/7?limit=", ``, 200, empty},
-		{"a boolean in another form", "GET", "/things/7?archived=yes", ``, 400, `{"error":"archived must be true or false","code":"invalid"}`},
-		{"a member twice in the query", "GET", "/things/7?limit=1&limit=2", ``, 400, `{"error":"limit is given more than once","code":"invalid"}`},
-		{"a malformed query", "GET", "/things/7?q=%zz", ``, 400, `{"error":"The query string is malformed","code":"invalid"}`},
+		{
+			"a boolean in another form", "GET", "/things/7?archived=yes", ``,
+			400, `{"error":"archived must be true or false","code":"invalid"}`,
+		},
+		{
+			"a member twice in the query", "GET", "/things/7?limit=1&limit=2", ``,
+			400, `{"error":"limit is given more than once","code":"invalid"}`,
+		},
+		{
+			"a malformed query", "GET", "/things/7?q=%zz", ``,
+			400, `{"error":"The query string is malformed","code":"invalid"}`,
+		},
 		{"NUL in the query", "GET", "/things/7?q=%00", ``, 400, `{"error":"q is no valid text","code":"invalid"}`},
 		{"invalid UTF-8 in the path", "GET", "/things/%FF", ``, 400, `{"error":"id is no valid text","code":"invalid"}`},
 		{"an empty path parameter", "GET", "/things/", ``, 404, `{"error":"Not found","code":"not_found"}`},
@@ -116,8 +150,10 @@ func TestHandleChoosesTheStatus(t *testing.T) {
 	e.POST("/new", httpapi.Handle(http.StatusOK, fresh(true), choose))
 	e.POST("/old", httpapi.Handle(http.StatusOK, fresh(false), choose))
 	e.POST("/plain", httpapi.Handle(http.StatusAccepted, fresh(false)))
-	e.POST("/self", httpapi.Handle(http.StatusOK, func(context.Context, *nothing) (*selfMade, error) { return &selfMade{}, nil }))
-	e.DELETE("/gone", httpapi.Handle(http.StatusNoContent, func(context.Context, *nothing) (*nothing, error) { return nil, nil }))
+	e.POST("/self",
+		httpapi.Handle(http.StatusOK, func(context.Context, *nothing) (*selfMade, error) { return &selfMade{}, nil }))
+	e.DELETE("/gone",
+		httpapi.Handle(http.StatusNoContent, func(context.Context, *nothing) (*nothing, error) { return nil, nil }))
 	requireAnswer(t, call(e, "POST", "/new", ""), 201, `{"fresh":true}`)
 	requireAnswer(t, call(e, "POST", "/old", ""), 200, `{"fresh":false}`)
 	requireAnswer(t, call(e, "POST", "/plain", "ignored"), 202, `{"fresh":false}`)

@@ -42,7 +42,9 @@ func TestLimiterGivesEachKeyItsBurstAndRate(t *testing.T) {
 
 func TestLimiterDropsTheLeastRecentlyUsedKey(t *testing.T) {
 	now := time.Unix(1000, 0)
-	limiter := httpapi.NewLimiter(httpapi.LimiterOptions{Rate: 1, Burst: 1, MaxKeys: 3, Now: func() time.Time { return now }})
+	limiter := httpapi.NewLimiter(httpapi.LimiterOptions{
+		Rate: 1, Burst: 1, MaxKeys: 3, Now: func() time.Time { return now },
+	})
 	for _, key := range []string{"a", "b", "c", "a", "d"} { // d pushes b out
 		limiter.Allow(key)
 	}

@@ -28,7 +28,8 @@ func TestStreamsOutliveTheBodyDeadline(t *testing.T) {
 					}
 				}
 				sub := fanout.Subscribe()
-				ended <- sse.Serve(c.Request().Context(), sse.NewWriter(c.Response(), sse.WriterOptions{}), sub, sse.ServeOptions{Ping: deadline})
+				ended <- sse.Serve(c.Request().Context(), sse.NewWriter(c.Response(), sse.WriterOptions{}), sub,
+					sse.ServeOptions{Ping: deadline})
 				return nil
 			})
 			server := startServer(t, e)

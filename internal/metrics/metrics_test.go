@@ -54,13 +54,16 @@ func TestABrokersOperationsAreCounted(t *testing.T) {
 	m := New(Options{Role: RoleBroker, Version: "v1", Streams: map[string]string{"/stream": "relay"}})
 	refused := protocol.Errorf(protocol.CodeNotFound, "no")
 	done(m, observe.Start{Operation: observe.Request, Name: "/api/agent", Method: "POST"}, observe.Outcome{Status: 200})
-	done(m, observe.Start{Operation: observe.Request, Name: "/api/agent", Method: "POST"}, observe.Outcome{Status: 404, Err: refused})
+	done(m, observe.Start{Operation: observe.Request, Name: "/api/agent", Method: "POST"},
+		observe.Outcome{Status: 404, Err: refused})
 	done(m, observe.Start{Operation: observe.CheckIn}, observe.Outcome{})
 	done(m, observe.Start{Operation: observe.CheckIn}, observe.Outcome{Err: errors.New("bug")})
 	done(m, observe.Start{Operation: observe.Ingest}, observe.Outcome{Accepted: 3, Duplicates: 2, Lag: time.Second})
 	done(m, observe.Start{Operation: observe.Ingest}, observe.Outcome{Err: refused})
 	done(m, observe.Start{Operation: observe.Call, Name: "session"}, observe.Outcome{})
-	done(m, observe.Start{Operation: observe.Attempt, Name: "task"}, observe.Outcome{Result: observe.ResultDelivered, Lag: time.Minute})
+	done(m, observe.Start{Operation: observe.Attempt, Name: "task"}, observe.Outcome{
+		Result: observe.ResultDelivered, Lag: time.Minute,
+	})
 	_, end := m.Begin(t.Context(), observe.Start{Operation: observe.Request, Name: "/stream", Method: "GET"})
 	wantLines(t, shown(t, m),
 		`bellhop_build_info{version="v1"} 1`,
@@ -83,7 +86,8 @@ func TestABrokersOperationsAreCounted(t *testing.T) {
 	)
 	end(observe.Outcome{Status: 200})
 	text := shown(t, m)
-	wantLines(t, text, `bellhop_streams{kind="relay"} 0`, `bellhop_http_requests_total{method="GET",route="/stream",status="200"} 1`)
+	wantLines(t, text, `bellhop_streams{kind="relay"} 0`,
+		`bellhop_http_requests_total{method="GET",route="/stream",status="200"} 1`)
 	if strings.Contains(text, `duration_seconds_count{route="/stream"}`) {
 		t.Error("the duration of a stream was measured as that of a request")
 	}
@@ -151,7 +155,8 @@ func TestAPartThatCannotBeReadIsLeftOut(t *testing.T) {
 		}},
 	}})
 	text := shown(t, m)
-	wantLines(t, text, `bellhop_turns_open 2`, `bellhop_collect_errors_total{part="outbox"} 1`, `bellhop_collect_errors_total{part="sessions"} 0`)
+	wantLines(t, text, `bellhop_turns_open 2`, `bellhop_collect_errors_total{part="outbox"} 1`,
+		`bellhop_collect_errors_total{part="sessions"} 0`)
 	if strings.Contains(text, "\nbellhop_outbox_events ") {
 		t.Error("half of a part is shown")
 	}

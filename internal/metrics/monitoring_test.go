@@ -17,7 +17,10 @@ var (
 
 // A rule or panel with a wrong name would be silent, not wrong.
 func TestRulesAndDashboardNameExistingMetrics(t *testing.T) {
-	known := map[string][]string{"process_start_time_seconds": nil, "process_resident_memory_bytes": nil, "process_cpu_seconds_total": nil, "go_goroutines": nil}
+	known := map[string][]string{
+		"process_start_time_seconds": nil, "process_resident_memory_bytes": nil,
+		"process_cpu_seconds_total": nil, "go_goroutines": nil,
+	}
 	for _, f := range slices.Concat(ofBoth, ofBroker, ofHost) {
 		known[f.Name] = f.Labels
 	}
@@ -56,13 +59,15 @@ func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 		}
 		return string(content)
 	}
-	rules, tests, explained := read("../../deploy/monitoring/alerts.yml"), read("../../deploy/monitoring/alerts_test.yml"), read(page)
+	rules, tests, explained := read("../../deploy/monitoring/alerts.yml"),
+		read("../../deploy/monitoring/alerts_test.yml"), read(page)
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
 	if len(alerts) == 0 {
 		t.Fatal("no alerts")
 	}
 	for _, alert := range alerts {
-		if !regexp.MustCompile(`alertname: ` + alert[1] + `\n\s+eval_time: \w+\n\s+exp_alerts:\n\s+- exp_labels`).MatchString(tests) {
+		if !regexp.MustCompile(`alertname: ` + alert[1] +
+			`\n\s+eval_time: \w+\n\s+exp_alerts:\n\s+- exp_labels`).MatchString(tests) {
 			t.Errorf("no test has %s fire", alert[1])
 		}
 		if !strings.Contains(explained, "| `"+alert[1]+"` |") {

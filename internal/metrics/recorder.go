@@ -82,7 +82,9 @@ func (r *Recorder) vectors(families []Family) []prometheus.Collector {
 		buckets, isTimed := timed[f.Name]
 		switch {
 		case isTimed:
-			r.histograms[f.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Name, Help: f.Help, Buckets: buckets}, f.Labels)
+			r.histograms[f.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+				Name: f.Name, Help: f.Help, Buckets: buckets,
+			}, f.Labels)
 			all = append(all, r.histograms[f.Name])
 		case slices.Contains(counted, f.Name):
 			r.counters[f.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.Name, Help: f.Help}, f.Labels)
@@ -108,7 +110,8 @@ func (r *Recorder) Begin(ctx context.Context, start observe.Start) (context.Cont
 		} else {
 			r.observe("bellhop_http_request_duration_seconds", time.Since(began), r.routes.bound(start.Name))
 		}
-		r.count("bellhop_http_requests_total", 1, methodLabel(start.Method), r.routes.bound(start.Name), strconv.Itoa(out.Status))
+		r.count("bellhop_http_requests_total", 1, methodLabel(start.Method), r.routes.bound(start.Name),
+			strconv.Itoa(out.Status))
 		if out.Err != nil {
 			r.count("bellhop_rejections_total", 1, out.ResultOf())
 		}
@@ -173,7 +176,8 @@ func (r *Recorder) lag(family string, d time.Duration, labels ...string) {
 // methodLabel returns the method, or other: a client can send any word as a method.
 func methodLabel(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
+		http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return method
 	default:
 		return other

@@ -33,9 +33,9 @@ type sourceCollector struct {
 
 // readBySource are the families that a Source sets.
 var readBySource = []string{
-	"bellhop_disk_free_bytes", "bellhop_disk_size_bytes", "bellhop_hosts", "bellhop_webhook_deliveries", "bellhop_webhook_oldest_seconds",
-	"bellhop_turns_open", "bellhop_sessions", "bellhop_outbox_events", "bellhop_outbox_oldest_seconds", "bellhop_outbox_sessions",
-	"bellhop_dead_letters",
+	"bellhop_disk_free_bytes", "bellhop_disk_size_bytes", "bellhop_hosts", "bellhop_webhook_deliveries",
+	"bellhop_webhook_oldest_seconds", "bellhop_turns_open", "bellhop_sessions", "bellhop_outbox_events",
+	"bellhop_outbox_oldest_seconds", "bellhop_outbox_sessions", "bellhop_dead_letters",
 }
 
 func newSourceCollector(families []Family, source Source) *sourceCollector {

@@ -26,8 +26,9 @@ func TestControlRefusesSpecialAddresses(t *testing.T) {
 		"127.0.0.1:443", "127.255.255.254:443", "10.0.0.1:443", "172.16.0.1:443", "172.31.255.255:443", "192.168.1.1:443",
 		"169.254.169.254:443", "100.64.0.1:443", "0.0.0.0:443", "168.63.129.16:443", "192.0.0.1:443", "198.18.0.1:443",
 		"224.0.0.1:443", "240.0.0.1:443", "255.255.255.255:443", "203.0.113.5:443",
-		"[::]:443", "[::1]:443", "[fd00::1]:443", "[fe80::1]:443", "[ff02::1]:443", "[::ffff:127.0.0.1]:443", "[::ffff:8.8.8.8]:443",
-		"[64:ff9b::7f00:1]:443", "[64:ff9b:1::1]:443", "[2002:7f00:1::]:443", "[2001:0:1::1]:443", "[2001:db8::1]:443", "[100::1]:443",
+		"[::]:443", "[::1]:443", "[fd00::1]:443", "[fe80::1]:443", "[ff02::1]:443", "[::ffff:127.0.0.1]:443",
+		"[::ffff:8.8.8.8]:443", "[64:ff9b::7f00:1]:443", "[64:ff9b:1::1]:443", "[2002:7f00:1::]:443", "[2001:0:1::1]:443",
+		"[2001:db8::1]:443", "[100::1]:443",
 	} {
 		t.Run(address, func(t *testing.T) {
 			if err := guard.Control(networkOf(address), address, nil); !errors.Is(err, netguard.ErrRefused) {
@@ -162,7 +163,9 @@ func TestClientRefusesBeforeConnecting(t *testing.T) {
 	defer target.Close()
 	client := netguard.New(netguard.Options{}).Client(netguard.Timeouts{})
 	defer client.CloseIdleConnections()
-	for _, url := range []string{target.URL, "https://localhost/", "http://2130706433/", "ftp://example.com/", "https://u@example.com/"} {
+	for _, url := range []string{
+		target.URL, "https://localhost/", "http://2130706433/", "ftp://example.com/", "https://u@example.com/",
+	} {
 		resp, err := client.Get(url)
 		if err == nil {
 			_ = resp.Body.Close()

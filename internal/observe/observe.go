@@ -63,7 +63,7 @@ const (
 	ResultRetry     = "retry"
 	ResultFailed    = "failed"
 
-	// Retention: rows were removed, and the step goes on
+	// Retention: rows were removed, and the step continues
 	ResultRemoved = "removed"
 )
 

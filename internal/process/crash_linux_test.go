@@ -18,11 +18,16 @@ func parent(dir string) {
 		_, _ = Start(Command{Args: []string{"sh", "-c", "echo ready; exec sleep 1000"}, Env: environment, Output: os.Stderr})
 		select {}
 	case "nested":
-		_, _ = Start(Command{Args: []string{"sh", "-c", "(sleep 1000; echo) & echo ready; wait"}, Env: environment, Output: os.Stdout})
+		_, _ = Start(Command{
+			Args: []string{"sh", "-c", "(sleep 1000; echo) & echo ready; wait"}, Env: environment, Output: os.Stdout,
+		})
 		select {}
 	}
 	_, err := Start(Command{
-		Args:    []string{"sh", "-c", `trap '' INT TERM HUP; (sleep 1000; echo) >group & setsid sh -c 'sleep 1000; echo' >away & (sleep 1000; echo) >child`},
+		Args: []string{
+			"sh", "-c",
+			`trap '' INT TERM HUP; (sleep 1000; echo) >group & setsid sh -c 'sleep 1000; echo' >away & (sleep 1000; echo) >child`,
+		},
 		Dir:     dir,
 		Env:     environment,
 		Records: filepath.Join(dir, "records"),

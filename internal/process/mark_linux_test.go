@@ -32,7 +32,9 @@ func TestTextThatIsNoMarkIsRefused(t *testing.T) {
 	if !isMark(newMark()) {
 		t.Error("a mark is refused")
 	}
-	for _, text := range []string{"", "M", ",", "=", "PATH", "/", strings.Repeat("a", 26), strings.Repeat("A", 25), strings.Repeat("A", 27)} {
+	for _, text := range []string{
+		"", "M", ",", "=", "PATH", "/", strings.Repeat("a", 26), strings.Repeat("A", 25), strings.Repeat("A", 27),
+	} {
 		if isMark(text) {
 			t.Errorf("%q passes for a mark", text)
 		}

@@ -132,12 +132,27 @@ func TestStopEscalatesItsSignals(t *testing.T) {
 		script string
 		want   []string // signals seen
 	}{
-		"SIGINT is enough":             {`trap 'echo int >&2; exit' INT; echo ready; while :; do read line; done`, []string{"int"}},
-		"SIGTERM follows":              {`trap 'echo int >&2' INT; trap 'echo term >&2; exit' TERM; echo ready; while :; do read line; done`, []string{"int", "term"}},
-		"SIGKILL ends what stays":      {`trap 'echo int >&2' INT; trap 'echo term >&2' TERM; echo ready; while :; do read line; done`, []string{"int", "term"}},
-		"the complete group gets them": {`trap '' INT; (trap 'echo child >&2; exit' TERM; echo ready; while :; do :; done) & trap 'wait; exit' TERM; while :; do wait; done`, []string{"child"}},
-		"a group ignoring both":        {`trap '' INT TERM; (sleep 1000; echo) & (sleep 1000; echo) & echo ready; wait`, []string{}},
-		"children outliving a parent":  {`(trap '' INT TERM; sleep 1000; echo) & trap exit INT; echo ready; while :; do read line; done`, []string{}},
+		"SIGINT is enough": {
+			`trap 'echo int >&2; exit' INT; echo ready; while :; do read line; done`, []string{"int"},
+		},
+		"SIGTERM follows": {
+			`trap 'echo int >&2' INT; trap 'echo term >&2; exit' TERM; echo ready; while :; do read line; done`,
+			[]string{"int", "term"},
+		},
+		"SIGKILL ends what stays": {
+			`trap 'echo int >&2' INT; trap 'echo term >&2' TERM; echo ready; while :; do read line; done`,
+			[]string{"int", "term"},
+		},
+		"the complete group gets them": {
+			`trap '' INT; (trap 'echo child >&2; exit' TERM; echo ready; while :; do :; done) & trap 'wait; exit' TERM; while :; do wait; done`,
+			[]string{"child"},
+		},
+		"a group ignoring both": {
+			`trap '' INT TERM; (sleep 1000; echo) & (sleep 1000; echo) & echo ready; wait`, []string{},
+		},
+		"children outliving a parent": {
+			`(trap '' INT TERM; sleep 1000; echo) & trap exit INT; echo ready; while :; do read line; done`, []string{},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, shell(c.script))
@@ -227,14 +242,16 @@ func TestSweepLeavesOtherProcessesAlone(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, body := range map[string]string{
-		"reused-pid.json": fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":%d,"start":%d}`, newMark(), boot, otherProcess.Pid(), startOf-1),
-		"old-boot.json":   fmt.Sprintf(`{"mark":%q,"boot":"before","pid":%d,"start":%d}`, newMark(), otherProcess.Pid(), startOf),
-		"no-mark.json":    fmt.Sprintf(`{"boot":%q,"pid":%d,"start":%d}`, boot, otherProcess.Pid(), startOf),
-		"gone.json":       fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":999999999,"start":1}`, newMark(), boot),
-		"no-pid.json":     fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":-1,"start":1}`, newMark(), boot),
-		"damaged.json":    `{"mark`,
-		"half.json.new":   `{`,
-		"notes.txt":       `not ours`,
+		"reused-pid.json": fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":%d,"start":%d}`, newMark(), boot,
+			otherProcess.Pid(), startOf-1),
+		"old-boot.json": fmt.Sprintf(`{"mark":%q,"boot":"before","pid":%d,"start":%d}`, newMark(),
+			otherProcess.Pid(), startOf),
+		"no-mark.json":  fmt.Sprintf(`{"boot":%q,"pid":%d,"start":%d}`, boot, otherProcess.Pid(), startOf),
+		"gone.json":     fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":999999999,"start":1}`, newMark(), boot),
+		"no-pid.json":   fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":-1,"start":1}`, newMark(), boot),
+		"damaged.json":  `{"mark`,
+		"half.json.new": `{`,
+		"notes.txt":     `not ours`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
 			t.Fatal(err)

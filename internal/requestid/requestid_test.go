@@ -17,7 +17,8 @@ func TestEveryRecordOfARequestHasItsID(t *testing.T) {
 	log.InfoContext(requestid.With(t.Context(), "r-1"), "within")
 	log.InfoContext(t.Context(), "outside")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 2 || !strings.HasSuffix(lines[0], "msg=within part=x request_id=r-1") || strings.Contains(lines[1], "request_id") {
+	if len(lines) != 2 || !strings.HasSuffix(lines[0], "msg=within part=x request_id=r-1") ||
+		strings.Contains(lines[1], "request_id") {
 		t.Errorf("%q", lines)
 	}
 }

@@ -147,7 +147,8 @@ func (r *run) reseal(ctx context.Context, old *row) (bool, error) {
 	}
 	c := &r.of
 	n, err := r.db.Exec(ctx, c.Table, old.id,
-		`UPDATE `+c.Table+` SET `+c.Name+` = ? WHERE `+c.Key+` = ? AND `+c.Name+` = ?`, r.encode(sealed), old.id, r.stored(old.value))
+		`UPDATE `+c.Table+` SET `+c.Name+` = ? WHERE `+c.Key+` = ? AND `+c.Name+` = ?`, r.encode(sealed),
+		old.id, r.stored(old.value))
 	return n == 1, err
 }
 
@@ -200,7 +201,8 @@ func (r *run) count(ctx context.Context) (int, error) {
 func (r *run) page(ctx context.Context, after string) ([]row, error) {
 	where, args := r.others()
 	c := &r.of
-	rows, err := r.db.Conn(ctx).Raw(`SELECT `+c.Key+`, `+c.Name+` FROM `+c.Table+` WHERE `+where+` AND `+c.Key+` > ? ORDER BY `+
+	rows, err := r.db.Conn(ctx).Raw(`SELECT `+c.Key+`, `+c.Name+` FROM `+c.Table+` WHERE `+where+` AND `+c.Key+
+		` > ? ORDER BY `+
 		c.Key+` LIMIT ?`, append(args, after, pageRows)...).Rows()
 	if err != nil {
 		return nil, database.Fault(err, c.Table, "")

@@ -49,11 +49,13 @@ func newFixture(t *testing.T, db *database.DB) *fixture {
 	f.must(failure)
 	f.root = root.Root
 	f.must(st.CreateUser(t.Context(), &broker.User{ID: f.user, Email: "a@example.org", CreatedAt: start}))
-	f.must(st.BeginSecondFactor(t.Context(), &broker.SecondFactor{UserID: f.user, Secret: seal.NewSecret("factor"), CreatedAt: start}))
+	f.must(st.BeginSecondFactor(t.Context(), &broker.SecondFactor{
+		UserID: f.user, Secret: seal.NewSecret("factor"), CreatedAt: start,
+	}))
 	later := start.Add(time.Hour)
 	f.must(st.CreateHost(t.Context(), &broker.Host{
-		ID: f.host, Name: "one", URL: "http://host", Password: seal.NewSecret("host-2"), PreviousPassword: seal.NewSecret("host-1"),
-		PreviousUntil: &later, Health: broker.HostOK, CreatedAt: start,
+		ID: f.host, Name: "one", URL: "http://host", Password: seal.NewSecret("host-2"),
+		PreviousPassword: seal.NewSecret("host-1"), PreviousUntil: &later, Health: broker.HostOK, CreatedAt: start,
 	}))
 	for i := range tasks {
 		f.task = protocol.NewID()
@@ -65,8 +67,9 @@ func newFixture(t *testing.T, db *database.DB) *fixture {
 	}
 	f.must(st.SetTaskPassword(t.Context(), f.task, seal.NewSecret("task-2"), later))
 	f.must(outboundstore.New(db, f.sealer(f.first)).CreateEndpoint(t.Context(), &outbound.Endpoint{
-		ID: f.endpoint, OwnerID: f.user, Kind: outbound.KindTask, URL: "https://hooks.example", Secret: seal.NewSecret("hook-2"),
-		PreviousSecret: seal.NewSecret("hook-1"), PreviousUntil: &later, CreatedAt: start,
+		ID: f.endpoint, OwnerID: f.user, Kind: outbound.KindTask, URL: "https://hooks.example",
+		Secret: seal.NewSecret("hook-2"), PreviousSecret: seal.NewSecret("hook-1"),
+		PreviousUntil: &later, CreatedAt: start,
 	}))
 	return f
 }
@@ -114,10 +117,13 @@ func (f *fixture) opens(keyset string) {
 	hook, err := outboundstore.New(f.db, f.sealer(keyset)).Endpoint(f.Context(), f.user, f.endpoint)
 	f.must(err)
 	got := []string{
-		root.Root.Reveal(), host.Password.Reveal(), host.PreviousPassword.Reveal(), passwords[0].Reveal(), passwords[1].Reveal(),
-		secret.Reveal(), hook.Secret.Reveal(), hook.PreviousSecret.Reveal(), factor.Secret.Reveal(),
+		root.Root.Reveal(), host.Password.Reveal(), host.PreviousPassword.Reveal(), passwords[0].Reveal(),
+		passwords[1].Reveal(), secret.Reveal(), hook.Secret.Reveal(), hook.PreviousSecret.Reveal(), factor.Secret.Reveal(),
 	}
-	want := []string{f.root.Reveal(), "host-2", "host-1", "task-2", "task-1", fmt.Sprintf("secret-%d", tasks-1), "hook-2", "hook-1", "factor"}
+	want := []string{
+		f.root.Reveal(), "host-2", "host-1", "task-2", "task-1", fmt.Sprintf("secret-%d", tasks-1), "hook-2",
+		"hook-1", "factor",
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		f.Errorf("opened %q, want %q", got, want)
 	}
@@ -199,7 +205,8 @@ func (f *fixture) searchColumns() {
 	old := f.sealer(f.first).Prefix()
 	for _, at := range found {
 		var values [][]byte
-		f.must(f.db.Conn(f.Context()).Raw(`SELECT ` + at[1] + ` FROM ` + at[0] + ` WHERE ` + at[1] + ` IS NOT NULL`).Scan(&values).Error)
+		f.must(f.db.Conn(f.Context()).Raw(`SELECT ` + at[1] + ` FROM ` + at[0] + ` WHERE ` + at[1] +
+			` IS NOT NULL`).Scan(&values).Error)
 		for _, value := range values {
 			if bytes.HasPrefix(value, old) {
 				f.Errorf("%s.%s still has a value of the former key", at[0], at[1])

@@ -279,7 +279,8 @@ func TestAResponseOfAnotherProgramIsNotHealthy(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() {
-			_ = http.Serve(thief, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"pid":1}`) }))
+			_ = http.Serve(thief,
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"pid":1}`) }))
 		}()
 		return c
 	}

@@ -3,7 +3,7 @@
 // publisher, Serve, which writes a subscription to a response, and Follow, a client that
 // reconnects and resumes.
 //
-// A Writer belongs to a handler, or takes the connection from net/http and goes on without it
+// A Writer belongs to a handler, or takes the connection from net/http and continues without it
 // (TakeWriter): thousands of silent readers then cost a goroutine each and no buffers.
 //
 // It does not know what frames mean: the owner of a stream handles ids, replay and gaps. To

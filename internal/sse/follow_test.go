@@ -61,7 +61,9 @@ func status(code int, header ...string) func(*http.Request) (*http.Response, err
 }
 
 func response(code int, body io.ReadCloser) *http.Response {
-	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, Body: body}
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, Body: body,
+	}
 }
 
 func follow(ctx context.Context, s *script, onFrame func(sse.Frame) error) error {
@@ -176,7 +178,9 @@ func TestFollowClosesSilentConnections(t *testing.T) {
 			}()
 			return response(200, src), nil
 		}
-		s := &script{answers: []func(*http.Request) (*http.Response, error){silent("id: 1\ndata: a\n\n"), pings, stream("data: end\n\n")}}
+		s := &script{
+			answers: []func(*http.Request) (*http.Response, error){silent("id: 1\ndata: a\n\n"), pings, stream("data: end\n\n")},
+		}
 		var why []error
 		s.start = time.Now()
 		err := sse.Follow(t.Context(), sse.FollowOptions{

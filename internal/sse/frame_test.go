@@ -22,11 +22,19 @@ func TestEncode(t *testing.T) {
 		frame sse.Frame
 		wire  string
 	}{
-		{"all fields", sse.Frame{ID: "3-41", Event: "message", Data: []byte(`{"a":1}`)}, "id: 3-41\nevent: message\ndata: {\"a\":1}\n\n"},
+		{
+			"all fields",
+			sse.Frame{ID: "3-41", Event: "message", Data: []byte(`{"a":1}`)},
+			"id: 3-41\nevent: message\ndata: {\"a\":1}\n\n",
+		},
 		{"only data", sse.Frame{Data: []byte("x")}, "data: x\n\n"},
 		{"no data is an empty line of data", sse.Frame{ID: "1"}, "id: 1\ndata: \n\n"},
 		{"LF, CR and CRLF split data", sse.Frame{Data: []byte("a\nb\rc\r\nd")}, "data: a\ndata: b\ndata: c\ndata: d\n\n"},
-		{"a field in data stays data", sse.Frame{Data: []byte("x\nevent: y\r\n\r\nid: z")}, "data: x\ndata: event: y\ndata: \ndata: id: z\n\n"},
+		{
+			"a field in data stays data",
+			sse.Frame{Data: []byte("x\nevent: y\r\n\r\nid: z")},
+			"data: x\ndata: event: y\ndata: \ndata: id: z\n\n",
+		},
 		{"leading colon and space stay", sse.Frame{Data: []byte(": x\n  y")}, "data: : x\ndata:   y\n\n"},
 	}
 	for _, c := range cases {
@@ -62,9 +70,17 @@ func TestReader(t *testing.T) {
 		{"a field without colon", "data\n\n", []sse.Frame{{Data: nil}}, io.EOF, ""},
 		{"an empty data line", "data:\n\n", []sse.Frame{{Data: nil}}, io.EOF, ""},
 		{"two empty data lines", "data\ndata\n\n", []sse.Frame{{Data: []byte("\n")}}, io.EOF, ""},
-		{"comments and unknown fields", ": ping\n\nretry: 5\nother: x\n\n:\ndata: x\n: amid\n\n", []sse.Frame{{Data: []byte("x")}}, io.EOF, ""},
+		{
+			"comments and unknown fields", ": ping\n\nretry: 5\nother: x\n\n:\ndata: x\n: amid\n\n",
+			[]sse.Frame{{Data: []byte("x")}},
+			io.EOF, "",
+		},
 		{"a byte order mark", "\ufeffdata: x\n\n", []sse.Frame{{Data: []byte("x")}}, io.EOF, ""},
-		{"an id belongs only to its own frame", "id: 1\ndata: x\n\ndata: y\n\n", []sse.Frame{{ID: "1", Data: []byte("x")}, {Data: []byte("y")}}, io.EOF, "1"},
+		{
+			"an id belongs only to its own frame", "id: 1\ndata: x\n\ndata: y\n\n",
+			[]sse.Frame{{ID: "1", Data: []byte("x")}, {Data: []byte("y")}},
+			io.EOF, "1",
+		},
 		{"an id with NUL is no id", "id: a\x00b\ndata: x\n\n", []sse.Frame{{Data: []byte("x")}}, io.EOF, ""},
 		{"an id without data moves LastID", "id: 7\n\n", nil, io.EOF, "7"},
 		{"an event without data is dropped", "event: e\n\ndata: x\n\n", []sse.Frame{{Data: []byte("x")}}, io.EOF, ""},
@@ -118,7 +134,8 @@ func TestReaderRefusesFramesThatAreTooLarge(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(frame.Data), err)
 	}
 	pings := strings.Repeat(":"+strings.Repeat("p", 1<<20)+"\n", 9)
-	if frame, err := sse.NewReader(strings.NewReader(pings + "data: x\n\n")).Next(); err != nil || string(frame.Data) != "x" {
+	if frame, err := sse.NewReader(strings.NewReader(pings + "data: x\n\n")).Next(); err != nil ||
+		string(frame.Data) != "x" {
 		t.Fatalf("comments must not count: %v", err)
 	}
 }
@@ -191,7 +208,8 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				continue // a control character that other servers may send
 			}
-			if again, err := sse.NewReader(bytes.NewReader(encoded)).Next(); err != nil || !equal([]sse.Frame{again}, []sse.Frame{frame}) {
+			if again, err := sse.NewReader(bytes.NewReader(encoded)).Next(); err != nil ||
+				!equal([]sse.Frame{again}, []sse.Frame{frame}) {
 				t.Fatalf("%+v became %+v, %v", frame, again, err)
 			}
 		}

@@ -23,7 +23,8 @@ func TestServePingsWhileNothingHappens(t *testing.T) {
 		fanout, rec := sse.NewFanout(), httptest.NewRecorder()
 		done := make(chan error)
 		go func() {
-			done <- sse.Serve(context.Background(), sse.NewWriter(rec, sse.WriterOptions{}), fanout.Subscribe(), sse.ServeOptions{})
+			done <- sse.Serve(context.Background(), sse.NewWriter(rec, sse.WriterOptions{}),
+				fanout.Subscribe(), sse.ServeOptions{})
 		}()
 		time.Sleep(25 * time.Second) // fake clock: pings at 10 and 20
 		fanout.Publish([]byte("data: x\n\n"))
@@ -55,9 +56,15 @@ func TestServeEnds(t *testing.T) {
 		end  func(*sse.Fanout, *sse.Subscription, context.CancelCauseFunc)
 		want error
 	}{
-		{"with its context", func(_ *sse.Fanout, _ *sse.Subscription, cancel context.CancelCauseFunc) { cancel(reason) }, reason},
+		{
+			"with its context", func(_ *sse.Fanout, _ *sse.Subscription, cancel context.CancelCauseFunc) { cancel(reason) },
+			reason,
+		},
 		{"when the fan-out closes", func(f *sse.Fanout, _ *sse.Subscription, _ context.CancelCauseFunc) { f.Close() }, nil},
-		{"when the subscription closes", func(_ *sse.Fanout, s *sse.Subscription, _ context.CancelCauseFunc) { s.Close() }, sse.ErrClosed},
+		{
+			"when the subscription closes", func(_ *sse.Fanout, s *sse.Subscription, _ context.CancelCauseFunc) { s.Close() },
+			sse.ErrClosed,
+		},
 		{"when the peer is too slow", func(f *sse.Fanout, _ *sse.Subscription, _ context.CancelCauseFunc) {
 			f.Publish(make([]byte, 1<<20))
 			f.Publish(make([]byte, 1<<20))
@@ -292,7 +299,8 @@ func TestServeConverts(t *testing.T) {
 			return out, nil
 		}
 		go func() {
-			done <- sse.Serve(context.Background(), sse.NewWriter(rec, sse.WriterOptions{}), fanout.Subscribe(), sse.ServeOptions{Convert: convert})
+			done <- sse.Serve(context.Background(), sse.NewWriter(rec, sse.WriterOptions{}), fanout.Subscribe(),
+				sse.ServeOptions{Convert: convert})
 		}()
 		synctest.Wait()
 		fanout.Publish([]byte("x"))

@@ -61,12 +61,16 @@ func TestStatements(t *testing.T) {
 			pair.Insert(n, n), "INSERT INTO pairs (id, kind, size) VALUES ( ?,?,?),( ?,?,?)",
 			[]any{"a", "k", int64(3), "a", "k", int64(3)},
 		},
-		"no rows":    {pair.Insert(), "", nil},
-		"upsert":     {pair.Upsert(n), pair.UpsertOne, []any{"a", "k", int64(3)}},
-		"upsert one": {table.Statement{SQL: pair.UpsertOne}, pair.InsertOne + " ON CONFLICT (id) DO UPDATE SET size = excluded.size", nil},
-		"update":     {pair.Update(&n), "UPDATE pairs SET size = ? WHERE id = ?", []any{int64(3), "a"}},
-		"select":     {table.Statement{SQL: pair.Select("WHERE id = ?")}, "SELECT id, kind, size FROM pairs WHERE id = ?", nil},
-		"qualified":  {table.Statement{SQL: table.Names("", pair.Qualified())}, "pairs.id, pairs.kind, pairs.size", nil},
+		"no rows": {pair.Insert(), "", nil},
+		"upsert":  {pair.Upsert(n), pair.UpsertOne, []any{"a", "k", int64(3)}},
+		"upsert one": {
+			table.Statement{SQL: pair.UpsertOne}, pair.InsertOne + " ON CONFLICT (id) DO UPDATE SET size = excluded.size", nil,
+		},
+		"update": {pair.Update(&n), "UPDATE pairs SET size = ? WHERE id = ?", []any{int64(3), "a"}},
+		"select": {
+			table.Statement{SQL: pair.Select("WHERE id = ?")}, "SELECT id, kind, size FROM pairs WHERE id = ?", nil,
+		},
+		"qualified": {table.Statement{SQL: table.Names("", pair.Qualified())}, "pairs.id, pairs.kind, pairs.size", nil},
 		"parameters": {
 			table.Statement{SQL: table.Parameters(4, pair.Columns)}, "$4::text, $5::text, $6::bigint", nil,
 		},
@@ -86,8 +90,9 @@ func TestRowsComeBackAsTheyWereWritten(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
 	ended := at.Add(time.Hour)
 	full := note{
-		ID: "full", Kind: "k", Parent: "p", Size: 1 << 40, Done: true, Body: json.RawMessage(`"<&>"`), Usage: json.RawMessage(`{}`),
-		Sum: []byte{0, 255}, Created: at, Ended: &ended, Labels: []string{"<&>"}, Extra: &map[string]string{"a": "b"},
+		ID: "full", Kind: "k", Parent: "p", Size: 1 << 40, Done: true, Body: json.RawMessage(`"<&>"`),
+		Usage: json.RawMessage(`{}`), Sum: []byte{0, 255}, Created: at, Ended: &ended,
+		Labels: []string{"<&>"}, Extra: &map[string]string{"a": "b"},
 	}
 	empty := note{ID: "empty", Body: json.RawMessage{}, Created: at, Labels: []string{}}
 	local := empty
@@ -112,7 +117,8 @@ func TestFailuresNameTheColumn(t *testing.T) {
 	db := open(t)
 	broken := table.New("notes", table.JSON("labels", func(n *note) *json.RawMessage { return &n.Body }))
 	st := broken.Insert(note{Body: json.RawMessage("{")})
-	if _, err := db.ExecContext(t.Context(), st.SQL, st.Args...); err == nil || !strings.Contains(err.Error(), "unexpected end of JSON") {
+	if _, err := db.ExecContext(t.Context(), st.SQL, st.Args...); err == nil ||
+		!strings.Contains(err.Error(), "unexpected end of JSON") {
 		t.Errorf("%v", err)
 	}
 	rows, err := db.QueryContext(t.Context(), "SELECT 'no time' AS created")

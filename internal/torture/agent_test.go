@@ -27,7 +27,9 @@ func converse(t *testing.T) *conversation {
 	t.Helper()
 	toAgent, input := io.Pipe()
 	output, fromAgent := io.Pipe()
-	c := &conversation{t: t, in: json.NewEncoder(input), lines: bufio.NewScanner(output), ledger: filepath.Join(t.TempDir(), "ledger")}
+	c := &conversation{
+		t: t, in: json.NewEncoder(input), lines: bufio.NewScanner(output), ledger: filepath.Join(t.TempDir(), "ledger"),
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- Agent(context.Background(), toAgent, fromAgent, c.ledger) }()
 	t.Cleanup(func() {

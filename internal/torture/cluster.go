@@ -180,7 +180,10 @@ func (c *cluster) addHost(ctx context.Context, name string, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	h := &agentHost{ledger: filepath.Join(c.dir, name+".ledger"), forgotten: map[string][]check.Event{}, unsent: map[string][]check.Event{}}
+	h := &agentHost{
+		ledger: filepath.Join(c.dir, name+".ledger"), forgotten: map[string][]check.Event{},
+		unsent: map[string][]check.Event{},
+	}
 	c.hosts = append(c.hosts, h)
 	if h.disk, err = newDisk(filepath.Join(c.dir, name)); err != nil {
 		return err
@@ -212,7 +215,9 @@ func (c *cluster) addHost(ctx context.Context, name string, seed uint64) error {
 func (c *cluster) hostConfig(name, ledger string) (string, error) {
 	config, err := json.Marshal(map[string]any{
 		"agents": map[string]any{
-			agentName: map[string]any{"kind": "jsonl", "command": []string{c.opts.Binary, "torture", "agent", "--ledger", ledger}},
+			agentName: map[string]any{
+				"kind": "jsonl", "command": []string{c.opts.Binary, "torture", "agent", "--ledger", ledger},
+			},
 		},
 		"default": agentName,
 	})

@@ -55,7 +55,8 @@ func (c *cluster) quiet(ctx context.Context, l *load) string {
 		}
 		for _, s := range status.Sessions {
 			if s.Unacknowledged > 0 || s.OpenTurn != "" {
-				return fmt.Sprintf("session %s of %s has %d unacknowledged events, open turn %q", s.ID, h.name, s.Unacknowledged, s.OpenTurn)
+				return fmt.Sprintf("session %s of %s has %d unacknowledged events, open turn %q", s.ID, h.name,
+					s.Unacknowledged, s.OpenTurn)
 			}
 		}
 	}
@@ -81,7 +82,9 @@ func (c *cluster) collect(ctx context.Context, l *load) (*check.Observation, err
 	all := &check.Observation{}
 	sessions := map[string]*check.Session{}
 	for _, u := range l.users {
-		s := &check.Session{ID: u.task, Sent: u.sent, Readings: u.readings, JournalRestores: u.host.restores, DatabaseRestores: c.db.restores}
+		s := &check.Session{
+			ID: u.task, Sent: u.sent, Readings: u.readings, JournalRestores: u.host.restores, DatabaseRestores: c.db.restores,
+		}
 		s.Forgotten, s.Unsent = u.host.forgotten[u.task], u.host.unsent[u.task]
 		c.mu.Lock()
 		s.Receipts = slices.Clone(c.receipts[u.task])
@@ -161,7 +164,9 @@ func (c *cluster) readServed(ctx context.Context, h *agentHost, s *check.Session
 			return fmt.Errorf("%s: events of %s: %d %w", h.name, s.ID, status, err)
 		}
 		for i, body := range page.Events {
-			s.Served = append(s.Served, check.Event{At: check.Cursor{Epoch: page.Epoch, Seq: after + int64(i) + 1}, Body: string(body)})
+			s.Served = append(s.Served, check.Event{
+				At: check.Cursor{Epoch: page.Epoch, Seq: after + int64(i) + 1}, Body: string(body),
+			})
 		}
 		if after = page.NextAfter; len(page.Events) < pageSize {
 			return nil
@@ -192,10 +197,14 @@ type artifact struct {
 }
 
 func (m message) observed() check.Message {
-	out := check.Message{ID: m.ID, Seq: m.Seq, Turn: m.TurnID, Role: m.Role, Status: m.Status, Text: m.Message, EventID: m.EventID}
+	out := check.Message{
+		ID: m.ID, Seq: m.Seq, Turn: m.TurnID, Role: m.Role, Status: m.Status, Text: m.Message, EventID: m.EventID,
+	}
 	for _, a := range m.Artifacts {
 		if a.Type == "TOOL_USE" {
-			out.Tools = append(out.Tools, check.Tool{Call: a.Content.ToolCallID, State: a.Content.State, Output: string(a.Content.Output)})
+			out.Tools = append(out.Tools, check.Tool{
+				Call: a.Content.ToolCallID, State: a.Content.State, Output: string(a.Content.Output),
+			})
 		}
 	}
 	return out
@@ -261,7 +270,8 @@ func readJournal(ctx context.Context, path string) (map[string]*journal, error) 
 			found[id] = j
 			return err
 		}),
-		eachRow(ctx, db, "SELECT session_id, epoch, seq, event_id, turn_id, type, body FROM events ORDER BY session_id, epoch, seq",
+		eachRow(ctx, db,
+			"SELECT session_id, epoch, seq, event_id, turn_id, type, body FROM events ORDER BY session_id, epoch, seq",
 			func(scan func(...any) error) error {
 				var id string
 				var e check.Event

@@ -20,7 +20,10 @@ var breaks = []struct {
 	name string
 	mode func(Fault) faultproxy.Mode
 }{
-	{"connections delayed", func(f Fault) faultproxy.Mode { return faultproxy.Latency(time.Duration(f.Bytes/20) * time.Millisecond) }},
+	{
+		"connections delayed",
+		func(f Fault) faultproxy.Mode { return faultproxy.Latency(time.Duration(f.Bytes/20) * time.Millisecond) },
+	},
 	{"connections cut", func(f Fault) faultproxy.Mode { return faultproxy.CutAfter(f.Bytes) }},
 	{"connections cut in the request", func(f Fault) faultproxy.Mode { return faultproxy.CutRequestAfter(f.Bytes) }},
 	{"connections cut in the answer", func(f Fault) faultproxy.Mode { return faultproxy.CutAnswerAfter(f.Bytes) }},

@@ -144,7 +144,10 @@ func (u *user) turn(ctx context.Context, number int) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	u.n++
-	s := script{label: fmt.Sprintf("t%d-%d", number+1, u.n), steps: 4 + u.rng.IntN(24), pause: time.Duration(u.rng.IntN(60)) * time.Millisecond}
+	s := script{
+		label: fmt.Sprintf("t%d-%d", number+1, u.n), steps: 4 + u.rng.IntN(24),
+		pause: time.Duration(u.rng.IntN(60)) * time.Millisecond,
+	}
 	message := check.Sent{MessageID: "m-" + s.label, Label: s.label, Text: s.prompt(), Expected: s.expected()}
 	interruptAfter := 0
 	if u.rng.IntN(12) == 0 {

@@ -38,7 +38,8 @@ func TestFiftyRoundsAreTheProof(t *testing.T) {
 	for n := 1; n <= 50; n++ {
 		p := Options{Profile: DefaultProfile()}.forRound(n).Profile
 		sum.Kills, sum.Events, sum.Failovers = sum.Kills+p.Kills, sum.Events+p.Events, sum.Failovers+p.Failovers
-		sum.JournalRestores, sum.DatabaseRestores = sum.JournalRestores+p.JournalRestores, sum.DatabaseRestores+p.DatabaseRestores
+		sum.JournalRestores, sum.DatabaseRestores = sum.JournalRestores+p.JournalRestores,
+			sum.DatabaseRestores+p.DatabaseRestores
 		sum.FullDisks += p.FullDisks
 	}
 	want := Profile{Kills: 1000, Events: 100_000, Failovers: 50, JournalRestores: 50, DatabaseRestores: 50, FullDisks: 50}

@@ -97,7 +97,9 @@ func serverFaults(rng *rand.Rand, kind string, n int) []Fault {
 func fullDisks(rng *rand.Rand, n int) []Fault {
 	var all []Fault
 	for range n {
-		all = append(all, Fault{Kind: faultFullDisk, Target: rng.IntN(2), After: between(rng, 100, 2000), For: between(rng, 1000, 5000)})
+		all = append(all, Fault{
+			Kind: faultFullDisk, Target: rng.IntN(2), After: between(rng, 100, 2000), For: between(rng, 1000, 5000),
+		})
 	}
 	return all
 }

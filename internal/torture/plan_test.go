@@ -80,7 +80,8 @@ func drawProfile(t *rapid.T) Profile {
 	few := rapid.IntRange(0, 5)
 	return Profile{
 		Kills: rapid.IntRange(0, 40).Draw(t, "kills"), Crashes: few.Draw(t, "crashes"), Failovers: few.Draw(t, "failovers"),
-		Freezes: few.Draw(t, "freezes"), JournalRestores: few.Draw(t, "journalRestores"), DatabaseRestores: few.Draw(t, "databaseRestores"),
-		FullDisks: few.Draw(t, "fullDisks"), NetworkFaults: rapid.IntRange(0, 80).Draw(t, "networkFaults"),
+		Freezes: few.Draw(t, "freezes"), JournalRestores: few.Draw(t, "journalRestores"),
+		DatabaseRestores: few.Draw(t, "databaseRestores"), FullDisks: few.Draw(t, "fullDisks"),
+		NetworkFaults: rapid.IntRange(0, 80).Draw(t, "networkFaults"),
 	}
 }

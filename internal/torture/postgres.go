@@ -131,7 +131,8 @@ func (p *pair) commitAlone(alone bool) error {
 // inSync waits until the standby is the synchronous one.
 func (p *pair) inSync(ctx context.Context) error {
 	return eventually(ctx, startLimit, "the standby is in sync", func(ctx context.Context) (bool, error) {
-		n, err := queryInt(ctx, p.directURL(), "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync'")
+		n, err := queryInt(ctx, p.directURL(),
+			"SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync'")
 		return err == nil && n == 1, nil
 	})
 }

@@ -121,5 +121,6 @@ func (r *reading) frame(ctx context.Context, f sse.Frame, turn string) check.Fra
 
 // interrupt asks a broker once to stop the agent.
 func (u *user) interrupt(ctx context.Context) {
-	_, _, _ = u.load.c.request(ctx, http.MethodPost, u.load.c.api.url()+"/api/agent/interrupt", u.load.c.token, map[string]string{"taskId": u.task})
+	_, _, _ = u.load.c.request(ctx, http.MethodPost, u.load.c.api.url()+"/api/agent/interrupt", u.load.c.token,
+		map[string]string{"taskId": u.task})
 }

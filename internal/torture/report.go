@@ -128,7 +128,8 @@ func (r *Report) Markdown() string {
 	row("receipts checked", sum.Receipts)
 	row("**violations**", fmt.Sprintf("**%d**", len(sum.Violations)))
 	if r.SelfTest != nil {
-		row("self-test", fmt.Sprintf("%d of %d mutations of %d kinds were caught", r.SelfTest.Caught, r.SelfTest.Tried, r.SelfTest.Kinds))
+		row("self-test",
+			fmt.Sprintf("%d of %d mutations of %d kinds were caught", r.SelfTest.Caught, r.SelfTest.Tried, r.SelfTest.Kinds))
 	}
 	for _, skipped := range sum.Skipped {
 		row("left out", skipped)
@@ -148,7 +149,8 @@ func (r *Report) failures(b *strings.Builder) {
 		if round.Error == "" && len(round.Violations) == 0 {
 			continue
 		}
-		_, _ = fmt.Fprintf(b, "\nRound %d (seed %d, %s): %d violations. %s\n\n", round.Number, round.Seed, round.Mix, len(round.Violations), round.Error)
+		_, _ = fmt.Fprintf(b, "\nRound %d (seed %d, %s): %d violations. %s\n\n", round.Number, round.Seed, round.Mix,
+			len(round.Violations), round.Error)
 		for _, v := range round.Violations[:min(shownViolations, len(round.Violations))] {
 			_, _ = fmt.Fprintf(b, "- %s\n", v)
 		}

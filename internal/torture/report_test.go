@@ -48,7 +48,9 @@ func TestARunContinuesFromItsReport(t *testing.T) {
 
 // A round that could not be finished keeps its folder, with its observation.
 func TestAFailedRoundKeepsItsFolder(t *testing.T) {
-	opts := Options{Binary: binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 1, Profile: DefaultProfile(), Out: &bytes.Buffer{}}
+	opts := Options{
+		Binary: binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 1, Profile: DefaultProfile(), Out: &bytes.Buffer{},
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	round, observed := runRound(ctx, opts, 1)
@@ -70,7 +72,10 @@ func TestAReportNamesViolationsAndMissedMutations(t *testing.T) {
 			r.Rounds[1].Violations = []check.Violation{{Rule: "no event is lost", Session: "s", What: "e"}}
 		}, "- no event is lost [s] e"},
 		{func(r *Report) { r.Rounds[0].Error = "host-1 does not start" }, "host-1 does not start"},
-		{func(r *Report) { r.SelfTest = &check.SelfTest{Missed: []string{"loss: a row"}} }, "The checker missed a mutation: loss: a row"},
+		{
+			func(r *Report) { r.SelfTest = &check.SelfTest{Missed: []string{"loss: a row"}} },
+			"The checker missed a mutation: loss: a row",
+		},
 	} {
 		r := started(t, opts)
 		if !r.OK() || strings.Contains(r.Markdown(), c.want) {

@@ -32,7 +32,8 @@ func TestRoundsUnderFaultsLoseAndDoubleNothing(t *testing.T) {
 	for n := 1; n <= opts.Rounds; n++ {
 		p := opts.forRound(n).Profile
 		want.Kills, want.Failovers, want.Crashes = want.Kills+p.Kills, want.Failovers+p.Failovers, want.Crashes+p.Crashes
-		want.JournalRestores, want.DatabaseRestores = want.JournalRestores+p.JournalRestores, want.DatabaseRestores+p.DatabaseRestores
+		want.JournalRestores, want.DatabaseRestores = want.JournalRestores+p.JournalRestores,
+			want.DatabaseRestores+p.DatabaseRestores
 		want.Events += p.Events
 	}
 	for kind, n := range map[string]int{
@@ -84,7 +85,9 @@ func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
 		t.Log("left to make test-long")
 		return
 	}
-	report := run(t, Options{Rounds: mixtures, Profile: DefaultProfile(), Other: versionBefore(t), Dir: t.TempDir(), Seed: seed(t)})
+	report := run(t, Options{
+		Rounds: mixtures, Profile: DefaultProfile(), Other: versionBefore(t), Dir: t.TempDir(), Seed: seed(t),
+	})
 	seen := map[string]int{}
 	for _, round := range report.Rounds {
 		seen[round.Mix]++

@@ -64,7 +64,8 @@ func load(ctx context.Context, pattern string) (*source, error) {
 }
 
 func list(ctx context.Context, pattern string) ([]*listed, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", pattern).Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-export", "-deps",
+		"-json=ImportPath,Dir,Export,GoFiles,DepOnly", pattern).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list %s: %w", pattern, err)
 	}

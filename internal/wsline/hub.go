@@ -50,7 +50,9 @@ type Hub struct {
 
 // NewHub returns a hub without clients.
 func NewHub(limits Limits, now func() time.Time) *Hub {
-	return &Hub{limits: limits.withDefaults(), now: now, lines: newTranscript(), watchers: map[*Watcher]struct{}{}, left: now()}
+	return &Hub{
+		limits: limits.withDefaults(), now: now, lines: newTranscript(), watchers: map[*Watcher]struct{}{}, left: now(),
+	}
 }
 
 // Record makes the hub pass the transcript's lines on, in order, each before a client gets it.
@@ -146,7 +148,8 @@ func (h *Hub) Watch(all bool) (*Watcher, error) {
 	case h.ended:
 		return nil, protocol.Errorf(protocol.CodeGone, "The session has ended")
 	case len(h.watchers) >= h.limits.Clients:
-		return nil, protocol.Errorf(protocol.CodeTooManyRequests, "The session has %d clients, no more are let in", h.limits.Clients)
+		return nil, protocol.Errorf(protocol.CodeTooManyRequests,
+			"The session has %d clients, no more are let in", h.limits.Clients)
 	}
 	w := &Watcher{hub: h, replay: h.lines.replay(all), wake: make(chan struct{}, 1)}
 	if h.hello != nil {
@@ -189,7 +192,8 @@ func (h *Hub) Status() Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := Status{
-		Clients: len(h.watchers), Busy: h.lines.turn >= 0, Questions: len(h.lines.open), Full: h.lines.size >= h.limits.Transcript,
+		Clients: len(h.watchers), Busy: h.lines.turn >= 0,
+		Questions: len(h.lines.open), Full: h.lines.size >= h.limits.Transcript,
 	}
 	if s.Clients == 0 && !s.Busy {
 		s.Left = h.left

@@ -15,7 +15,9 @@ import (
 )
 
 // line is a hub behind a server; handle receives the clients' lines.
-func line(t *testing.T, h *Hub, times Times, handle func([]byte)) (dial func() *websocket.Conn, stop context.CancelFunc) {
+func line(
+	t *testing.T, h *Hub, times Times, handle func([]byte),
+) (dial func() *websocket.Conn, stop context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{}, 64)
@@ -44,7 +46,8 @@ func line(t *testing.T, h *Hub, times Times, handle func([]byte)) (dial func() *
 		web.Close()
 	})
 	return func() *websocket.Conn {
-		conn, _, err := websocket.Dial(t.Context(), web.URL, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+		conn, _, err := websocket.Dial(t.Context(), web.URL,
+			&websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,10 +91,19 @@ func TestEveryEndHasItsCloseCode(t *testing.T) {
 		do   func(*Hub, *websocket.Conn, context.CancelFunc)
 		want websocket.StatusCode
 	}{
-		"the session ends": {func(h *Hub, _ *websocket.Conn, _ context.CancelFunc) { h.End(websocket.StatusNormalClosure, "over") }, websocket.StatusNormalClosure},
+		"the session ends": {
+			func(h *Hub, _ *websocket.Conn, _ context.CancelFunc) { h.End(websocket.StatusNormalClosure, "over") },
+			websocket.StatusNormalClosure,
+		},
 		"the server stops": {func(_ *Hub, _ *websocket.Conn, stop context.CancelFunc) { stop() }, websocket.StatusGoingAway},
-		"a binary frame":   {func(_ *Hub, conn *websocket.Conn, _ context.CancelFunc) { send(conn, websocket.MessageBinary, "x") }, websocket.StatusUnsupportedData},
-		"no UTF-8":         {func(_ *Hub, conn *websocket.Conn, _ context.CancelFunc) { send(conn, websocket.MessageText, "\xff") }, websocket.StatusInvalidFramePayloadData},
+		"a binary frame": {
+			func(_ *Hub, conn *websocket.Conn, _ context.CancelFunc) { send(conn, websocket.MessageBinary, "x") },
+			websocket.StatusUnsupportedData,
+		},
+		"no UTF-8": {
+			func(_ *Hub, conn *websocket.Conn, _ context.CancelFunc) { send(conn, websocket.MessageText, "\xff") },
+			websocket.StatusInvalidFramePayloadData,
+		},
 		"a line too long": {func(_ *Hub, conn *websocket.Conn, _ context.CancelFunc) {
 			send(conn, websocket.MessageText, strings.Repeat("x", protocol.MaxLine+1))
 		}, websocket.StatusMessageTooBig},

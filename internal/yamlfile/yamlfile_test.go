@@ -35,14 +35,20 @@ func show(n *yamlfile.Node) string {
 
 func TestParse(t *testing.T) {
 	for rule, c := range map[string]struct{ text, want string }{
-		"an empty file":                   {"", "nothing"},
-		"only comments":                   {"# a\n\n  # b\n", "nothing"},
-		"a document without content":      {"---\n", `1:""`},
-		"a marker before the document":    {"# a\n---\na: b\n", `3{3:"a" 3:"b"}`},
-		"a marker after the document":     {"a: b\n...\n# c\n", `1{1:"a" 1:"b"}`},
-		"numbers stay as written":         {"[1.10, 0x10, 010, 1_0, .inf, 1e3, ~]", `1[1:"1.10" 1:"0x10" 1:"010" 1:"1_0" 1:".inf" 1:"1e3" 1:"~"]`},
-		"the lines of nested parts":       {"a:\n- b\n- c: d\n  e: [f,\n    g]\nh:\n", `1{1:"a" 2[2:"b" 3{3:"c" 3:"d" 4:"e" 4[4:"f" 5:"g"]}] 6:"h" 6:""}`},
-		"blocks of text":                  {"a: |\n  b\n  c\nd: >-\n  e\n  f\n\n  g\n", `1{1:"a" 1:"b\nc\n" 4:"d" 4:"e f\ng"}`},
+		"an empty file":                {"", "nothing"},
+		"only comments":                {"# a\n\n  # b\n", "nothing"},
+		"a document without content":   {"---\n", `1:""`},
+		"a marker before the document": {"# a\n---\na: b\n", `3{3:"a" 3:"b"}`},
+		"a marker after the document":  {"a: b\n...\n# c\n", `1{1:"a" 1:"b"}`},
+		"numbers stay as written": {
+			"[1.10, 0x10, 010, 1_0, .inf, 1e3, ~]", `1[1:"1.10" 1:"0x10" 1:"010" 1:"1_0" 1:".inf" 1:"1e3" 1:"~"]`,
+		},
+		"the lines of nested parts": {
+			"a:\n- b\n- c: d\n  e: [f,\n    g]\nh:\n", `1{1:"a" 2[2:"b" 3{3:"c" 3:"d" 4:"e" 4[4:"f" 5:"g"]}] 6:"h" 6:""}`,
+		},
+		"blocks of text": {
+			"a: |\n  b\n  c\nd: >-\n  e\n  f\n\n  g\n", `1{1:"a" 1:"b\nc\n" 4:"d" 4:"e f\ng"}`,
+		},
 		"quotes and escapes":              {`{a: 'it''s', "b": "x\ty\u0041"}`, `1{1:"a" 1:"it's" 1:"b" 1:"x\tyA"}`},
 		"a value in more lines":           {"a: b\n  c\n\n  d\n", `1{1:"a" 1:"b c\nd"}`},
 		"colons and # within words":       {"a: http://x:80/y#z # c\n", `1{1:"a" 1:"http://x:80/y#z"}`},
@@ -195,7 +201,8 @@ f: {"<<": *a}
 	}
 	got := map[string]entry{}
 	err = n.Decode(&got)
-	if want := "line 7: field << not found; known are text, flag, choice, list, map, word, any, lower"; err == nil || err.Error() != want {
+	if want := "line 7: field << not found; known are text, flag, choice, list, map, word, any, lower"; err == nil ||
+		err.Error() != want {
 		t.Errorf("quotes make << a common key: %v", err)
 	}
 	for name, want := range map[string]entry{

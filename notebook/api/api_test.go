@@ -64,7 +64,9 @@ func newSite(t *testing.T) *site {
 func guard(agents bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			caller := notebook.Caller{UserID: c.Request().Header.Get("X-User"), AgentIdentifier: c.Request().Header.Get("X-Agent")}
+			caller := notebook.Caller{
+				UserID: c.Request().Header.Get("X-User"), AgentIdentifier: c.Request().Header.Get("X-Agent"),
+			}
 			switch {
 			case caller.UserID == "":
 				return protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized")
@@ -141,7 +143,8 @@ func (s *site) create(w who) (notebookID, sessionID string) {
 
 func (s *site) save(w who, notebookID string) string {
 	s.t.Helper()
-	rec := s.do(w, "POST", "/api/coding-agent/sources/with-context", `{"notebookId":"`+notebookID+`","title":"t","code":"{}","context":"c"}`)
+	rec := s.do(w, "POST", "/api/coding-agent/sources/with-context",
+		`{"notebookId":"`+notebookID+`","title":"t","code":"{}","context":"c"}`)
 	if rec.Code != http.StatusCreated {
 		s.t.Fatalf("%d %s", rec.Code, rec.Body)
 	}

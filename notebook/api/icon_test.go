@@ -27,8 +27,9 @@ func TestTheImageOfAnAgentIsServedAsAnImage(t *testing.T) {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
 	for name, want := range map[string]string{
-		"Content-Type": "image/png", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox",
-		"Cache-Control": "private, max-age=3600", "Cross-Origin-Resource-Policy": "same-origin", "ETag": `"d"`,
+		"Content-Type": "image/png", "X-Content-Type-Options": "nosniff",
+		"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, max-age=3600",
+		"Cross-Origin-Resource-Policy": "same-origin", "ETag": `"d"`,
 	} {
 		if got := rec.Header().Get(name); got != want {
 			t.Errorf("%s: %s", name, got)

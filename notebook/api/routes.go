@@ -30,7 +30,8 @@ func (a *API) Routes(e *echo.Echo) {
 	agent := func(next echo.HandlerFunc) echo.HandlerFunc { return explainToken(a.Agent(next)) }
 	code := httpapi.MaxBody(maxCode)
 
-	e.POST("/api/coding-agent/notebooks", httpapi.Handle(ok, a.createNotebook, httpapi.Accepted(createdOrFound)), noStore, agent)
+	e.POST("/api/coding-agent/notebooks", httpapi.Handle(ok, a.createNotebook, httpapi.Accepted(createdOrFound)),
+		noStore, agent)
 	e.POST("/api/coding-agent/sources/with-context", httpapi.Handle(created, a.save, code), noStore, agent)
 	e.GET("/api/coding-agent/sources", httpapi.Handle(ok, a.agentSources), noStore, agent)
 	e.GET("/api/coding-agent/sources/:id", httpapi.Handle(ok, a.agentSource), noStore, agent)

@@ -82,7 +82,9 @@ func TestOnlyImagesWithinTheLimitsAreFetched(t *testing.T) {
 // The broker can reach addresses that its users must not.
 func TestPrivateAddressesAreNotReached(t *testing.T) {
 	s, f := newSite(t), newFetcher(t, false, time.Now)
-	for _, url := range []string{s.URL + "/png", "https://10.0.0.1/a.png", "ftp://icons.example/a.png", "https://[::1]/a.png"} {
+	for _, url := range []string{
+		s.URL + "/png", "https://10.0.0.1/a.png", "ftp://icons.example/a.png", "https://[::1]/a.png",
+	} {
 		if _, err := f.Icon(t.Context(), url); err == nil || !strings.Contains(err.Error(), "its address is not public") {
 			t.Errorf("%s: %v", url, err)
 		}

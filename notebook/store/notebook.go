@@ -32,12 +32,14 @@ func (s *Store) Notebook(ctx context.Context, userID, id string) (*notebook.Note
 
 // NotebookOf implements notebook.SessionStore.
 func (s *Store) NotebookOf(ctx context.Context, userID, sessionID string) (*notebook.Notebook, error) {
-	return database.FindOne(ctx, s.db, notebooks, "Notebook", sessionID, "WHERE user_id = ? AND agent_session_id = ?", userID, sessionID)
+	return database.FindOne(ctx, s.db, notebooks, "Notebook", sessionID,
+		"WHERE user_id = ? AND agent_session_id = ?", userID, sessionID)
 }
 
 // Notebooks implements notebook.SessionStore.
 func (s *Store) Notebooks(ctx context.Context, userID string) ([]notebook.Notebook, error) {
-	return database.Find(ctx, s.db, notebooks, "Notebooks of user", userID, "WHERE user_id = ? ORDER BY created_at DESC, id DESC", userID)
+	return database.Find(ctx, s.db, notebooks, "Notebooks of user", userID,
+		"WHERE user_id = ? ORDER BY created_at DESC, id DESC", userID)
 }
 
 // DeleteNotebook implements notebook.SessionStore. Foreign keys delete the rows

@@ -30,7 +30,8 @@ var sessions = table.New("agent_sessions",
 // InsertSession implements notebook.SessionStore.
 func (s *Store) InsertSession(ctx context.Context, session *notebook.Session) error {
 	st := sessions.Insert(*session)
-	_, err := s.db.Exec(ctx, "Agent session", session.ID, st.SQL+" ON CONFLICT (user_id, agent_identifier) DO NOTHING", st.Args...)
+	_, err := s.db.Exec(ctx, "Agent session", session.ID,
+		st.SQL+" ON CONFLICT (user_id, agent_identifier) DO NOTHING", st.Args...)
 	return err
 }
 

@@ -50,7 +50,8 @@ func (s *Store) Sources(ctx context.Context, userID string, in notebook.SourceFi
 	if in.SessionID != "" {
 		where, args = where+" AND agent_session_id = ?", append(args, in.SessionID)
 	}
-	return database.Find(ctx, s.db, sources, "Sources of user", userID, "WHERE "+where+" ORDER BY created_at DESC, id DESC", args...)
+	return database.Find(ctx, s.db, sources, "Sources of user", userID,
+		"WHERE "+where+" ORDER BY created_at DESC, id DESC", args...)
 }
 
 // SaveSource implements notebook.SourceStore.

@@ -27,7 +27,9 @@ func BenchmarkThousandLines(b *testing.B) {
 		{"go", "package a\n\nimport \"fmt\"\n", "var _ = fmt.Sprint(\n\t1,\n)\n", ""},
 	} {
 		half := strings.Repeat(c.lines, 500/strings.Count(c.lines, "\n"))
-		for name, code := range map[string]string{"good": c.begin + half + half + c.end, "bad": c.begin + half + ")(\n" + half + c.end} {
+		for name, code := range map[string]string{
+			"good": c.begin + half + half + c.end, "bad": c.begin + half + ")(\n" + half + c.end,
+		} {
 			b.Run(c.language+"/"+name, func(b *testing.B) {
 				v := newVerifier(b, "verify-worker")
 				v.Verify(b.Context(), c.language, code)

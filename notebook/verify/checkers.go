@@ -76,7 +76,8 @@ func shellChecker(variant syntax.LangVariant) func(string) finding {
 		case errors.As(err, &parse):
 			found.Diagnostics = problem(int(parse.Pos.Line()), int(parse.Pos.Col()), parse.Text)
 		case errors.As(err, &lang):
-			found.Diagnostics = problem(int(lang.Pos.Line()), int(lang.Pos.Col()), lang.Feature+" is not part of this shell's language")
+			found.Diagnostics = problem(int(lang.Pos.Line()), int(lang.Pos.Col()),
+				lang.Feature+" is not part of this shell's language")
 		default:
 			found.Diagnostics = problem(0, 0, err.Error())
 		}

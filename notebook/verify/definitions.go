@@ -45,7 +45,8 @@ func checkProtobuf(code string) finding {
 		}
 	}
 	errs, warn := report(severityError), report(severityWarning)
-	handler := reporter.NewHandler(reporter.NewReporter(func(err reporter.ErrorWithPos) error { errs(err); return nil }, warn))
+	handler := reporter.NewHandler(reporter.NewReporter(func(err reporter.ErrorWithPos) error { errs(err); return nil },
+		warn))
 	tree, err := parser.Parse("input.proto", strings.NewReader(code), handler)
 	if err == nil && tree != nil {
 		_, err = parser.ResultFromAST(tree, true, handler)

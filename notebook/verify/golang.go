@@ -113,7 +113,8 @@ func parseGo(code string) (*token.FileSet, *ast.File, error) {
 // furthest returns the error at the larger offset; a if they are equal.
 func furthest(a, b error) error {
 	var one, other scanner.ErrorList
-	if errors.As(a, &one) && errors.As(b, &other) && len(one) > 0 && len(other) > 0 && other[0].Pos.Offset > one[0].Pos.Offset {
+	if errors.As(a, &one) && errors.As(b, &other) && len(one) > 0 && len(other) > 0 &&
+		other[0].Pos.Offset > one[0].Pos.Offset {
 		return b
 	}
 	return a

@@ -60,7 +60,7 @@ func (w *worker) checkGrammar(ctx context.Context, language, code string) findin
 }
 
 // diagnose writes the findings as diagnostics. The first error is placed where the parser could
-// not go on, because the tree's error node often begins much earlier.
+// not continue, because the tree's error node often begins much earlier.
 func (c *grammarCheck) diagnose(ctx context.Context, result treesitter.Result) []protocol.Diagnostic {
 	var all []protocol.Diagnostic
 	reached := -1
@@ -89,7 +89,9 @@ func (c *grammarCheck) diagnose(ctx context.Context, result treesitter.Result) [
 		}
 		reached = start
 		line, column := position(c.code, start)
-		all = append(all, protocol.Diagnostic{Line: line, Column: column, Message: protocol.SanitizeText(message), Severity: severity})
+		all = append(all, protocol.Diagnostic{
+			Line: line, Column: column, Message: protocol.SanitizeText(message), Severity: severity,
+		})
 	}
 	return all
 }
@@ -120,7 +122,7 @@ func endBefore(code string, offset int) int {
 	return len(strings.TrimRightFunc(code[:min(offset, len(code))], unicode.IsSpace))
 }
 
-// tokenAfter returns the offset of the token at which the parser could not go on.
+// tokenAfter returns the offset of the token at which the parser could not continue.
 func tokenAfter(code string, row, column int) int {
 	offset := 0
 	for range row {

@@ -18,7 +18,9 @@ func checkJSON(code string) finding {
 	err := dec.SkipValue()
 	if err == nil {
 		if rest := strings.TrimLeft(code[dec.InputOffset():], " \t\r\n"); rest != "" {
-			err = &jsontext.SyntacticError{ByteOffset: int64(len(code) - len(rest)), Err: errors.New("text after the end of the value")}
+			err = &jsontext.SyntacticError{
+				ByteOffset: int64(len(code) - len(rest)), Err: errors.New("text after the end of the value"),
+			}
 		}
 	}
 	if err == nil {

@@ -36,7 +36,8 @@ func TestAWorkerThatDoesNotStartIsNotBlamedOnTheCode(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got := v.Verify(t.Context(), "go", "package a\n")
-	if got.Verdict != protocol.Verified || got.Claim != protocol.ClaimParses || got.Reason != "The types were not checked. "+reason {
+	if got.Verdict != protocol.Verified || got.Claim != protocol.ClaimParses ||
+		got.Reason != "The types were not checked. "+reason {
 		t.Errorf("%+v", got)
 	}
 }

@@ -183,5 +183,7 @@ func (v *Verifier) check(ctx context.Context, language, code string) finding {
 
 // problem returns one error, as the list of a finding.
 func problem(line, column int, message string) []protocol.Diagnostic {
-	return []protocol.Diagnostic{{Line: line, Column: column, Message: protocol.SanitizeText(message), Severity: severityError}}
+	return []protocol.Diagnostic{
+		{Line: line, Column: column, Message: protocol.SanitizeText(message), Severity: severityError},
+	}
 }

@@ -44,7 +44,8 @@ var compiled string
 func newVerifier(t testing.TB, args ...string) *verify.Verifier {
 	t.Helper()
 	v := verify.New(verify.Options{
-		Worker: append([]string{os.Args[0]}, args...), Cache: compiled, Limit: 20 * time.Second, Now: func() time.Time { return noon },
+		Worker: append([]string{os.Args[0]}, args...), Cache: compiled,
+		Limit: 20 * time.Second, Now: func() time.Time { return noon },
 	})
 	t.Cleanup(v.Close)
 	return v
@@ -68,27 +69,69 @@ func TestEachCheckerAcceptsAndRejects(t *testing.T) {
 		line, column         int
 	}{
 		{"a Go program", "go", "package main\n\nfunc main() { println(1) }\n", protocol.Verified, "go/parser+go/types", 0, 0},
-		{"a Go program that does not compile", "go", "package main\n\nfunc main() { var x int = \"a\"; _ = x }\n", protocol.VerifyFailed, "go/parser+go/types", 3, 27},
-		{"a Go file that needs another file", "go", "package a\n\nimport \"fmt\"\n\nfunc F() { fmt.Println(undefined) }\n", protocol.Verified, "go/parser", 0, 0},
-		{"a Go file with imports", "go", "package a\n\nimport (\n\t\"fmt\"\n\t\"net/http\"\n)\n\nvar _ http.Handler\n\nfunc F() { fmt.Println(1) }\n", protocol.Verified, "go/parser+go/types", 0, 0},
-		{"a wrong name of an import", "go", "package a\n\nimport \"fmt\"\n\nfunc F() { fmt.Printl(1) }\n", protocol.VerifyFailed, "go/parser+go/types", 5, 16},
-		{"a wrong method of an imported type", "go", "package a\n\nimport \"strings\"\n\nfunc F(b *strings.Builder) { b.Add(1) }\n", protocol.VerifyFailed, "go/parser+go/types", 5, 32},
-		{"a Go program with a type error", "go", "package main\n\nimport \"fmt\"\n\nfunc main() {\n\tvar n int = fmt.Sprint(1)\n\tprintln(n)\n}\n", protocol.VerifyFailed, "go/parser+go/types", 6, 14},
-		{"a Go program that misses a name", "go", "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(name) }\n", protocol.VerifyFailed, "go/parser+go/types", 5, 27},
-		{"Go with imports from elsewhere", "go", "package a\n\nimport \"example.org/z\"\n\nvar A int = z.B\n", protocol.Verified, "go/parser", 0, 0},
+		{
+			"a Go program that does not compile", "go", "package main\n\nfunc main() { var x int = \"a\"; _ = x }\n",
+			protocol.VerifyFailed, "go/parser+go/types", 3, 27,
+		},
+		{
+			"a Go file that needs another file", "go", "package a\n\nimport \"fmt\"\n\nfunc F() { fmt.Println(undefined) }\n",
+			protocol.Verified, "go/parser", 0, 0,
+		},
+		{
+			"a Go file with imports", "go",
+			"package a\n\nimport (\n\t\"fmt\"\n\t\"net/http\"\n)\n\nvar _ http.Handler\n\nfunc F() { fmt.Println(1) }\n",
+			protocol.Verified, "go/parser+go/types", 0, 0,
+		},
+		{
+			"a wrong name of an import", "go", "package a\n\nimport \"fmt\"\n\nfunc F() { fmt.Printl(1) }\n",
+			protocol.VerifyFailed, "go/parser+go/types", 5, 16,
+		},
+		{
+			"a wrong method of an imported type", "go",
+			"package a\n\nimport \"strings\"\n\nfunc F(b *strings.Builder) { b.Add(1) }\n", protocol.VerifyFailed,
+			"go/parser+go/types", 5, 32,
+		},
+		{
+			"a Go program with a type error", "go",
+			"package main\n\nimport \"fmt\"\n\nfunc main() {\n\tvar n int = fmt.Sprint(1)\n\tprintln(n)\n}\n",
+			protocol.VerifyFailed, "go/parser+go/types", 6, 14,
+		},
+		{
+			"a Go program that misses a name", "go", "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(name) }\n",
+			protocol.VerifyFailed, "go/parser+go/types", 5, 27,
+		},
+		{
+			"Go with imports from elsewhere", "go", "package a\n\nimport \"example.org/z\"\n\nvar A int = z.B\n",
+			protocol.Verified, "go/parser", 0, 0,
+		},
 		{"Go declarations alone", "go", "type T struct{}\n\nfunc (T) M() {}\n", protocol.Verified, "go/parser", 0, 0},
 		{"Go statements alone", "golang", "x := 1\nfor range x {\n}\n", protocol.Verified, "go/parser", 0, 0},
 		{"Go that does not parse", "go", "package a\n\nfunc F( {}\n", protocol.VerifyFailed, "go/parser", 3, 9},
 		{"a Go fragment that does not parse", "go", "x := 1\ny := := 2\n", protocol.VerifyFailed, "go/parser", 2, 6},
 		{"JavaScript", "js", "const a = () => ({...b});\n", protocol.Verified, "github.com/evanw/esbuild", 0, 0},
-		{"JavaScript that does not parse", "javascript", "\nlet x = ;", protocol.VerifyFailed, "github.com/evanw/esbuild", 2, 9},
+		{
+			"JavaScript that does not parse", "javascript", "\nlet x = ;", protocol.VerifyFailed, "github.com/evanw/esbuild",
+			2, 9,
+		},
 		{"TypeScript", "ts", "type A<T> = { [K in keyof T]?: T[K] };\n", protocol.Verified, "github.com/evanw/esbuild", 0, 0},
-		{"TypeScript as JavaScript", "javascript", "let x: number = 1;", protocol.VerifyFailed, "github.com/evanw/esbuild", 1, 6},
-		{"TSX", "tsx", "export const A = (p: {a: string}) => <b>{p.a}</b>;\n", protocol.Verified, "github.com/evanw/esbuild", 0, 0},
+		{
+			"TypeScript as JavaScript", "javascript", "let x: number = 1;", protocol.VerifyFailed, "github.com/evanw/esbuild",
+			1, 6,
+		},
+		{
+			"TSX", "tsx", "export const A = (p: {a: string}) => <b>{p.a}</b>;\n", protocol.Verified,
+			"github.com/evanw/esbuild", 0, 0,
+		},
 		{"JSX", "jsx", "<a></b>", protocol.VerifyFailed, "github.com/evanw/esbuild", 1, 6},
 		{"JSON", "json", `{"a":[1,2,{"b":null}]}`, protocol.Verified, "github.com/go-json-experiment/json", 0, 0},
-		{"JSON with a comma too many", "json", "{\n  \"a\": 1,\n}", protocol.VerifyFailed, "github.com/go-json-experiment/json", 2, 9},
-		{"JSON with a name twice", "json", `{"a":1,"a":2}`, protocol.VerifyFailed, "github.com/go-json-experiment/json", 1, 8},
+		{
+			"JSON with a comma too many", "json", "{\n  \"a\": 1,\n}", protocol.VerifyFailed,
+			"github.com/go-json-experiment/json", 2, 9,
+		},
+		{
+			"JSON with a name twice", "json", `{"a":1,"a":2}`, protocol.VerifyFailed, "github.com/go-json-experiment/json",
+			1, 8,
+		},
 		{"JSON and more", "json", "1 2", protocol.VerifyFailed, "github.com/go-json-experiment/json", 1, 3},
 		{"half of JSON", "json", `{"a":`, protocol.VerifyFailed, "github.com/go-json-experiment/json", 1, 6},
 		{"YAML", "yml", "a:\n  - b\n  - c: 1\n", protocol.Verified, "github.com/goccy/go-yaml", 0, 0},
@@ -103,16 +146,43 @@ func TestEachCheckerAcceptsAndRejects(t *testing.T) {
 		{"shell with an open if", "shell", "if true; then\n", protocol.VerifyFailed, "mvdan.cc/sh/v3", 1, 10},
 		{"bash as POSIX shell", "sh", "a=(1 2)\n", protocol.VerifyFailed, "mvdan.cc/sh/v3", 1, 3},
 		{"HCL", "terraform", "resource \"a\" \"b\" {\n  c = 1\n}\n", protocol.Verified, "github.com/hashicorp/hcl/v2", 0, 0},
-		{"HCL with an open block", "hcl", "resource \"a\" \"b\" {\n", protocol.VerifyFailed, "github.com/hashicorp/hcl/v2", 1, 18},
-		{"protobuf", "proto", "syntax = \"proto3\";\nmessage A { int32 a = 1; }\n", protocol.Verified, "github.com/bufbuild/protocompile", 0, 0},
-		{"protobuf with a tag twice", "protobuf", "syntax = \"proto3\";\nmessage A { int32 a = 1; int32 b = 1; }\n", protocol.VerifyFailed, "github.com/bufbuild/protocompile", 2, 36},
-		{"a Dockerfile", "dockerfile", "FROM a AS b\nRUN make\nCOPY --from=b /x /y\n", protocol.Verified, "github.com/moby/buildkit", 0, 0},
-		{"a Dockerfile with an unknown instruction", "docker", "FROM a\nRUNN x\n", protocol.VerifyFailed, "github.com/moby/buildkit", 2, 1},
-		{"a Dockerfile that builds on nothing", "dockerfile", "RUN x\n", protocol.VerifyFailed, "github.com/moby/buildkit", 1, 1},
-		{"SQL", "sql", "create table a (b int);\n-- c; d\nSELECT x.y FROM nowhere x WHERE z = ';';", protocol.Verified, "SQLite", 0, 0},
-		{"SQL of a trigger", "sqlite", "CREATE TRIGGER t AFTER INSERT ON a BEGIN UPDATE b SET c = 1; DELETE FROM d; END;", protocol.Verified, "SQLite", 0, 0},
+		{
+			"HCL with an open block", "hcl", "resource \"a\" \"b\" {\n", protocol.VerifyFailed, "github.com/hashicorp/hcl/v2",
+			1, 18,
+		},
+		{
+			"protobuf", "proto", "syntax = \"proto3\";\nmessage A { int32 a = 1; }\n", protocol.Verified,
+			"github.com/bufbuild/protocompile", 0, 0,
+		},
+		{
+			"protobuf with a tag twice", "protobuf", "syntax = \"proto3\";\nmessage A { int32 a = 1; int32 b = 1; }\n",
+			protocol.VerifyFailed, "github.com/bufbuild/protocompile", 2, 36,
+		},
+		{
+			"a Dockerfile", "dockerfile", "FROM a AS b\nRUN make\nCOPY --from=b /x /y\n", protocol.Verified,
+			"github.com/moby/buildkit", 0, 0,
+		},
+		{
+			"a Dockerfile with an unknown instruction", "docker", "FROM a\nRUNN x\n", protocol.VerifyFailed,
+			"github.com/moby/buildkit", 2, 1,
+		},
+		{
+			"a Dockerfile that builds on nothing", "dockerfile", "RUN x\n", protocol.VerifyFailed, "github.com/moby/buildkit",
+			1, 1,
+		},
+		{
+			"SQL", "sql", "create table a (b int);\n-- c; d\nSELECT x.y FROM nowhere x WHERE z = ';';", protocol.Verified,
+			"SQLite", 0, 0,
+		},
+		{
+			"SQL of a trigger", "sqlite", "CREATE TRIGGER t AFTER INSERT ON a BEGIN UPDATE b SET c = 1; DELETE FROM d; END;",
+			protocol.Verified, "SQLite", 0, 0,
+		},
 		{"SQL without a last semicolon", "sql", "select 1", protocol.Verified, "SQLite", 0, 0},
-		{"SQL of another dialect, or none", "postgresql", "select 1;\nSELEKT a FROM b", protocol.VerifyUnsupported, "SQLite", 0, 0},
+		{
+			"SQL of another dialect, or none", "postgresql", "select 1;\nSELEKT a FROM b", protocol.VerifyUnsupported,
+			"SQLite", 0, 0,
+		},
 		{"half of SQL", "sql", "SELECT a FROM", protocol.VerifyUnsupported, "SQLite", 0, 0},
 		{"a language without a parser here", "cobol", "x\n", protocol.VerifyUnsupported, "", 0, 0},
 		{"an unknown language", "brainfuck++", "+", protocol.VerifyUnsupported, "", 0, 0},
@@ -122,7 +192,8 @@ func TestEachCheckerAcceptsAndRejects(t *testing.T) {
 			if got.Verdict != c.want || got.Tool != c.tool || (got.Tool == "") != (got.ToolVersion == "") {
 				t.Fatalf("got %+v", got)
 			}
-			if (got.VerifiedAt != nil) != (c.want == protocol.Verified) || !strings.HasPrefix(got.Digest, "sha256:") || len(got.Digest) != len("sha256:")+64 {
+			if (got.VerifiedAt != nil) != (c.want == protocol.Verified) || !strings.HasPrefix(got.Digest, "sha256:") ||
+				len(got.Digest) != len("sha256:")+64 {
 				t.Errorf("at %v, digest %s", got.VerifiedAt, got.Digest)
 			}
 			if got.Diagnostics == nil || c.want == protocol.Verified && errorsIn(got) > 0 {
@@ -193,7 +264,9 @@ func TestHostileNestingEndsOnlyTheWorker(t *testing.T) {
 }
 
 func TestAWorkerIsKilledAtItsTimeLimit(t *testing.T) {
-	hanging := verify.New(verify.Options{Worker: []string{os.Args[0], "hang"}, Cache: compiled, Limit: 50 * time.Millisecond})
+	hanging := verify.New(verify.Options{
+		Worker: []string{os.Args[0], "hang"}, Cache: compiled, Limit: 50 * time.Millisecond,
+	})
 	got := hanging.Verify(t.Context(), "css", "a{}")
 	if got.Verdict != protocol.VerifyUnsupported || got.Reason != "The checker was ended after its time was over" {
 		t.Errorf("got %+v", got)
@@ -242,8 +315,13 @@ func TestCodeOverTheLimitIsUnsupported(t *testing.T) {
 
 func TestTheLanguageIsDetected(t *testing.T) {
 	for want, samples := range map[string][]string{
-		"go":           {"// Package a does.\npackage a\n", "func (s *Server) Run(ctx context.Context) error {\n\treturn nil\n}\n"},
-		"javascript":   {"const a = require('b');\n", "#!/usr/bin/env node\nrun()\n", "export default function f() {}\n", "console.log(1)\n"},
+		"go": {
+			"// Package a does.\npackage a\n", "func (s *Server) Run(ctx context.Context) error {\n\treturn nil\n}\n",
+		},
+		"javascript": {
+			"const a = require('b');\n", "#!/usr/bin/env node\nrun()\n",
+			"export default function f() {}\n", "console.log(1)\n",
+		},
 		"typescript":   {"interface A {\n  b: string;\n}\n", "const f = (x: number): Promise<void> => g(x);\n"},
 		"tsx":          {"type P = { a: string };\nexport const A = (p: P) => <b>{p.a}</b>;\n"},
 		"jsx":          {"export const A = () => <b>1</b>;\n"},

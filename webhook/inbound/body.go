@@ -20,7 +20,9 @@ func readBody(c echo.Context) ([]byte, error) {
 	case protocol.CodeUnsupportedMedia:
 		drain(c.Request())
 	case protocol.CodeInvalid:
-		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The body did not arrive whole", RetryAfter: 1, Err: err}
+		return nil, &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "The body did not arrive whole", RetryAfter: 1, Err: err,
+		}
 	}
 	return raw, err
 }

@@ -15,7 +15,8 @@ import (
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		text,
-		`{"sessionId":"task-1","events":[` + text + `,{"type":"finish","finishReason":"stop","timestamp":2,"eventId":"e:1","epoch":1,"seq":2,"turnId":"t"}]}`,
+		`{"sessionId":"task-1","events":[` + text +
+			`,{"type":"finish","finishReason":"stop","timestamp":2,"eventId":"e:1","epoch":1,"seq":2,"turnId":"t"}]}`,
 		`{"sessionId":"task-1","type":"tool-call","toolCallId":"c","toolName":"ls","input":{"a":[1e3,-0.0]},"timestamp":1.5}`,
 		`{"sessionId":"task-1","type":"interaction","interactionId":"i","state":"open","kind":"ask","prompt":"?","timestamp":1}`,
 		`{"sessionId":"task-1","type":"later","events":{}}`,

@@ -87,7 +87,9 @@ func (d *fakeDomain) CheckSignature(_ context.Context, taskID string, header htt
 	return signature.Verify(header, body, start, key)
 }
 
-func (d *fakeDomain) Ingest(ctx context.Context, _, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error) {
+func (d *fakeDomain) Ingest(
+	ctx context.Context, _, claimTurn string, events []broker.Inbound,
+) (*protocol.IngestResponse, error) {
 	if d.stuck {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -174,7 +176,8 @@ func (s *site) forge(header, claims string) string {
 }
 
 func forge(header, claims, secret string) string {
-	head := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims))
+	head := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." +
+		base64.RawURLEncoding.EncodeToString([]byte(claims))
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(head))
 	return head + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))

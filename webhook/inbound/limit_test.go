@@ -28,7 +28,8 @@ func TestATaskHasABurstOf200And50ASecond(t *testing.T) {
 
 func TestWrongSignaturesDelayOnlyFurtherWrongOnes(t *testing.T) {
 	s := newSite(t)
-	wrong := forge(`{"alg":"HS256"}`, `{"taskId":"task-1","iat":1,"exp":2,"aud":"agent-webhook"}`, "another secret of thirty-two bytes")
+	wrong := forge(`{"alg":"HS256"}`, `{"taskId":"task-1","iat":1,"exp":2,"aud":"agent-webhook"}`,
+		"another secret of thirty-two bytes")
 	try := func(address string) (int, string) {
 		r, _ := post(path+"?token="+wrong, text)
 		r.RemoteAddr = address

@@ -96,7 +96,8 @@ func TestABodyCutShortStoresNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, head(path+"?token="+s.token(), fmt.Sprintf("Content-Length: %d", len(text)))+text[:20]); err != nil {
+	if _, err := io.WriteString(conn,
+		head(path+"?token="+s.token(), fmt.Sprintf("Content-Length: %d", len(text)))+text[:20]); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {

@@ -19,11 +19,21 @@ func TestABodyWithoutItsSignatureStoresNothing(t *testing.T) {
 		status   int
 		answer   string
 	}{
-		"signed":           {"agent-password", start, text, 200, acceptedOne},
-		"not signed":       {"", start, text, 401, `{"error":"The webhook headers are missing or malformed","code":"signature_missing"}`},
-		"another body":     {"agent-password", start, text + " ", 401, `{"error":"The webhook signature does not match","code":"signature_invalid"}`},
-		"another password": {"guess", start, text, 401, `{"error":"The webhook signature does not match","code":"signature_invalid"}`},
-		"a replay":         {"agent-password", start.Add(-time.Hour), text, 401, `{"error":"The webhook timestamp is too far away","code":"signature_time"}`},
+		"signed": {"agent-password", start, text, 200, acceptedOne},
+		"not signed": {
+			"", start, text, 401, `{"error":"The webhook headers are missing or malformed","code":"signature_missing"}`,
+		},
+		"another body": {
+			"agent-password", start, text + " ",
+			401, `{"error":"The webhook signature does not match","code":"signature_invalid"}`,
+		},
+		"another password": {
+			"guess", start, text, 401, `{"error":"The webhook signature does not match","code":"signature_invalid"}`,
+		},
+		"a replay": {
+			"agent-password", start.Add(-time.Hour), text,
+			401, `{"error":"The webhook timestamp is too far away","code":"signature_time"}`,
+		},
 		"a wrong signature of no JSON": {
 			"guess", start, "{", 401,
 			`{"error":"The webhook signature does not match","code":"signature_invalid"}`,
@@ -59,13 +69,16 @@ func TestTheTokenOfARenewalMayBeInItsHeader(t *testing.T) {
 		status  int
 		body    string // "": a new address
 	}{
-		"query":            {(*site).token, nil, 200, ""},
-		"header":           {nil, func(s *site) []string { return []string{s.token()} }, 200, ""},
-		"none":             {nil, nil, 400, missing},
-		"an empty header":  {nil, func(*site) []string { return []string{""} }, 400, format},
-		"two headers":      {nil, func(s *site) []string { return []string{s.token(), s.token()} }, 400, twice},
-		"both, different":  {(*site).token, func(s *site) []string { return []string{s.sign(other)} }, 400, twice},
-		"another's secret": {nil, func(s *site) []string { return []string{forge(`{"alg":"HS256"}`, `{"taskId":"task-1"}`, "x")} }, 401, invalid},
+		"query":           {(*site).token, nil, 200, ""},
+		"header":          {nil, func(s *site) []string { return []string{s.token()} }, 200, ""},
+		"none":            {nil, nil, 400, missing},
+		"an empty header": {nil, func(*site) []string { return []string{""} }, 400, format},
+		"two headers":     {nil, func(s *site) []string { return []string{s.token(), s.token()} }, 400, twice},
+		"both, different": {(*site).token, func(s *site) []string { return []string{s.sign(other)} }, 400, twice},
+		"another's secret": {
+			nil, func(s *site) []string { return []string{forge(`{"alg":"HS256"}`, `{"taskId":"task-1"}`, "x")} },
+			401, invalid,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)

@@ -18,7 +18,8 @@ func TestAnInvalidTokenStoresNothing(t *testing.T) {
 	iat := start.Unix()
 	hs256 := `{"alg":"HS256","typ":"JWT"}`
 	claims := func(exp any, more string) string {
-		return fmt.Sprintf(`{"taskId":"task-1","turnId":"turn-1","iat":%d,"exp":%v,"jti":"j","aud":"agent-webhook"%s}`, iat, exp, more)
+		return fmt.Sprintf(`{"taskId":"task-1","turnId":"turn-1","iat":%d,"exp":%v,"jti":"j","aud":"agent-webhook"%s}`,
+			iat, exp, more)
 	}
 	good := claims(iat+600, "")
 	fetched := 0
@@ -39,7 +40,10 @@ func TestAnInvalidTokenStoresNothing(t *testing.T) {
 		{"unknown task", func(s *site) string {
 			return s.forge(hs256, strings.Replace(good, "task-1", "task-9", 1))
 		}, 404, notFound},
-		{"27 alg none", func(*site) string { return strings.TrimSuffix(forge(`{"alg":"none"}`, good, ""), ".") }, 401, invalid},
+		{
+			"27 alg none", func(*site) string { return strings.TrimSuffix(forge(`{"alg":"none"}`, good, ""), ".") },
+			401, invalid,
+		},
 		{"27 alg none, empty signature", func(*site) string {
 			unsigned := forge(`{"alg":"none"}`, good, "")
 			return unsigned[:strings.LastIndex(unsigned, ".")+1]
@@ -47,7 +51,10 @@ func TestAnInvalidTokenStoresNothing(t *testing.T) {
 		{"28 RS256 over an HS256 MAC", func(s *site) string { return s.forge(`{"alg":"RS256"}`, good) }, 401, invalid},
 		{"28 HS512 over an HS256 MAC", func(s *site) string { return s.forge(`{"alg":"HS512"}`, good) }, 401, invalid},
 		{"29 no alg", func(s *site) string { return s.forge(`{"typ":"JWT"}`, good) }, 401, invalid},
-		{"30 another task's secret", func(s *site) string { return forge(hs256, good, s.fakeDomain.secrets[other]) }, 401, invalid},
+		{
+			"30 another task's secret", func(s *site) string { return forge(hs256, good, s.fakeDomain.secrets[other]) },
+			401, invalid,
+		},
 		{"31 duplicate taskId claim", func(s *site) string {
 			return s.forge(hs256, claims(iat+600, `,"taskId":"task-1"`))
 		}, 401, invalid},
@@ -60,7 +67,10 @@ func TestAnInvalidTokenStoresNothing(t *testing.T) {
 		{"33 exp in 100 years", func(s *site) string { return s.forge(hs256, claims(iat+100*365*86400, "")) }, 401, invalid},
 		{"34 exp-iat is 601", func(s *site) string { return s.forge(hs256, claims(iat+601, "")) }, 401, invalid},
 		{"35 exp before iat", func(s *site) string { return s.forge(hs256, claims(iat-1, "")) }, 401, invalid},
-		{"36 exp as string", func(s *site) string { return s.forge(hs256, claims(fmt.Sprintf(`"%d"`, iat+600), "")) }, 401, invalid},
+		{
+			"36 exp as string", func(s *site) string { return s.forge(hs256, claims(fmt.Sprintf(`"%d"`, iat+600), "")) },
+			401, invalid,
+		},
 		{"36 exp null", func(s *site) string { return s.forge(hs256, claims("null", "")) }, 401, invalid},
 		{"36 exp -1", func(s *site) string { return s.forge(hs256, claims(-1, "")) }, 401, invalid},
 		{"36 exp 1e18", func(s *site) string { return s.forge(hs256, claims("1e18", "")) }, 401, invalid},
@@ -80,7 +90,10 @@ func TestAnInvalidTokenStoresNothing(t *testing.T) {
 		{"40 jku fetches nothing", func(s *site) string {
 			return s.forge(`{"alg":"HS256","jku":"`+keys.URL+`"}`, good)
 		}, 401, invalid},
-		{"40 jwk", func(s *site) string { return s.forge(`{"alg":"HS256","jwk":{"kty":"oct","k":"YQ"}}`, good) }, 401, invalid},
+		{
+			"40 jwk", func(s *site) string { return s.forge(`{"alg":"HS256","jwk":{"kty":"oct","k":"YQ"}}`, good) },
+			401, invalid,
+		},
 		{
 			"41 token twice in the query", func(s *site) string { return s.token() + "&token=" + s.token() }, 400,
 			`{"error":"Invalid token format","code":"invalid","hint":"Send one token parameter"}`,
@@ -89,7 +102,10 @@ func TestAnInvalidTokenStoresNothing(t *testing.T) {
 			"41 the second behind a broken escape", func(s *site) string { return s.token() + "&token=%zz" }, 400,
 			`{"error":"Invalid token format","code":"invalid","hint":"Send one token parameter"}`,
 		},
-		{"43 an outbound signature", func(*site) string { return "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=" }, 400, format},
+		{
+			"43 an outbound signature", func(*site) string { return "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=" },
+			400, format,
+		},
 		{"over 2048 characters", func(*site) string { return strings.Repeat("a", 2049) }, 400, format},
 	}
 	for _, c := range cases {
@@ -187,7 +203,8 @@ func TestAFailureToReadTheSecretIsNoTokenError(t *testing.T) {
 		body   string
 	}{
 		{
-			"database away", &protocol.Error{Code: protocol.CodeUnavailable, Message: "the database is not available", RetryAfter: 1}, 503,
+			"database away",
+			&protocol.Error{Code: protocol.CodeUnavailable, Message: "the database is not available", RetryAfter: 1}, 503,
 			`{"error":"the database is not available","code":"unavailable"}`,
 		},
 		{"an internal error", errors.New("boom"), 500, `{"error":"Internal error","code":"internal"}`},

@@ -63,7 +63,9 @@ func (w *Worker) observed(d *Delivery, outcome attemptOutcome) observe.Outcome {
 
 // exchange renders, signs and sends the delivery and records the result in attempt. reply is
 // the complete JSON object of a successful response, otherwise nil.
-func (w *Worker) exchange(ctx context.Context, d *Delivery, e *Endpoint, attempt *Attempt) (reply []byte, outcome attemptOutcome) {
+func (w *Worker) exchange(
+	ctx context.Context, d *Delivery, e *Endpoint, attempt *Attempt,
+) (reply []byte, outcome attemptOutcome) {
 	if d.Body == nil {
 		if outcome, ok := w.render(ctx, d); !ok {
 			attempt.Error = outcome.reason
@@ -148,7 +150,9 @@ func (w *Worker) render(ctx context.Context, d *Delivery) (attemptOutcome, bool)
 }
 
 // request builds the signed HTTP request. If ok is false, the outcome says how the attempt ends.
-func (w *Worker) request(ctx context.Context, d *Delivery, e *Endpoint, at time.Time) (_ *http.Request, _ attemptOutcome, ok bool) {
+func (w *Worker) request(
+	ctx context.Context, d *Delivery, e *Endpoint, at time.Time,
+) (_ *http.Request, _ attemptOutcome, ok bool) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(d.Body))
 	if err != nil {
 		return nil, attemptOutcome{next: failForGood, reason: FaultTarget}, false
@@ -156,7 +160,7 @@ func (w *Worker) request(ctx context.Context, d *Delivery, e *Endpoint, at time.
 	var keys []signature.Key
 	for _, secret := range e.secrets(at) {
 		key, err := signature.Parse(secret)
-		if err != nil { // The secret was sealed with a keyset that is not loaded, perhaps only for now.
+		if err != nil { // The secret was sealed with a key that is not loaded now. A restart may load it.
 			return nil, attemptOutcome{next: retryLater, reason: FaultSecret}, false
 		}
 		keys = append(keys, key)

@@ -38,7 +38,9 @@ func newBench(b *testing.B, site *outboundtest.Site, receivers int, takes func(h
 	guard := netguard.New(netguard.Options{AllowLoopback: true})
 	client := guard.Client(netguard.Timeouts{})
 	b.Cleanup(client.CloseIdleConnections)
-	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: guard.CheckURL, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	service := outbound.New(outbound.Options{
+		Store: site.Store, CheckURL: guard.CheckURL, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
 	n.worker = outbound.NewWorker(service, outbound.WorkerOptions{Client: client, Kinds: map[string]outbound.Kind{}})
 	for i := range receivers {
 		n.endpoints = append(n.endpoints, n.receiver(i, takes(i)))
@@ -205,7 +207,8 @@ func (n *bench) later(count int) {
 			WITH RECURSIVE n (i) AS (SELECT ? + 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
 			SELECT 'later' || n.i, e.id, e.user_id, e.kind, e.host, 'later' || n.i, '', '', 1, 'queued', '', 0, '', ?, ?, ?
 			FROM n JOIN (SELECT w.*, row_number() OVER (ORDER BY id) AS r FROM webhook_endpoints w) e ON e.r = n.i % ? + 1`,
-			from, from+slice, time.Now().Add(time.Hour).UTC(), time.Now().Add(24*time.Hour).UTC(), time.Now().UTC(), len(n.endpoints))
+			from, from+slice, time.Now().Add(time.Hour).UTC(), time.Now().Add(24*time.Hour).UTC(),
+			time.Now().UTC(), len(n.endpoints))
 	}
 }
 

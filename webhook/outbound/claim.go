@@ -145,7 +145,7 @@ func (c *selection) add(due []Delivery) {
 	}
 }
 
-// leaseAndSend leases the deliveries and starts sending those it got.
+// leaseAndSend leases the deliveries and starts sending those that no other worker leased first.
 func (w *Worker) leaseAndSend(ctx context.Context, ids []string, now time.Time) error {
 	claim := Claim{Lease: protocol.NewID(), Now: now, Until: now.Add(w.o.Lease)}
 	var taken []Delivery

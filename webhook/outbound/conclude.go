@@ -83,7 +83,8 @@ func (w *Worker) conclude(ctx context.Context, d *Delivery, u update) {
 // permanent reports whether err would occur again if record were repeated, as an error of
 // the kind's Notices does.
 func permanent(err error) bool {
-	return err != nil && !errors.Is(err, ErrLeaseLost) && !unavailable(err) && protocol.CodeOf(err) != protocol.CodeStorageFull
+	return err != nil && !errors.Is(err, ErrLeaseLost) && !unavailable(err) &&
+		protocol.CodeOf(err) != protocol.CodeStorageFull
 }
 
 func (w *Worker) logLeaseLost(ctx context.Context, d *Delivery) {

@@ -20,7 +20,9 @@ import (
 
 func (p *kit) webhook(url string, events ...protocol.WebhookEvent) *outbound.Endpoint {
 	p.Helper()
-	e, err := p.worker.Register(p.Context(), p.user, outbound.EndpointRequest{Kind: outbound.KindTask, URL: url, Events: events})
+	e, err := p.worker.Register(p.Context(), p.user, outbound.EndpointRequest{
+		Kind: outbound.KindTask, URL: url, Events: events,
+	})
 	p.must(err)
 	return e
 }
@@ -94,8 +96,10 @@ func TestWebhookPayloadCompleteness(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			event := outbound.TaskEvent{
 				Type:   rapid.SampledFrom(someEvents).Draw(rt, "type"),
-				TaskID: rapid.StringMatching(`[a-z0-9-]{0,36}`).Draw(rt, "task"), TurnID: rapid.StringMatching(`[a-z0-9-]{0,36}`).Draw(rt, "turn"),
-				At: start.Add(time.Duration(rapid.Int64Range(0, 1e15).Draw(rt, "at"))), Data: map[string]any{"text": rapid.String().Draw(rt, "text")},
+				TaskID: rapid.StringMatching(`[a-z0-9-]{0,36}`).Draw(rt, "task"),
+				TurnID: rapid.StringMatching(`[a-z0-9-]{0,36}`).Draw(rt, "turn"),
+				At:     start.Add(time.Duration(rapid.Int64Range(0, 1e15).Draw(rt, "at"))),
+				Data:   map[string]any{"text": rapid.String().Draw(rt, "text")},
 			}
 			before := len(r.Requests())
 			p.must(p.worker.Emit(t.Context(), p.user, event))
@@ -115,7 +119,8 @@ func TestWebhookPayloadCompleteness(t *testing.T) {
 				rt.Fatal(err)
 			}
 			want := event.Data.(map[string]any)["text"]
-			if got.Type != event.Type || got.TaskID != event.TaskID || got.TurnID != event.TurnID || !got.Timestamp.Equal(event.At) || got.Data.Text != want {
+			if got.Type != event.Type || got.TaskID != event.TaskID || got.TurnID != event.TurnID ||
+				!got.Timestamp.Equal(event.At) || got.Data.Text != want {
 				rt.Fatalf("%+v of %+v", got, event)
 			}
 		})
@@ -143,7 +148,9 @@ func TestRegisterRefuses(t *testing.T) {
 	for range 20 {
 		p.webhook("https://hooks.example.com", events...)
 	}
-	_, err := p.worker.Register(t.Context(), p.user, outbound.EndpointRequest{Kind: outbound.KindTask, URL: "https://hooks.example.com", Events: events})
+	_, err := p.worker.Register(t.Context(), p.user, outbound.EndpointRequest{
+		Kind: outbound.KindTask, URL: "https://hooks.example.com", Events: events,
+	})
 	p.code(err, protocol.CodeConflict)
 }
 
@@ -213,7 +220,9 @@ func TestADamagedSecretAffectsOnlyItsEndpoint(t *testing.T) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
 		damaged, intact := p.endpoint(r.URL), p.endpoint(r.URL)
-		site.Exec(t, `UPDATE webhook_endpoints SET secret = (SELECT w.secret FROM webhook_endpoints w WHERE w.id = ?) WHERE id = ?`, intact.ID, damaged.ID)
+		site.Exec(t,
+			`UPDATE webhook_endpoints SET secret = (SELECT w.secret FROM webhook_endpoints w WHERE w.id = ?) WHERE id = ?`,
+			intact.ID, damaged.ID)
 		bad, good := p.enqueue(damaged, "", "msg_1")[0], p.enqueue(intact, "", "msg_1")[0]
 		p.sweep()
 		if got := p.state(bad) + " " + p.line(bad) + ", " + p.state(good); got != "queued secret, delivered" {

@@ -131,7 +131,7 @@ func (s *Service) Remove(ctx context.Context, ownerID, kind, id string) error {
 }
 
 // Clear deletes the deliveries of an endpoint, in transactions of its own, because there may be more than
-// a statement can delete. Those before an error stay deleted, so a repetition goes on.
+// a statement can delete. Those before an error stay deleted, so a repetition continues.
 func (s *Service) Clear(ctx context.Context, ownerID, kind, id string) error {
 	return s.store.ClearEndpoint(ctx, ownerID, kind, id)
 }

@@ -22,7 +22,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// Case 49.
+// Case 49 of docs/catalogue.md.
 func TestRedirectsAreNeverFollowed(t *testing.T) {
 	p := newKit(t, outboundtest.SQLite(t))
 	target := outboundtest.Receive(t, nil)
@@ -33,7 +33,8 @@ func TestRedirectsAreNeverFollowed(t *testing.T) {
 		})
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
-		if got := p.state(id) + ", " + p.recordedNotices.take(); got != fmt.Sprintf("failed status %d, failed msg_1 status %[1]d", status) {
+		if got := p.state(id) + ", " +
+			p.recordedNotices.take(); got != fmt.Sprintf("failed status %d, failed msg_1 status %[1]d", status) {
 			t.Error(got)
 		}
 	}
@@ -67,7 +68,7 @@ func (b countingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Case 50.
+// Case 50 of docs/catalogue.md.
 func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 	for status, limit := range map[int]int64{200: 2<<20 + 1, 400: 4<<10 + 1} {
 		var read atomic.Int64
@@ -94,7 +95,7 @@ func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 	}
 }
 
-// Cases 51 and 52.
+// Cases 51 and 52 of docs/catalogue.md.
 func TestSilentAndSlowReceiversTimeOutAndAreRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request)
@@ -151,10 +152,12 @@ func inMemory(t *testing.T, receiver http.Handler) *http.Client {
 	return client
 }
 
-// Case 53.
+// Case 53 of docs/catalogue.md.
 func TestAResetAfterTheRequestIsRetried(t *testing.T) {
 	p := newKit(t, outboundtest.SQLite(t))
-	for name, answer := range map[string]string{"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"} {
+	for name, answer := range map[string]string{
+		"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 				if n > 1 {
@@ -198,7 +201,7 @@ func TestAClosedPortIsRetried(t *testing.T) {
 	}
 }
 
-// Case 54.
+// Case 54 of docs/catalogue.md.
 func TestAnUnknownNameIsRetried(t *testing.T) {
 	resolve(t, func(string) []string { return nil })
 	p := newKit(t, outboundtest.SQLite(t))
@@ -209,7 +212,7 @@ func TestAnUnknownNameIsRetried(t *testing.T) {
 	}
 }
 
-// Case 55.
+// Case 55 of docs/catalogue.md.
 func TestABadCertificateFailsAtOnce(t *testing.T) {
 	p := newKit(t, outboundtest.SQLite(t))
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -218,7 +221,8 @@ func TestABadCertificateFailsAtOnce(t *testing.T) {
 	t.Cleanup(server.Close)
 	id := p.enqueue(p.endpoint(server.URL), "", "msg_1")[0]
 	p.sweep()
-	if got := p.state(id) + ", " + p.line(id) + ", " + p.recordedNotices.take(); got != "failed certificate, certificate, failed msg_1 certificate" {
+	if got := p.state(id) + ", " + p.line(id) + ", " +
+		p.recordedNotices.take(); got != "failed certificate, certificate, failed msg_1 certificate" {
 		t.Error(got)
 	}
 }
@@ -228,7 +232,7 @@ func strict(o *outbound.WorkerOptions) {
 	o.Client = netguard.New(netguard.Options{}).Client(netguard.Timeouts{})
 }
 
-// Case 56.
+// Case 56 of docs/catalogue.md.
 func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
 	var address atomic.Value
 	resolve(t, func(string) []string { return []string{address.Load().(string)} })
@@ -270,10 +274,13 @@ func TestDNSRebindingGainsNothing(t *testing.T) {
 func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
 	site := outboundtest.SQLite(t)
 	p := newKit(t, site, strict)
-	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: netguard.New(netguard.Options{}).CheckURL, Now: p.clock.Now})
+	service := outbound.New(outbound.Options{
+		Store: site.Store, CheckURL: netguard.New(netguard.Options{}).CheckURL, Now: p.clock.Now,
+	})
 	for _, target := range []string{
-		"http://2130706433/", "http://0x7f.1/", "https://2130706433/", "https://0x7f.1/", "https://user:pw@hooks.example.com/",
-		"https://hooks.example.com:22/", "ftp://hooks.example.com/", "http://hooks.example.com/", "file:///etc/passwd", "https://", "::",
+		"http://2130706433/", "http://0x7f.1/", "https://2130706433/", "https://0x7f.1/",
+		"https://user:pw@hooks.example.com/", "https://hooks.example.com:22/", "ftp://hooks.example.com/",
+		"http://hooks.example.com/", "file:///etc/passwd", "https://", "::",
 	} {
 		_, err := service.Register(t.Context(), p.user, outbound.EndpointRequest{Kind: agentKind, URL: target})
 		p.code(err, protocol.CodeInvalid)
@@ -290,7 +297,7 @@ func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
 	}
 }
 
-// Case 59.
+// Case 59 of docs/catalogue.md.
 func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) {
 	proxy := outboundtest.Receive(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
@@ -305,7 +312,7 @@ func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) {
 	}
 }
 
-// Case 60.
+// Case 60 of docs/catalogue.md.
 func TestRotationOverlaps(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)

@@ -36,7 +36,9 @@ func TestOneOfAThousandEndpointsHangs(t *testing.T) {
 		due := time.Since(r.sent.t0)
 		err := r.site.Store.Write(t.Context(), func(ctx context.Context) error {
 			for i := range endpoints {
-				e, err := r.worker.Register(ctx, r.user, outbound.EndpointRequest{Kind: agentKind, URL: fmt.Sprintf("https://h%03d.example.com", i)})
+				e, err := r.worker.Register(ctx, r.user, outbound.EndpointRequest{
+					Kind: agentKind, URL: fmt.Sprintf("https://h%03d.example.com", i),
+				})
 				if err != nil {
 					return err
 				}

@@ -42,15 +42,19 @@ func newKit(t *testing.T, site *outboundtest.Site, change ...func(*outbound.Work
 	return p
 }
 
-// process returns another worker on the same clock, as another process has it.
+// process returns another worker on the same clock and store, like that of another process.
 func (p *kit) process(store outbound.Store, change ...func(*outbound.WorkerOptions)) *outbound.Worker {
 	guard := netguard.New(netguard.Options{AllowLoopback: true})
 	client := guard.Client(netguard.Timeouts{})
 	p.Cleanup(client.CloseIdleConnections)
-	service := outbound.New(outbound.Options{Store: store, CheckURL: guard.CheckURL, Now: p.clock.Now, Log: slog.New(slog.NewTextHandler(p.Output(), nil))})
+	service := outbound.New(outbound.Options{
+		Store: store, CheckURL: guard.CheckURL, Now: p.clock.Now, Log: slog.New(slog.NewTextHandler(p.Output(), nil)),
+	})
 	o := outbound.WorkerOptions{
 		Client: client, Random: func() float64 { return 0.5 },
-		Kinds: map[string]outbound.Kind{agentKind: {Render: render, Notices: p.recordedNotices}, outbound.KindTask: {Notices: p.recordedNotices}},
+		Kinds: map[string]outbound.Kind{
+			agentKind: {Render: render, Notices: p.recordedNotices}, outbound.KindTask: {Notices: p.recordedNotices},
+		},
 	}
 	for _, c := range change {
 		c(&o)

@@ -21,7 +21,8 @@ func (s *Service) List(ctx context.Context, f Filter) (list []Delivery, more boo
 	switch f.State {
 	case "", Queued, Held, Delivered, Failed, Expired:
 	default:
-		return nil, false, protocol.Errorf(protocol.CodeInvalid, "state must be one of queued, held, delivered, failed, expired")
+		return nil, false, protocol.Errorf(protocol.CodeInvalid,
+			"state must be one of queued, held, delivered, failed, expired")
 	}
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit

@@ -81,7 +81,8 @@ func faultOf(err error) string {
 		return FaultTimeout
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return FaultRefused
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return FaultReset
 	default:
 		return FaultNetwork

@@ -28,13 +28,19 @@ func TestAJSONObjectInTheResponseIsTheReply(t *testing.T) {
 		{"no UTF-8", "{\"response\":\"\xff\"}", ``},
 		{"repeated names", `{"a":1,"a":2}`, ``},
 		{"more than two mebibytes", `{"a":"` + strings.Repeat("x", 2<<20) + `"}`, ``},
-		{"two mebibytes exactly", `{"a":"` + strings.Repeat("x", 2<<20-8) + `"}`, `{"a":"` + strings.Repeat("x", 2<<20-8) + `"}`},
+		{
+			"two mebibytes exactly", `{"a":"` + strings.Repeat("x", 2<<20-8) + `"}`,
+			`{"a":"` + strings.Repeat("x", 2<<20-8) + `"}`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = w.Write([]byte(c.answer)) })
+			r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+				_, _ = w.Write([]byte(c.answer))
+			})
 			id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 			p.sweep()
-			if got := p.recordedNotices.take(); p.state(id) != "delivered" || got != strings.TrimSpace("delivered msg_1 "+c.reply) {
+			if got := p.recordedNotices.take(); p.state(id) != "delivered" ||
+				got != strings.TrimSpace("delivered msg_1 "+c.reply) {
 				t.Errorf("%s, notices %.100s", p.state(id), got)
 			}
 			if got := string(p.delivery(id).Log[0].Answer); got != c.answer[:min(len(c.answer), 4<<10)] {
@@ -52,7 +58,8 @@ func TestAReplyThatCannotBeStoredFailsTheDelivery(t *testing.T) {
 		r := outboundtest.Receive(t, outboundtest.Statuses(200))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
-		if got := p.state(id) + ", " + p.line(id) + ", " + p.recordedNotices.take(); got != "failed reply_refused, 200, failed msg_1 reply_refused" {
+		if got := p.state(id) + ", " + p.line(id) + ", " +
+			p.recordedNotices.take(); got != "failed reply_refused, 200, failed msg_1 reply_refused" {
 			t.Error(got)
 		}
 	})
@@ -104,10 +111,12 @@ func TestTheBodyIsRenderedOnceAtTheFirstAttempt(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		rendered, result := 0, errors.New("busy")
 		p := newKit(t, site, func(o *outbound.WorkerOptions) {
-			o.Kinds = map[string]outbound.Kind{agentKind: {Render: func(_ context.Context, d *outbound.Delivery) ([]byte, error) {
-				rendered++
-				return []byte(`{"n":` + string(rune('0'+rendered)) + `}`), result
-			}}}
+			o.Kinds = map[string]outbound.Kind{
+				agentKind: {Render: func(_ context.Context, d *outbound.Delivery) ([]byte, error) {
+					rendered++
+					return []byte(`{"n":` + string(rune('0'+rendered)) + `}`), result
+				}},
+			}
 		})
 		r := outboundtest.Receive(t, outboundtest.Statuses(500, 200))
 		e := p.endpoint(r.URL)

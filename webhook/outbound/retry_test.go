@@ -9,7 +9,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// Case 44.
+// Case 44 of docs/catalogue.md.
 func TestTwoFailuresThenSuccess(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
@@ -19,14 +19,16 @@ func TestTwoFailuresThenSuccess(t *testing.T) {
 		p.sweep()
 		p.next(id)
 		p.next(id)
-		if got := p.state(id) + ", " + p.line(id) + ", " + p.recordedNotices.take(); got != "delivered, 500 500 200, delivered msg_1" {
+		if got := p.state(id) + ", " + p.line(id) + ", " +
+			p.recordedNotices.take(); got != "delivered, 500 500 200, delivered msg_1" {
 			t.Error(got)
 		}
 		requests := r.Requests()
 		verify(t, requests, e.Secret)
 		seen := map[string]bool{}
 		for _, q := range requests {
-			if q.ID() != "msg_1" || string(q.Body) != `{"messageId":"msg_1"}` || q.Header.Get("Content-Type") != "application/json" {
+			if q.ID() != "msg_1" || string(q.Body) != `{"messageId":"msg_1"}` ||
+				q.Header.Get("Content-Type") != "application/json" {
 				t.Errorf("%+v", q)
 			}
 			seen[q.Header.Get("webhook-timestamp")] = true
@@ -51,7 +53,8 @@ func TestFastLaneSlowLaneExpired(t *testing.T) {
 		p.sweep()
 		want := []time.Duration{
 			time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second,
-			30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour, 6 * time.Hour, 6 * time.Hour,
+			30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour,
+			6 * time.Hour, 6 * time.Hour,
 		}
 		for i, w := range want {
 			if got := p.next(id); got != w {
@@ -60,7 +63,8 @@ func TestFastLaneSlowLaneExpired(t *testing.T) {
 		}
 		sent := len(r.Requests())
 		p.next(id) // it expires before the next attempt
-		if got := p.state(id) + ", " + p.recordedNotices.take(); got != "expired expired, failed msg_1 expired" || p.clock.Now() != start.Add(24*time.Hour) {
+		if got := p.state(id) + ", " + p.recordedNotices.take(); got != "expired expired, failed msg_1 expired" ||
+			p.clock.Now() != start.Add(24*time.Hour) {
 			t.Error(got, p.clock.Now())
 		}
 		p.clock.Advance(48 * time.Hour)
@@ -78,7 +82,9 @@ func TestAnotherProcessContinuesTheSchedule(t *testing.T) {
 		r := outboundtest.Receive(t, outboundtest.Statuses(503))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
-		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 30 * time.Second} {
+		for _, want := range []time.Duration{
+			time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 30 * time.Second,
+		} {
 			p.worker = p.process(site.OpenAgain(t))
 			if got := p.next(id); got != want {
 				t.Errorf("%s, want %s", got, want)
@@ -88,8 +94,11 @@ func TestAnotherProcessContinuesTheSchedule(t *testing.T) {
 }
 
 func TestJitterIsATwentyPercentBand(t *testing.T) {
-	for random, want := range map[float64]time.Duration{0: 800 * time.Millisecond, 0.5: time.Second, 0.999999999: 1200 * time.Millisecond} {
-		p := newKit(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Random = func() float64 { return random } })
+	for random, want := range map[float64]time.Duration{
+		0: 800 * time.Millisecond, 0.5: time.Second, 0.999999999: 1200 * time.Millisecond,
+	} {
+		p := newKit(t,
+			outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Random = func() float64 { return random } })
 		id := p.enqueue(p.endpoint(outboundtest.Receive(t, outboundtest.Statuses(500)).URL), "", "msg_1")[0]
 		p.sweep()
 		if got := p.delivery(id).NextAt.Sub(start).Round(time.Millisecond); got != want {
@@ -125,7 +134,7 @@ func TestEveryStatusHasItsRule(t *testing.T) {
 	})
 }
 
-// Case 47.
+// Case 47 of docs/catalogue.md.
 func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 	p := newKit(t, outboundtest.SQLite(t))
 	for _, c := range []struct {
@@ -163,7 +172,7 @@ func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 	}
 }
 
-// Case 48.
+// Case 48 of docs/catalogue.md.
 func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)

@@ -37,7 +37,9 @@ func (c *countingClient) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+	return &http.Response{
+		StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r,
+	}, nil
 }
 
 func (c *countingClient) times() []time.Duration {
@@ -208,7 +210,8 @@ func TestAWorkerThatLosesItsLeaseCutsItsRequest(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
-		if d := r.delivery(id); d.State != outbound.Delivered || len(d.Log) != 2 || d.Log[0].Error != outbound.FaultAbandoned {
+		if d := r.delivery(id); d.State != outbound.Delivered || len(d.Log) != 2 ||
+			d.Log[0].Error != outbound.FaultAbandoned {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -242,7 +245,8 @@ func TestShutdownWaitsGraceForRequestsInFlight(t *testing.T) {
 					t.Errorf("Run ended after %s", took)
 				}
 				d := r.delivery(id)
-				if d.State != c.state || len(d.Log) != 1 || d.Log[0].Error != c.fault || d.InFlight() || d.NextAt.After(time.Now()) {
+				if d.State != c.state || len(d.Log) != 1 || d.Log[0].Error != c.fault || d.InFlight() ||
+					d.NextAt.After(time.Now()) {
 					t.Errorf("%+v", d)
 				}
 			})
@@ -266,7 +270,8 @@ func TestHeldDeliveriesExpireWhileTheWorkerRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(45 * time.Second)
-		if d, err := r.site.Store.Delivery(t.Context(), r.user, id); err != nil || d.State != outbound.Expired || len(d.Log) != 0 {
+		if d, err := r.site.Store.Delivery(t.Context(), r.user, id); err != nil || d.State != outbound.Expired ||
+			len(d.Log) != 0 {
 			t.Errorf("%+v, %v", d, err)
 		}
 	})

@@ -82,7 +82,7 @@ type HostWalk struct {
 	After   string   // begin behind this host
 	Skip    []string // leave these out
 	Limit   int      // return at most this many
-	Visited int      // look at no more than this many; DueHosts returns where to go on, "" at the end
+	Visited int      // look at no more than this many; DueHosts returns where to continue, "" at the end
 }
 
 // Backlog are the deliveries that are not final.
@@ -124,7 +124,7 @@ type LogStore interface {
 	// ends them. It returns how many.
 	ExpireHeld(ctx context.Context, now time.Time) (int64, error)
 	// Prune deletes the final deliveries that ended before the given time, in transactions of bounded
-	// size. Those that cannot be deleted keep no others; the error says so.
+	// size. One that cannot be deleted does not stop the others; the error says so.
 	Prune(ctx context.Context, before time.Time) (int64, error)
 }
 

@@ -13,8 +13,10 @@ import (
 func TestTheLimitsAreTheDocumentedOnes(t *testing.T) {
 	limits := outbound.Timeouts()
 	for file, want := range map[string]string{
-		"reliability.md": fmt.Sprintf("first header %.0f s, whole exchange %.0f s", limits.Header.Seconds(), limits.Total.Seconds()),
-		"notebooks.md":   fmt.Sprintf("Begin to answer within %.0f s, and end within %.0f s", limits.Header.Seconds(), limits.Total.Seconds()),
+		"reliability.md": fmt.Sprintf("first header %.0f s, whole exchange %.0f s", limits.Header.Seconds(),
+			limits.Total.Seconds()),
+		"notebooks.md": fmt.Sprintf("Begin to answer within %.0f s, and end within %.0f s", limits.Header.Seconds(),
+			limits.Total.Seconds()),
 	} {
 		page, err := os.ReadFile("../../docs/" + file)
 		if err != nil || !strings.Contains(string(page), want) {

@@ -74,10 +74,13 @@ func TestLinesAreReadAfterAReopen(t *testing.T) {
 	}
 	one, err := s.Find(t.Context(), "a")
 	testenv.Must(t, err)
-	if one.Model != "demo" || string(one.TokenHash) != "a" || !one.CreatedAt.Equal(noon) || !one.EndedAt.Equal(noon) || one.EndReason != EndIdle {
+	if one.Model != "demo" || string(one.TokenHash) != "a" || !one.CreatedAt.Equal(noon) || !one.EndedAt.Equal(noon) ||
+		one.EndReason != EndIdle {
 		t.Errorf("session %+v", one)
 	}
-	for path, want := range map[string]os.FileMode{".": 0o700, "history.db": 0o600, "history.lock": 0o600, "history.db-wal": 0o600} {
+	for path, want := range map[string]os.FileMode{
+		".": 0o700, "history.db": 0o600, "history.lock": 0o600, "history.db-wal": 0o600,
+	} {
 		if info, err := os.Stat(filepath.Join(dir, path)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, %v", path, info, err)
 		}
@@ -185,14 +188,20 @@ func TestAFileThatCannotBeUsedIsAClearErrorAndStaysAsItIs(t *testing.T) {
 		damage func([]byte) []byte
 		want   string
 	}{
-		"no database":              {func([]byte) []byte { return []byte(strings.Repeat("not a database ", 20)) }, "damaged or no database"},
-		"shorter than a page":      {func(b []byte) []byte { return b[:50] }, "damaged or no database"},
-		"another program's":        {func(b []byte) []byte { copy(b[68:], "\x00\x00\x00\x07"); return b }, "of another program"},
-		"a program without a mark": {func(b []byte) []byte { copy(b[68:], "\x00\x00\x00\x00"); return b }, "of another program"},
-		"cut off":                  {func(b []byte) []byte { return b[:len(b)/2] }, "is damaged"},
-		"damage inside":            {func(b []byte) []byte { clear(b[len(b)/2:]); return b }, "is damaged"},
-		"a torn first page":        {func(b []byte) []byte { clear(b[100:4096]); return b }, "is damaged"},
-		"of a newer program":       {func(b []byte) []byte { b[63] = 9; return b }, "schema 9"},
+		"no database": {
+			func([]byte) []byte { return []byte(strings.Repeat("not a database ", 20)) }, "damaged or no database",
+		},
+		"shorter than a page": {func(b []byte) []byte { return b[:50] }, "damaged or no database"},
+		"another program's": {
+			func(b []byte) []byte { copy(b[68:], "\x00\x00\x00\x07"); return b }, "of another program",
+		},
+		"a program without a mark": {
+			func(b []byte) []byte { copy(b[68:], "\x00\x00\x00\x00"); return b }, "of another program",
+		},
+		"cut off":            {func(b []byte) []byte { return b[:len(b)/2] }, "is damaged"},
+		"damage inside":      {func(b []byte) []byte { clear(b[len(b)/2:]); return b }, "is damaged"},
+		"a torn first page":  {func(b []byte) []byte { clear(b[100:4096]); return b }, "is damaged"},
+		"of a newer program": {func(b []byte) []byte { b[63] = 9; return b }, "schema 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -78,8 +78,16 @@ func TestStreamsOfTheSDKAreConvertedAlike(t *testing.T) {
 		{name: "v5.turn1", version: uistream.V5},
 		{name: "v6.turn1", version: uistream.V6},
 		{name: "v7.turn1", version: uistream.V7},
-		{name: "v6.approve-true", version: uistream.V6, before: []string{`{"type":"tool-call","toolCallId":"call-5","toolName":"bash"}`, `{"type":"finish-step"}`}, skip: 4},
-		{name: "v7.approve-false", version: uistream.V7, before: []string{`{"type":"tool-call","toolCallId":"call-5","toolName":"bash"}`, `{"type":"finish-step"}`}, skip: 4},
+		{
+			name: "v6.approve-true", version: uistream.V6,
+			before: []string{`{"type":"tool-call","toolCallId":"call-5","toolName":"bash"}`, `{"type":"finish-step"}`},
+			skip:   4,
+		},
+		{
+			name: "v7.approve-false", version: uistream.V7,
+			before: []string{`{"type":"tool-call","toolCallId":"call-5","toolName":"bash"}`, `{"type":"finish-step"}`},
+			skip:   4,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := convert(t, c.version, append(c.before, lines(t, filepath.Join("testdata", c.name+".parts.jsonl"))...)...)
@@ -121,29 +129,41 @@ func TestConvert(t *testing.T) {
 		{
 			"a delta without its opener gets one, an open text its end", uistream.V6,
 			[]string{`{"type":"text-delta","id":"a","text":"<b>"}`, `{"type":"finish","finishReason":"stop","totalUsage":{}}`},
-			start + `{"type":"text-start","id":"a"} {"type":"text-delta","id":"a","delta":"<b>"} {"type":"text-end","id":"a"} {"type":"finish-step"} {"type":"finish","finishReason":"stop"}`,
+			start +
+				`{"type":"text-start","id":"a"} {"type":"text-delta","id":"a","delta":"<b>"} {"type":"text-end","id":"a"} {"type":"finish-step"} {"type":"finish","finishReason":"stop"}`,
 		},
 		{
 			"a result without its call gets one, and counts once", uistream.V6,
-			[]string{`{"type":"tool-result","toolCallId":"c","toolName":"Bash"}`, `{"type":"tool-error","toolCallId":"c","error":"late"}`},
-			start + `{"type":"tool-input-available","toolCallId":"c","toolName":"Bash","input":{}` + tool + `} {"type":"tool-output-available","toolCallId":"c","output":null` + tool + `}`,
+			[]string{
+				`{"type":"tool-result","toolCallId":"c","toolName":"Bash"}`,
+				`{"type":"tool-error","toolCallId":"c","error":"late"}`,
+			},
+			start + `{"type":"tool-input-available","toolCallId":"c","toolName":"Bash","input":{}` + tool +
+				`} {"type":"tool-output-available","toolCallId":"c","output":null` + tool + `}`,
 		},
 		{"an end without its opener is nothing", uistream.V6, []string{`{"type":"text-end","id":"a"}`}, ``},
-		{"parts of later days are nothing", uistream.V6, []string{`{"type":"hologram","id":"a"}`, `{"type":"ping"}`, `{"type":"tool-dance"}`}, ``},
+		{
+			"parts of later days are nothing", uistream.V6,
+			[]string{`{"type":"hologram","id":"a"}`, `{"type":"ping"}`, `{"type":"tool-dance"}`},
+			``,
+		},
 		{
 			"version 7 hears of the answer to an approval", uistream.V7,
 			[]string{request, request, approved},
-			start + input + `{"type":"tool-approval-request","approvalId":"a","toolCallId":"c"} {"type":"tool-approval-response","approvalId":"a","approved":true}`,
+			start + input +
+				`{"type":"tool-approval-request","approvalId":"a","toolCallId":"c"} {"type":"tool-approval-response","approvalId":"a","approved":true}`,
 		},
 		{
 			"version 6 hears of a denial by its result", uistream.V6,
 			[]string{request, `{"type":"tool-approval-response","approvalId":"a","approved":false}`, denied},
-			start + input + `{"type":"tool-approval-request","approvalId":"a","toolCallId":"c"} {"type":"tool-output-denied","toolCallId":"c"}`,
+			start + input +
+				`{"type":"tool-approval-request","approvalId":"a","toolCallId":"c"} {"type":"tool-output-denied","toolCallId":"c"}`,
 		},
 		{
 			"version 5 has data parts for approvals", uistream.V5,
 			[]string{request, approved, denied},
-			start + input + `{"type":"data-approval","id":"a","data":{"input":{"x":1},"state":"open","toolCallId":"c","toolName":"Bash"}} ` +
+			start + input +
+				`{"type":"data-approval","id":"a","data":{"input":{"x":1},"state":"open","toolCallId":"c","toolName":"Bash"}} ` +
 				`{"type":"data-approval","id":"a","data":{"approved":true,"input":{"x":1},"reason":"","state":"resolved","toolCallId":"c","toolName":"Bash"}} ` +
 				`{"type":"tool-output-error","toolCallId":"c"` + tool + `,"errorText":"Denied"}`,
 		},
@@ -154,8 +174,12 @@ func TestConvert(t *testing.T) {
 		},
 		{
 			"a question stays", uistream.V6,
-			[]string{`{"type":"data-ask","id":"i","data":{"prompt":"?"},"event":{"id":"e","seq":1,"turnId":"t"}}`, `{"type":"data-answer","id":"i","data":{"state":"resolved"}}`},
-			start + `{"type":"data-ask","id":"i","data":{"prompt":"?"}} {"type":"data-answer","id":"i","data":{"state":"resolved"}}`,
+			[]string{
+				`{"type":"data-ask","id":"i","data":{"prompt":"?"},"event":{"id":"e","seq":1,"turnId":"t"}}`,
+				`{"type":"data-answer","id":"i","data":{"state":"resolved"}}`,
+			},
+			start +
+				`{"type":"data-ask","id":"i","data":{"prompt":"?"}} {"type":"data-answer","id":"i","data":{"state":"resolved"}}`,
 		},
 		{
 			"an error has words", uistream.V6,
@@ -164,7 +188,9 @@ func TestConvert(t *testing.T) {
 		},
 		{
 			"version 5 gets no members that it refuses", uistream.V5,
-			[]string{`{"type":"abort","reason":"aborted"}`, `{"type":"finish","finishReason":"stop","totalUsage":{"inputTokens":1}}`},
+			[]string{
+				`{"type":"abort","reason":"aborted"}`, `{"type":"finish","finishReason":"stop","totalUsage":{"inputTokens":1}}`,
+			},
 			`{"type":"start","messageId":"m"} {"type":"abort"} {"type":"finish","messageMetadata":{"usage":{"inputTokens":1}}}`,
 		},
 	} {

@@ -33,7 +33,8 @@ const (
 
 // updated returns an update of the session.
 func updated(update string) string {
-	return fmt.Sprintf(`{"dir":"out","msg":{"method":"session/update","params":{"sessionId":"s","update":%s}}}`+"\n", update)
+	return fmt.Sprintf(`{"dir":"out","msg":{"method":"session/update","params":{"sessionId":"s","update":%s}}}`+"\n",
+		update)
 }
 
 func chunk(text string) string {

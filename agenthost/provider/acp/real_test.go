@@ -105,7 +105,8 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 
 func TestFailuresOfTheRealProgramsAreOutcomes(t *testing.T) {
 	each(t, func(t *testing.T, _ kind, r *providertest.Real) {
-		outcome, err := r.Open(t).Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "FAIL400"}, &providertest.Recorder{})
+		outcome, err := r.Open(t).Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "FAIL400"},
+			&providertest.Recorder{})
 		if err != nil || outcome.FinishReason != protocol.FinishError || !strings.Contains(outcome.Err, "mock error 400") {
 			t.Errorf("got %+v, %v", outcome, err)
 		}

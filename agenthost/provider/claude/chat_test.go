@@ -131,7 +131,9 @@ func requested(tool, input string, lines <-chan chatLine) string {
 func TestTheContract(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		return providertest.Subject{
-			Provider:    claude.New(claude.Options{Find: found(os.Args[0]), Env: []string{playChat + "=1", providertest.EndsAtOnce}}),
+			Provider: claude.New(claude.Options{
+				Find: found(os.Args[0]), Env: []string{playChat + "=1", providertest.EndsAtOnce},
+			}),
 			CannotStart: claude.New(claude.Options{Find: found(filepath.Join(t.TempDir(), "no-such-program"))}),
 			Spec:        agenthost.AgentSpec{Env: []string{providertest.Mark(t)}},
 			Prompts: providertest.Prompts{

@@ -56,8 +56,10 @@ func TestRecordingsBecomeOutput(t *testing.T) {
 				out = &providertest.Recorder{}
 				outcome = s.interrupt(t, out, c.interrupt, 1)
 			}
-			lines := append(shown(out), fmt.Sprintf("outcome %s %q %s %s", outcome.FinishReason, outcome.Err, outcome.Reason, outcome.Usage), "")
-			providertest.Golden(t, *update, filepath.Join(dir, "output.golden"), []byte(strings.Join(append(lines, received(t, s.spec.StateDir)...), "\n")+"\n"))
+			lines := append(shown(out),
+				fmt.Sprintf("outcome %s %q %s %s", outcome.FinishReason, outcome.Err, outcome.Reason, outcome.Usage), "")
+			providertest.Golden(t, *update, filepath.Join(dir, "output.golden"),
+				[]byte(strings.Join(append(lines, received(t, s.spec.StateDir)...), "\n")+"\n"))
 			if err := s.Close(context.Background()); err != nil {
 				t.Error(err)
 			}

@@ -14,10 +14,12 @@ import (
 // ask about every one, in a turn and outside of turns.
 func TestEveryCallIsAskedByTheProgramsHook(t *testing.T) {
 	hook := func(id string) string {
-		return `{"type":"control_request","request_id":"` + id + `","request":{"subtype":"hook_callback","callback_id":"before-tool",` +
+		return `{"type":"control_request","request_id":"` + id +
+			`","request":{"subtype":"hook_callback","callback_id":"before-tool",` +
 			`"input":{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"echo"}},"tool_use_id":"c1"}}`
 	}
-	s := open(t, opening{}, script("<", begins, echo, hook("in-a-turn"), "<", ends, hook("between-turns"), "<", "<", begins, echo, ends))
+	s := open(t, opening{},
+		script("<", begins, echo, hook("in-a-turn"), "<", ends, hook("between-turns"), "<", "<", begins, echo, ends))
 	for range 2 {
 		if _, err := s.Run(t.Context(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{}); err != nil {
 			t.Fatal(err)
@@ -34,7 +36,8 @@ func TestEveryCallIsAskedByTheProgramsHook(t *testing.T) {
 	for _, id := range []string{"in-a-turn", "between-turns"} {
 		answered := false
 		for _, line := range lines {
-			answered = answered || strings.Contains(line, `"request_id":"`+id+`"`) && strings.Contains(line, `"permissionDecision":"ask"`)
+			answered = answered ||
+				strings.Contains(line, `"request_id":"`+id+`"`) && strings.Contains(line, `"permissionDecision":"ask"`)
 		}
 		if !answered {
 			t.Errorf("%s: the program was not made to ask\n%s", id, received)

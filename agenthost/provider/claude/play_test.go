@@ -120,9 +120,13 @@ func shown(out *providertest.Recorder) []string {
 		case providertest.KindCall:
 			lines = append(lines, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
 		case providertest.KindResult:
-			lines = append(lines, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
+			lines = append(lines,
+				fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output,
+					e.Result.IsError, e.Result.Denied))
 		case providertest.KindConfirm, providertest.KindAsk:
-			lines = append(lines, fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Options))
+			lines = append(lines,
+				fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName,
+					e.Question.Args, e.Question.Options))
 		case providertest.KindRestored:
 		default:
 			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s%q", e.Kind, e.Level, e.Text)))

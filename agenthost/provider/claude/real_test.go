@@ -36,7 +36,9 @@ func options(t *testing.T, llm *mockllm.Server) claude.Options {
 	return claude.Options{
 		Find:  found(agents.Find(t, "claude")),
 		Grace: unhurried,
-		Env:   []string{"ANTHROPIC_BASE_URL=" + llm.URL, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789", providertest.Mark(t)},
+		Env: []string{
+			"ANTHROPIC_BASE_URL=" + llm.URL, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789", providertest.Mark(t),
+		},
 	}
 }
 
@@ -57,14 +59,17 @@ func (f failing) Open(ctx context.Context, spec agenthost.AgentSpec) (agenthost.
 	return failingAgent{a, f.llm}, err
 }
 
-func (f failingAgent) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
+func (f failingAgent) Run(
+	ctx context.Context, prompt agenthost.Prompt, out agenthost.Output,
+) (agenthost.Outcome, error) {
 	if prompt.Text != "fail" {
 		return f.Agent.Run(ctx, prompt, out)
 	}
 	f.llm.FailNext(10, http.StatusBadRequest, "")
 	outcome, err := f.Agent.Run(ctx, prompt, out)
 	for status := http.StatusBadRequest; status == http.StatusBadRequest && err == nil; {
-		request, response := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader("{}")), httptest.NewRecorder()
+		request, response := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader("{}")),
+			httptest.NewRecorder()
 		f.llm.ServeHTTP(response, request)
 		status = response.Code
 	}
@@ -83,7 +88,8 @@ func TestTheRealProgramKeepsTheContract(t *testing.T) {
 			Spec:        agenthost.AgentSpec{Dir: dir},
 			AsksAlways:  true,
 			Prompts: providertest.Prompts{
-				Text: "Say hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Ask: "ASK me", Endless: "SLOW 6000", Fail: "fail",
+				Text: "Say hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Ask: "ASK me",
+				Endless: "SLOW 6000", Fail: "fail",
 			},
 			Kill: func(t *testing.T) { providertest.Signal(t, syscall.SIGKILL) },
 			Forget: func(t *testing.T, spec agenthost.AgentSpec) {
@@ -140,7 +146,8 @@ func TestARealFileIsWrittenAfterTheAnswer(t *testing.T) {
 		}
 		return agenthost.Answer{Approved: true}, nil
 	}}
-	if outcome := s.prompt(t, out, "WRITE hello.txt"); outcome.FinishReason != protocol.FinishStop || len(outcome.Usage) == 0 {
+	if outcome := s.prompt(t, out, "WRITE hello.txt"); outcome.FinishReason != protocol.FinishStop ||
+		len(outcome.Usage) == 0 {
 		t.Errorf("got %+v", outcome)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "hello from the mock LLM\n" {
@@ -231,25 +238,29 @@ func TestTheRealProgramRemembersAfterSIGKILL(t *testing.T) {
 	out := &providertest.Recorder{Memory: "not asked for"}
 	s.prompt(t, out, "Say it again")
 	requests := llm.Requests()
-	if body := requests[len(requests)-1].Body; !bytes.Contains(body, []byte("xylophone")) || len(out.Of(providertest.KindRestored)) > 0 {
+	if body := requests[len(requests)-1].Body; !bytes.Contains(body, []byte("xylophone")) ||
+		len(out.Of(providertest.KindRestored)) > 0 {
 		t.Errorf("it has forgotten: %q", shown(out))
 	}
 }
 
 func TestTheRealProgramResumesAfterSIGKILLWithAPermissionPending(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
-	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
-		s.keeps(t, "WRITE k.txt")
-		providertest.Signal(t, syscall.SIGKILL)
-		<-ctx.Done()
-		return agenthost.Answer{Approved: true}, nil
-	}}
+	out := &providertest.Recorder{
+		Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
+			s.keeps(t, "WRITE k.txt")
+			providertest.Signal(t, syscall.SIGKILL)
+			<-ctx.Done()
+			return agenthost.Answer{Approved: true}, nil
+		},
+	}
 	if outcome := s.prompt(t, out, "WRITE k.txt"); outcome.Reason != protocol.ReasonAgentExited {
 		t.Errorf("got %+v", outcome)
 	}
 	out = &providertest.Recorder{}
 	s.prompt(t, out, "Say hello")
-	if exists(filepath.Join(s.spec.Dir, "k.txt")) || len(out.Of(providertest.KindConfirm)) > 0 || len(out.Of(providertest.KindAgentSession)) > 0 {
+	if exists(filepath.Join(s.spec.Dir, "k.txt")) || len(out.Of(providertest.KindConfirm)) > 0 ||
+		len(out.Of(providertest.KindAgentSession)) > 0 {
 		t.Errorf("shown %q", shown(out))
 	}
 }
@@ -259,7 +270,8 @@ func TestARealSessionThatIsLostGetsTheRecord(t *testing.T) {
 	out := &providertest.Recorder{Memory: "the word was xylophone. "}
 	s.prompt(t, out, "Say hello")
 	requests := llm.Requests()
-	if body := requests[len(requests)-1].Body; !bytes.Contains(body, []byte("the word was xylophone. Say hello")) || len(out.Of(providertest.KindAgentSession)) != 1 {
+	if body := requests[len(requests)-1].Body; !bytes.Contains(body, []byte("the word was xylophone. Say hello")) ||
+		len(out.Of(providertest.KindAgentSession)) != 1 {
 		t.Errorf("shown %q", shown(out))
 	}
 }
@@ -270,7 +282,8 @@ func TestARealCommandInTheBackgroundEndsWithTheTurn(t *testing.T) {
 	out := providertest.Answering(agenthost.Answer{Approved: true})
 	done := make(chan agenthost.Outcome)
 	go func() {
-		outcome, err := s.Run(context.Background(), agenthost.Prompt{Text: `CALL Bash {"command":"sleep 3000","description":"wait","run_in_background":true}`}, out)
+		outcome, err := s.Run(context.Background(),
+			agenthost.Prompt{Text: `CALL Bash {"command":"sleep 3000","description":"wait","run_in_background":true}`}, out)
 		if err != nil {
 			t.Error(err)
 		}
@@ -293,7 +306,8 @@ func TestTheRealProgramReachesTheHostsTools(t *testing.T) {
 	out := providertest.Answering(agenthost.Answer{Approved: true})
 	s.prompt(t, out, "CALL mcp__bellhop__workspace_getStatus {}")
 	results := out.Of(providertest.KindResult)
-	if len(out.Of(providertest.KindConfirm)) != 1 || len(results) != 1 || !strings.Contains(string(results[0].Result.Output), "dirty") {
+	if len(out.Of(providertest.KindConfirm)) != 1 || len(results) != 1 ||
+		!strings.Contains(string(results[0].Result.Output), "dirty") {
 		t.Errorf("shown %q", shown(out))
 	}
 	if err := s.Close(t.Context()); err != nil {

@@ -51,7 +51,8 @@ func TestTheToolsOfTheProgramAreReported(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		reported = append(reported, names)
-	}}}, recorded(t, "text", `"subtype": "init",`, `"subtype": "init", "tools": ["Bash", "mcp__bellhop__workspace_list"],`))
+	}}},
+		recorded(t, "text", `"subtype": "init",`, `"subtype": "init", "tools": ["Bash", "mcp__bellhop__workspace_list"],`))
 	s.run(t, &providertest.Recorder{})
 	mu.Lock()
 	defer mu.Unlock()

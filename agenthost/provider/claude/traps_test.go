@@ -52,7 +52,8 @@ func use(parent, id, name string) string {
 }
 
 func gives(id, more string) string {
-	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q%s}]}}`, id, more)
+	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q%s}]}}`,
+		id, more)
 }
 
 func wants(request, id, name, input string) string {
@@ -68,19 +69,35 @@ func TestTraps(t *testing.T) {
 		shown  []string
 	}{
 		"one assistant line per content block, with the same message id": {
-			[]string{delta("on"), delta("e"), fullText("one"), delta("two"), fullText("two"), use("null", "a", "ls"), gives("a", `,"content":"x"`)},
+			[]string{
+				delta("on"), delta("e"), fullText("one"), delta("two"), fullText("two"),
+				use("null", "a", "ls"), gives("a", `,"content":"x"`),
+			},
 			agenthost.Answer{},
-			[]string{`text "on"`, `text "e"`, `end "one"`, `text "two"`, `end "two"`, `call a ls {"p":1}`, `result a ls "x" error=false denied=false`},
+			[]string{
+				`text "on"`, `text "e"`, `end "one"`, `text "two"`, `end "two"`,
+				`call a ls {"p":1}`, `result a ls "x" error=false denied=false`,
+			},
 		},
 		"a replayed user message and the program's texts to the model are not shown": {
-			[]string{echo, `{"type":"user","message":{"content":"<local-command-stdout>x</local-command-stdout>"},"isReplay":true}`, fullText("hi")},
+			[]string{
+				echo, `{"type":"user","message":{"content":"<local-command-stdout>x</local-command-stdout>"},"isReplay":true}`,
+				fullText("hi"),
+			},
 			agenthost.Answer{},
 			[]string{`end "hi"`},
 		},
 		"the final text wins over a stream that was cut and tried again": {
-			[]string{delta("half a"), `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"error":"rate_limit","error_status":429}`, delta("half a text"), fullText("half a text")},
+			[]string{
+				delta("half a"),
+				`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"error":"rate_limit","error_status":429}`,
+				delta("half a text"), fullText("half a text"),
+			},
 			agenthost.Answer{},
-			[]string{`text "half a"`, `notice warning"The model does not answer (rate_limit 429), try 1 of 2 again"`, `text "half a text"`, `end "half a text"`},
+			[]string{
+				`text "half a"`, `notice warning"The model does not answer (rate_limit 429), try 1 of 2 again"`,
+				`text "half a text"`, `end "half a text"`,
+			},
 		},
 		"a sub-agent's call in the middle of a text repeats no part of the text": {
 			[]string{delta("one "), use(`"p"`, "s1", "ls"), delta("two"), gives("s1", ""), fullText("one two")},
@@ -88,7 +105,10 @@ func TestTraps(t *testing.T) {
 			[]string{`text "one "`, `call s1 ls {"p":1}`, `text "two"`, `result s1 ls "" error=false denied=false`, `end "two"`},
 		},
 		"a sub-agent's text becomes a notice, and its stream is left out": {
-			[]string{strings.Replace(delta("sub"), "null", `"p"`, 1), block(`"p"`, `{"type":"thinking","thinking":"hm"},{"type":"text","text":"found"}`), fullText("main")},
+			[]string{
+				strings.Replace(delta("sub"), "null", `"p"`, 1),
+				block(`"p"`, `{"type":"thinking","thinking":"hm"},{"type":"text","text":"found"}`), fullText("main"),
+			},
 			agenthost.Answer{},
 			[]string{`notice info"Sub-agent look: found"`, `end "main"`},
 		},
@@ -98,14 +118,21 @@ func TestTraps(t *testing.T) {
 			[]string{`call a W {"p":1}`, `confirm "Allow W: it" a W {"p":1} []`, `result a W "ok" error=false denied=false`},
 		},
 		"a denial by the host counts, also in versions that do not report it": {
-			[]string{use("null", "a", "W"), wants("r1", "a", "W", `{"p":1}`), "<", gives("a", `,"content":"no","is_error":true`)},
+			[]string{
+				use("null", "a", "W"), wants("r1", "a", "W", `{"p":1}`), "<", gives("a", `,"content":"no","is_error":true`),
+			},
 			agenthost.Answer{},
 			[]string{`call a W {"p":1}`, `confirm "Allow W: it" a W {"p":1} []`, `result a W "no" error=false denied=true`},
 		},
 		"a tool that fails after a yes is no denial": {
-			[]string{use("null", "a", "W"), wants("r1", "a", "W", `{"p":1}`), "<", gives("a", `,"content":"Exit code 3","is_error":true`)},
+			[]string{
+				use("null", "a", "W"), wants("r1", "a", "W", `{"p":1}`),
+				"<", gives("a", `,"content":"Exit code 3","is_error":true`),
+			},
 			agenthost.Answer{Approved: true},
-			[]string{`call a W {"p":1}`, `confirm "Allow W: it" a W {"p":1} []`, `result a W "Exit code 3" error=true denied=false`},
+			[]string{
+				`call a W {"p":1}`, `confirm "Allow W: it" a W {"p":1} []`, `result a W "Exit code 3" error=true denied=false`,
+			},
 		},
 		"a result in blocks is a text, one with an image stays": {
 			[]string{
@@ -113,7 +140,10 @@ func TestTraps(t *testing.T) {
 				use("null", "b", "R"), gives("b", `,"content":[{"type":"image"}]`),
 			},
 			agenthost.Answer{},
-			[]string{`call a R {"p":1}`, `result a R "x\ny" error=false denied=false`, `call b R {"p":1}`, `result b R [{"type":"image"}] error=false denied=false`},
+			[]string{
+				`call a R {"p":1}`, `result a R "x\ny" error=false denied=false`,
+				`call b R {"p":1}`, `result b R [{"type":"image"}] error=false denied=false`,
+			},
 		},
 		"thinking that was not streamed is not lost": {
 			[]string{block("null", `{"type":"thinking","thinking":"hm"}`), fullText("so")},
@@ -127,13 +157,15 @@ func TestTraps(t *testing.T) {
 		},
 		"invalid lines are skipped and reported, and the stream continues": {
 			[]string{
-				fullText("a"), "raw: Loading…", "raw: [1]", "raw: ", `{"type":"assistant","message":{"content":[1]}}`, gives("unknown", ""),
-				"raw: {}", `{"type":"dance"}`, `{"type":"system","subtype":"unheard_of"}`, fullText("b"),
+				fullText("a"), "raw: Loading…", "raw: [1]", "raw: ", `{"type":"assistant","message":{"content":[1]}}`,
+				gives("unknown", ""), "raw: {}", `{"type":"dance"}`, `{"type":"system","subtype":"unheard_of"}`, fullText("b"),
 			},
 			agenthost.Answer{},
 			[]string{
-				`end "a"`, `notice warning"The agent sent a line that is no message: Loading\\u2026"`, `notice warning"The agent sent a line that is no message: [1]"`,
-				`notice warning"The agent sent a message of type \"assistant\" that cannot be read"`, `end "b"`, `notice warning"The agent sent 2 further unusable lines"`,
+				`end "a"`, `notice warning"The agent sent a line that is no message: Loading\\u2026"`,
+				`notice warning"The agent sent a line that is no message: [1]"`,
+				`notice warning"The agent sent a message of type \"assistant\" that cannot be read"`, `end "b"`,
+				`notice warning"The agent sent 2 further unusable lines"`,
 			},
 		},
 		"a line over 12 MiB is refused, and the next one is handled": {
@@ -212,7 +244,8 @@ func TestQuestionsOfTheProgramAreAnswered(t *testing.T) {
 			if got := received(t, s.spec.StateDir); got[1] != want {
 				t.Errorf("got %s", got[1])
 			}
-			if got := out.Of(providertest.KindAsk); len(got) != 2 || got[0].Question.Prompt != "Colour?\n- Red: warm" || !slices.Equal(got[0].Question.Options, []string{"Red", "Blue"}) {
+			if got := out.Of(providertest.KindAsk); len(got) != 2 || got[0].Question.Prompt != "Colour?\n- Red: warm" ||
+				!slices.Equal(got[0].Question.Options, []string{"Red", "Blue"}) {
 				t.Errorf("asked %+v", got)
 			}
 		})
@@ -235,14 +268,17 @@ func many(each string) (requests, cancels []string) {
 
 func TestARequestThatTheProgramCancelsIsCancelled(t *testing.T) {
 	cancelled := make(chan error, 10)
-	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
-		<-ctx.Done()
-		cancelled <- context.Cause(ctx)
-		return agenthost.Answer{Approved: true}, nil // too late to count
-	}}
+	out := &providertest.Recorder{
+		Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
+			<-ctx.Done()
+			cancelled <- context.Cause(ctx)
+			return agenthost.Answer{Approved: true}, nil // too late to count
+		},
+	}
 	requests, cancels := many(`,"is_error":true`)
 	unknown := `{"type":"control_cancel_request","request_id":"unknown"}`
-	s := open(t, opening{}, turn(slices.Concat(requests, cancels, []string{unknown, fullText("continuing")})...)+turn(fullText("two")))
+	s := open(t, opening{},
+		turn(slices.Concat(requests, cancels, []string{unknown, fullText("continuing")})...)+turn(fullText("two")))
 	s.run(t, out)
 	for range requests {
 		if err := <-cancelled; !errors.Is(err, context.Canceled) || errors.Is(err, agenthost.ErrExpired) {
@@ -293,7 +329,10 @@ func TestAMessageWhileBusyIsRefused(t *testing.T) {
 
 func TestImagesAreSentWithTheText(t *testing.T) {
 	s, out := open(t, opening{}, turn()), &providertest.Recorder{}
-	_, err := s.Run(t.Context(), agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{{Type: "image", MediaType: "image/png", Data: "aGk="}}}, out)
+	_, err := s.Run(t.Context(),
+		agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{{
+			Type: "image", MediaType: "image/png", Data: "aGk=",
+		}}}, out)
 	if err != nil {
 		t.Fatal(err)
 	}

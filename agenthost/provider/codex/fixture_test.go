@@ -38,7 +38,8 @@ func started(item string) string   { return about("item/started", "th", "t1", it
 func completed(item string) string { return about("item/completed", "th", "t1", item) }
 
 func about(method, thread, turn, item string) string {
-	return fmt.Sprintf(`{"dir":"out","msg":{"method":%q,"params":{"threadId":%q,"turnId":%q,"item":%s}}}`+"\n", method, thread, turn, item)
+	return fmt.Sprintf(`{"dir":"out","msg":{"method":%q,"params":{"threadId":%q,"turnId":%q,"item":%s}}}`+"\n",
+		method, thread, turn, item)
 }
 
 func delta(id, text string) string {

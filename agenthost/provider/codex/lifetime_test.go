@@ -25,9 +25,17 @@ func TestThreads(t *testing.T) {
 		rule, sessionID, script string
 		want                    []string
 	}{
-		{"the first turn starts a thread and remembers it", "", begun + turnCompleted, []string{providertest.KindAgentSession}},
+		{
+			"the first turn starts a thread and remembers it", "",
+			begun + turnCompleted,
+			[]string{providertest.KindAgentSession},
+		},
 		{"an earlier thread is resumed without the record", "th", resumed, nil},
-		{"an unknown thread is replaced by a new one with the record", "old", replaced, []string{providertest.KindAgentSession, providertest.KindRestored}},
+		{
+			"an unknown thread is replaced by a new one with the record", "old",
+			replaced,
+			[]string{providertest.KindAgentSession, providertest.KindRestored},
+		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, c.script)
@@ -69,7 +77,9 @@ func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 {"dir":"exit","msg":3}
 `, initialize+threadResume+turnStart+turnCompleted)
 	out := &providertest.Recorder{}
-	f.Want(f.Run(out, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "panic: oh no"})
+	f.Want(f.Run(out, "hello"), agenthost.Outcome{
+		FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "panic: oh no",
+	})
 	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.IsError {
 		t.Errorf("got %+v", results)
 	}
@@ -80,7 +90,9 @@ func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {
 	f := newFixture(t, begun+started(command)+asking(9, approve, approval)+`{"dir":"exit","msg":3}
 `)
 	out := &providertest.Recorder{}
-	if got := f.Run(out, "hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 || out.Expired() != 1 {
+	if got := f.Run(out,
+		"hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 ||
+		out.Expired() != 1 {
 		t.Errorf("got %+v, %d expired", got, out.Expired())
 	}
 }
@@ -89,7 +101,9 @@ func TestARefusedPromptIsAFailure(t *testing.T) {
 	f := newFixture(t, initialize+threadStart+`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
 {"dir":"out","msg":{"id":3,"error":{"code":-32600,"message":"too long"}}}
 `)
-	f.Want(f.Run(&providertest.Recorder{}, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Err: "too long"})
+	f.Want(f.Run(&providertest.Recorder{}, "hello"), agenthost.Outcome{
+		FinishReason: protocol.FinishError, Err: "too long",
+	})
 }
 
 func TestInvalidLinesAreReportedAndSkipped(t *testing.T) {
@@ -98,7 +112,8 @@ func TestInvalidLinesAreReportedAndSkipped(t *testing.T) {
 	f := newFixture(t, begun+long+noise+`{"dir":"raw","msg":"  "}`+"\n"+delta("m1", "still here")+turnCompleted)
 	out := &providertest.Recorder{}
 	f.Want(f.Run(out, "hello"), providertest.Finished)
-	if notices := out.Of(providertest.KindNotice); len(notices) != 4 || !slices.Equal(out.Texts(), []string{"still here"}) {
+	if notices := out.Of(providertest.KindNotice); len(notices) != 4 ||
+		!slices.Equal(out.Texts(), []string{"still here"}) {
 		t.Errorf("got %+v", out.Entries())
 	}
 }

@@ -15,7 +15,8 @@ func TestQuestions(t *testing.T) {
 		tool      = `{"threadId":"th","turnId":"t1","serverName":"bellhop","mode":"form","message":"Allow?","requestedSchema":{"type":"object","properties":{}},"_meta":{"tool_name":"run","tool_params":{"n":2}}}`
 	)
 	call := func(n string) string {
-		return started(`{"type":"mcpToolCall","id":"c` + n + `","server":"bellhop","tool":"run","status":"inProgress","arguments":{"n":` + n + `}}`)
+		return started(`{"type":"mcpToolCall","id":"c` + n +
+			`","server":"bellhop","tool":"run","status":"inProgress","arguments":{"n":` + n + `}}`)
 	}
 	change := `{"type":"fileChange","id":"f1","changes":[{"path":"a","diff":"x"}],"status":"inProgress"}`
 	for _, c := range []struct {
@@ -50,28 +51,32 @@ func TestQuestions(t *testing.T) {
 		},
 		{
 			"permissions are given for the turn only",
-			asking(0, "item/permissions/requestApproval", `{"threadId":"th","turnId":"t1","itemId":"p1","cwd":"/repo","permissions":{"network":{"enabled":true}}}`) +
+			asking(0, "item/permissions/requestApproval",
+				`{"threadId":"th","turnId":"t1","itemId":"p1","cwd":"/repo","permissions":{"network":{"enabled":true}}}`) +
 				answered(0, `{"permissions":{"network":{"enabled":true}},"scope":"turn"}`),
 			agenthost.Answer{Approved: true},
 			"p1", "Give the agent these permissions for the turn?", `{"cwd":"/repo","permissions":{"network":{"enabled":true}}}`,
 		},
 		{
 			"denied permissions are none",
-			asking(0, "item/permissions/requestApproval", `{"threadId":"th","turnId":"t1","itemId":"p1","cwd":"/repo","permissions":{"network":{"enabled":true}}}`) +
+			asking(0, "item/permissions/requestApproval",
+				`{"threadId":"th","turnId":"t1","itemId":"p1","cwd":"/repo","permissions":{"network":{"enabled":true}}}`) +
 				answered(0, `{"permissions":{}}`),
 			agenthost.Answer{},
 			"p1", "Give the agent these permissions for the turn?", `{"cwd":"/repo","permissions":{"network":{"enabled":true}}}`,
 		},
 		{
 			"a command's connection is asked for with its host",
-			started(command) + asking(0, approve, `{"threadId":"th","turnId":"t1","itemId":"c1","networkApprovalContext":{"host":"example.org","protocol":"https"}}`) +
+			started(command) + asking(0, approve,
+				`{"threadId":"th","turnId":"t1","itemId":"c1","networkApprovalContext":{"host":"example.org","protocol":"https"}}`) +
 				answered(0, `{"decision":"decline"}`),
 			agenthost.Answer{},
 			"c1", "Connect to example.org?", `{"command":"touch x","cwd":"/repo","url":"https://example.org"}`,
 		},
 		{
 			"a wider root is shown with the change",
-			started(change) + asking(0, "item/fileChange/requestApproval", `{"threadId":"th","turnId":"t1","itemId":"f1","grantRoot":"/","reason":"outside"}`) +
+			started(change) + asking(0, "item/fileChange/requestApproval",
+				`{"threadId":"th","turnId":"t1","itemId":"f1","grantRoot":"/","reason":"outside"}`) +
 				answered(0, `{"decision":"accept"}`),
 			agenthost.Answer{Approved: true},
 			"f1", "Change these files, and any others in /?\noutside", `{"changes":[{"diff":"x","path":"a"}],"grantRoot":"/"}`,
@@ -109,7 +114,8 @@ func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
 
 func TestQuestionsThatCannotBeAskedAreRefused(t *testing.T) {
 	f := newFixture(t, begun+
-		asking(0, "mcpServer/elicitation/request", `{"threadId":"th","serverName":"s","mode":"form","message":"Your name?","requestedSchema":{"properties":{"name":{}}}}`)+
+		asking(0, "mcpServer/elicitation/request",
+			`{"threadId":"th","serverName":"s","mode":"form","message":"Your name?","requestedSchema":{"properties":{"name":{}}}}`)+
 		answered(0, `{"action":"decline"}`)+
 		asking(1, "attestation/generate", `{}`)+`{"dir":"in","msg":{"id":1,"error":{"code":-32601}}}`+"\n"+
 		asking(2, approve, `[]`)+answered(2, `{"decision":"cancel"}`)+turnCompleted)

@@ -51,7 +51,8 @@ func TestContractWithTheRealProgram(t *testing.T) {
 			CannotStart: codex.New(missing),
 			AsksAlways:  true,
 			Prompts: providertest.Prompts{
-				Text: "hello", Tool: "BASH echo hello", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400", Ask: "ASK",
+				Text: "hello", Tool: "BASH echo hello", Confirm: "WRITE hello.txt", Endless: "SLOW 3000",
+				Fail: "FAIL400", Ask: "ASK",
 			},
 			Kill: func(t *testing.T) { providertest.KillRecorded(t, o.Records) },
 			Forget: func(t *testing.T, spec agenthost.AgentSpec) {
@@ -95,7 +96,8 @@ func TestTheRealProgramCallsTheHostsTool(t *testing.T) {
 	r.Spec.Model = "mock-1" // models of the catalogue must search for tools first
 	r.Spec.Local = local
 	asked := r.CallsTheHostsTool(t, "CALL workspace_getStatus {}").Of(providertest.KindConfirm)
-	if len(asked) != 1 || asked[0].Question.ToolName != "mcp__bellhop__workspace_getStatus" || asked[0].Question.ToolCallID == "" {
+	if len(asked) != 1 || asked[0].Question.ToolName != "mcp__bellhop__workspace_getStatus" ||
+		asked[0].Question.ToolCallID == "" {
 		t.Errorf("asked %+v", asked)
 	}
 	if refused.Load() > 0 {

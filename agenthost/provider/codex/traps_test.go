@@ -52,11 +52,13 @@ func TestAnApprovalResolvedElsewhereIsCancelled(t *testing.T) {
 		`{"dir":"out","msg":{"method":"serverRequest/resolved","params":{"threadId":"th","requestId":0}}}`+"\n"+
 		completed(commandDone)+turnCompleted)
 	cancelled := make(chan error, 1)
-	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
-		<-ctx.Done()
-		cancelled <- ctx.Err()
-		return agenthost.Answer{Approved: true}, nil
-	}}
+	out := &providertest.Recorder{
+		Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
+			<-ctx.Done()
+			cancelled <- ctx.Err()
+			return agenthost.Answer{Approved: true}, nil
+		},
+	}
 	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if err := <-cancelled; err == nil {
 		t.Error("the question stayed open")
@@ -91,7 +93,8 @@ func TestAnApprovalBetweenTurnsIsCancelled(t *testing.T) {
 func TestLateMessagesOfAnEarlierTurnAreIgnored(t *testing.T) {
 	f := newFixture(t, begun+
 		about("item/started", "th", "t0", command)+
-		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t0","status":"failed"}}}}`+"\n"+
+		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t0","status":"failed"}}}}`+
+		"\n"+
 		`{"dir":"out","msg":{"method":"serverRequest/resolved","params":{"threadId":"th","requestId":7}}}`+"\n"+
 		delta("m1", "mine")+turnCompleted)
 	out := &providertest.Recorder{}
@@ -108,7 +111,8 @@ func TestOnlyTheToolsOfASubAgentAreShown(t *testing.T) {
 		answered(0, `{"decision":"accept"}`)+
 		about("item/completed", "sub", "s1", commandDone)+
 		about("item/completed", "sub", "s1", `{"type":"agentMessage","id":"m9","text":"to the main agent"}`)+
-		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"sub","turn":{"id":"s1","status":"completed"}}}}`+"\n"+
+		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"sub","turn":{"id":"s1","status":"completed"}}}}`+
+		"\n"+
 		delta("m1", "done")+turnCompleted)
 	out := providertest.Answering(agenthost.Answer{Approved: true})
 	f.Want(f.Run(out, "hello"), providertest.Finished)
@@ -132,7 +136,8 @@ func TestACallThatTheAgentDeclinesIsDenied(t *testing.T) {
 		completed(`{"type":"commandExecution","id":"c1","command":"touch x","status":"declined"}`)+turnCompleted)
 	out := &providertest.Recorder{}
 	f.Want(f.Run(out, "hello"), providertest.Finished)
-	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.Denied || results[0].Result.IsError {
+	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.Denied ||
+		results[0].Result.IsError {
 		t.Errorf("got %+v", out.Entries())
 	}
 }

@@ -25,7 +25,8 @@ const playAgent = "JSONL_TEST_AGENT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(playAgent) != "" {
-		if err := agent.Stdio(context.Background(), mortal(os.Stdin), os.Stdout, agent.Options{PieceDelay: time.Millisecond}); err != nil {
+		if err := agent.Stdio(context.Background(), mortal(os.Stdin), os.Stdout,
+			agent.Options{PieceDelay: time.Millisecond}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -87,7 +88,9 @@ func TestTheDemoAgentKeepsTheContract(t *testing.T) {
 // open creates an agent whose program is a shell script.
 func open(t *testing.T, script string, spec agenthost.AgentSpec) agenthost.Agent {
 	t.Helper()
-	provider := jsonl.New(jsonl.Options{Name: "script", Command: []string{"sh", "-c", script}, ModelFlag: "--model", Grace: 50 * time.Millisecond})
+	provider := jsonl.New(jsonl.Options{
+		Name: "script", Command: []string{"sh", "-c", script}, ModelFlag: "--model", Grace: 50 * time.Millisecond,
+	})
 	spec.SessionID = "s1"
 	spec.Dir, spec.StateDir = t.TempDir(), t.TempDir()
 	spec.Env = append(spec.Env, providertest.Mark(t))
@@ -132,7 +135,9 @@ func shown(out *providertest.Recorder) []string {
 		case providertest.KindCall:
 			lines = append(lines, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
 		case providertest.KindResult:
-			lines = append(lines, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
+			lines = append(lines,
+				fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output,
+					e.Result.IsError, e.Result.Denied))
 		case providertest.KindConfirm, providertest.KindAsk:
 			q := e.Question
 			line := fmt.Sprintf("%s %+q %s %s %s %s %s", e.Kind, q.Prompt, q.ToolCallID, q.ToolName, q.Args, q.Level, q.Default)

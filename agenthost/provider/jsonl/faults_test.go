@@ -25,7 +25,9 @@ func TestALineWithoutAnEndIsRefusedWithinBoundedMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	run(t, open(t, script, agenthost.AgentSpec{}), out)
 	runtime.ReadMemStats(&after)
-	if got, want := shown(out), []string{"notice warning The agent sent a line over 12 MiB", "text  still here"}; !slices.Equal(got, want) {
+	if got, want := shown(out), []string{
+		"notice warning The agent sent a line over 12 MiB", "text  still here",
+	}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := after.TotalAlloc - before.TotalAlloc; got > 8*protocol.MaxLine {
@@ -44,9 +46,17 @@ func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
 			`read -r input; echo '{"type":"chunk","content":"so"}'; i=1; while [ $i -le 60 ]; do echo "line $i" >&2; i=$((i+1)); done; exit 1`,
 			"The agent script exited during the turn: exit status 1\n" + strings.Join(lines, "\n"),
 		},
-		"a quiet end":                   {`read -r input; echo '{"type":"chunk","content":"so"}'`, "The agent script exited during the turn: it ended"},
-		"a signal":                      {`read -r input; echo '{"type":"chunk","content":"so"}'; kill -9 $$`, "The agent script exited during the turn: signal: killed"},
-		"the program closed its stdout": {`read -r input; echo '{"type":"chunk","content":"so"}'; exec >&-; sleep 1000`, "The agent script exited during the turn: signal: killed"},
+		"a quiet end": {
+			`read -r input; echo '{"type":"chunk","content":"so"}'`, "The agent script exited during the turn: it ended",
+		},
+		"a signal": {
+			`read -r input; echo '{"type":"chunk","content":"so"}'; kill -9 $$`,
+			"The agent script exited during the turn: signal: killed",
+		},
+		"the program closed its stdout": {
+			`read -r input; echo '{"type":"chunk","content":"so"}'; exec >&-; sleep 1000`,
+			"The agent script exited during the turn: signal: killed",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := &providertest.Recorder{}
@@ -89,9 +99,14 @@ func interrupted(t *testing.T, script string, prompt string) (agenthost.Agent, a
 func TestAnInterruptLeavesNoProcess(t *testing.T) {
 	ready := `echo '{"type":"chunk","content":"ready"}'; `
 	for name, c := range map[string]struct{ script, prompt string }{
-		"an agent that ignores the line takes SIGINT":   {`read -r input; ` + ready + `while :; do sleep 0.01; done`, "go"},
-		"an agent that ignores signals, with its forks": {`trap '' INT TERM HUP; (trap '' INT TERM; sleep 1000; sleep 1000) & setsid sh -c 'trap "" INT TERM; sleep 1000; sleep 1000' & read -r input; ` + ready + `while :; do sleep 1; done`, "go"},
-		"an agent that does not even read its input":    {ready + `trap '' INT; while :; do sleep 1; done`, strings.Repeat("long ", 1<<20)},
+		"an agent that ignores the line takes SIGINT": {`read -r input; ` + ready + `while :; do sleep 0.01; done`, "go"},
+		"an agent that ignores signals, with its forks": {
+			`trap '' INT TERM HUP; (trap '' INT TERM; sleep 1000; sleep 1000) & setsid sh -c 'trap "" INT TERM; sleep 1000; sleep 1000' & read -r input; ` + ready + `while :; do sleep 1; done`,
+			"go",
+		},
+		"an agent that does not even read its input": {
+			ready + `trap '' INT; while :; do sleep 1; done`, strings.Repeat("long ", 1<<20),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, outcome := interrupted(t, c.script, c.prompt)
@@ -108,7 +123,9 @@ func TestAnInterruptLeavesNoProcess(t *testing.T) {
 func TestStopWithAnEndedContextKillsAtOnce(t *testing.T) {
 	script := `trap '' INT TERM; read -r input; echo '{"type":"chunk","content":"ready"}'; while :; do sleep 1; done`
 	provider := jsonl.New(jsonl.Options{Command: []string{"sh", "-c", script}, Grace: providertest.Guard})
-	a, err := provider.Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Env: []string{providertest.Mark(t)}})
+	a, err := provider.Open(t.Context(), agenthost.AgentSpec{
+		SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Env: []string{providertest.Mark(t)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

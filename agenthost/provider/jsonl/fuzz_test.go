@@ -16,7 +16,8 @@ func FuzzHandle(f *testing.F) {
 		`{"type":"chunk","content":"a"}` + "\n" + `{"type":"message","content":"b"}`,
 		`{"type":"tool_start","id":"a","name":"ls","arguments":{}}` + "\n" + `{"type":"tool_message","id":"a","content":"x"}`,
 		`{"type":"tool_start","id":"a","name":""}` + "\n" + `{"type":"tool_start","id":"a"}`,
-		`{"type":"tool_start","id":"a~2","name":"x"}` + "\n" + `{"type":"tool_start","id":"a","name":"x","arguments":null}` + "\n" + `{"type":"tool_start","id":"a"}`,
+		`{"type":"tool_start","id":"a~2","name":"x"}` + "\n" + `{"type":"tool_start","id":"a","name":"x","arguments":null}` +
+			"\n" + `{"type":"tool_start","id":"a"}`,
 		`{"type":"status","level":"error"}` + "\n" + `{"type":"state","state":"waiting_for_input","reason":"error"}`,
 		"\x00\xff\n[]\n{}\n{\"type\":1}\n{\"type\":\"chunk\",\"session_id\":\"other\"}",
 	} {

@@ -46,7 +46,9 @@ func TestLinesBecomeOutput(t *testing.T) {
 			[]string{"text  helo", "end hello"},
 			stop,
 		},
-		"a message without chunks is a block": {[]string{`{"type":"message","content":"hello"}`, done}, []string{"end hello"}, stop},
+		"a message without chunks is a block": {
+			[]string{`{"type":"message","content":"hello"}`, done}, []string{"end hello"}, stop,
+		},
 		"the last reported usage is the turn's": {
 			[]string{
 				`{"type":"message","content":"a","metadata":{"model":"m","usage":{"inputTokens":1}}}`,
@@ -56,14 +58,22 @@ func TestLinesBecomeOutput(t *testing.T) {
 			[]string{"end a", "end b", "end c"},
 			agenthost.Outcome{FinishReason: protocol.FinishStop, Usage: json.RawMessage(`{"inputTokens":3,"outputTokens":2}`)},
 		},
-		"an empty chunk opens no block": {[]string{`{"type":"chunk","content":""}`, `{"type":"chunk"}`, done}, []string{}, stop},
+		"an empty chunk opens no block": {
+			[]string{`{"type":"chunk","content":""}`, `{"type":"chunk"}`, done}, []string{}, stop,
+		},
 		"a call with its result": {
-			[]string{`{"type":"tool_start","id":"a","name":"ls","arguments":{"p":1}}`, `{"type":"state","state":"executing_tool"}`, `{"type":"tool_message","id":"a","name":"ls","content":"x\ny"}`, done},
+			[]string{
+				`{"type":"tool_start","id":"a","name":"ls","arguments":{"p":1}}`, `{"type":"state","state":"executing_tool"}`,
+				`{"type":"tool_message","id":"a","name":"ls","content":"x\ny"}`, done,
+			},
 			[]string{`call a ls {"p":1}`, `result a ls "x\ny" error=false denied=false`},
 			stop,
 		},
 		"a failed call": {
-			[]string{`{"type":"tool_start","id":"a","name":"ls"}`, `{"type":"tool_message","id":"a","content":"no","is_error":true}`, done},
+			[]string{
+				`{"type":"tool_start","id":"a","name":"ls"}`, `{"type":"tool_message","id":"a","content":"no","is_error":true}`,
+				done,
+			},
 			[]string{`call a ls {}`, `result a ls "no" error=true denied=false`},
 			stop,
 		},
@@ -74,8 +84,9 @@ func TestLinesBecomeOutput(t *testing.T) {
 				`{"type":"tool_start","name":"ls"}`, `{"type":"tool_message","content":"3"}`, done,
 			},
 			[]string{
-				`call a ls {}`, `result a ls "1" error=false denied=false`, `call a~2 ls {}`, `result a~2 ls "2" error=false denied=false`,
-				`call call~2 ls {}`, `result call~2 ls "3" error=false denied=false`,
+				`call a ls {}`, `result a ls "1" error=false denied=false`, `call a~2 ls {}`,
+				`result a~2 ls "2" error=false denied=false`, `call call~2 ls {}`,
+				`result call~2 ls "3" error=false denied=false`,
 			},
 			stop,
 		},
@@ -95,7 +106,10 @@ func TestLinesBecomeOutput(t *testing.T) {
 			stop,
 		},
 		"an error has the text of the last error status": {
-			[]string{`{"type":"status","level":"error","message":"out of credit"}`, `{"type":"state","state":"waiting_for_input","reason":"error"}`},
+			[]string{
+				`{"type":"status","level":"error","message":"out of credit"}`,
+				`{"type":"state","state":"waiting_for_input","reason":"error"}`,
+			},
 			[]string{"notice error out of credit"},
 			agenthost.Outcome{FinishReason: protocol.FinishError, Err: "out of credit"},
 		},
@@ -115,8 +129,10 @@ func TestLinesBecomeOutput(t *testing.T) {
 				`{"type":"dance"}`, `{"content":"c"}`, `{"type":"chunk","session_id":"s1","content":"d"}`, done,
 			},
 			[]string{
-				"text  a", "notice warning The agent sent a line that is no message: Loading model...", "notice warning The agent sent a line that is no message: [1]",
-				"notice warning The agent sent a message of another session", "text  d", "notice warning The agent sent 2 further unusable lines",
+				"text  a", "notice warning The agent sent a line that is no message: Loading model...",
+				"notice warning The agent sent a line that is no message: [1]",
+				"notice warning The agent sent a message of another session", "text  d",
+				"notice warning The agent sent 2 further unusable lines",
 			},
 			stop,
 		},

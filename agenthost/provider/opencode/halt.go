@@ -50,8 +50,8 @@ func (t *turn) abort(ctx context.Context, cause error) agenthost.Outcome {
 	return outcome
 }
 
-// drain handles an event of a turn that is being stopped. It asks no more
-// questions, because halt rejects them. After a failure of the Output (cause) only
+// drain handles an event of a turn that is being stopped. It opens no
+// question, because halt rejects them. After a failure of the Output (cause) only
 // the ends of messages count.
 func (t *turn) drain(ctx context.Context, in incoming, cause error) error {
 	switch in.event.Type {

@@ -94,9 +94,13 @@ func shown(out *providertest.Recorder) []string {
 		case providertest.KindCall:
 			lines = append(lines, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
 		case providertest.KindResult:
-			lines = append(lines, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
+			lines = append(lines,
+				fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output,
+					e.Result.IsError, e.Result.Denied))
 		case providertest.KindConfirm, providertest.KindAsk:
-			lines = append(lines, fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Options))
+			lines = append(lines,
+				fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName,
+					e.Question.Args, e.Question.Options))
 		default:
 			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %q", e.Kind, e.Level, e.Text)))
 		}
@@ -111,7 +115,10 @@ type object = map[string]any
 // turn.
 
 func (f *fake) userMessage(id string) {
-	f.emit("message.updated", object{"sessionID": f.session, "info": object{"id": id, "sessionID": f.session, "role": "user", "time": object{"created": 2000}}})
+	f.emit("message.updated", object{
+		"sessionID": f.session,
+		"info":      object{"id": id, "sessionID": f.session, "role": "user", "time": object{"created": 2000}},
+	})
 }
 
 func assistant(session, id string, more object) object {
@@ -135,7 +142,9 @@ func textPart(session, message, id, text string, ended bool) object {
 }
 
 func toolPart(session, message, id, call, tool string, state object) object {
-	return object{"id": id, "sessionID": session, "messageID": message, "type": "tool", "callID": call, "tool": tool, "state": state}
+	return object{
+		"id": id, "sessionID": session, "messageID": message, "type": "tool", "callID": call, "tool": tool, "state": state,
+	}
 }
 
 func (f *fake) part(part object) {
@@ -174,7 +183,9 @@ func (f *fake) ending() {
 
 // ask asks for a permission of a running call.
 func (f *fake) ask(session, id, call, command string) {
-	f.part(toolPart(session, "msg_2", "prt_"+call, call, "bash", object{"status": "running", "input": object{"command": command}}))
+	f.part(toolPart(session, "msg_2", "prt_"+call, call, "bash", object{
+		"status": "running", "input": object{"command": command},
+	}))
 	f.emit("permission.asked", object{
 		"id": id, "sessionID": session, "permission": "bash", "patterns": []string{command},
 		"metadata": object{"command": command}, "tool": object{"messageID": "msg_2", "callID": call},

@@ -165,11 +165,13 @@ func TestRealDenialContinuesTheTurn(t *testing.T) {
 func TestRealDenialDoesNotRejectAnApproval(t *testing.T) {
 	r := openReal(t)
 	var out *providertest.Recorder
-	out = &providertest.Recorder{Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
-		// Both are asked before either is answered.
-		err := out.WaitFor(ctx, providertest.KindConfirm, 2)
-		return agenthost.Answer{Approved: strings.HasSuffix(q.Prompt, "b.txt")}, err
-	}}
+	out = &providertest.Recorder{
+		Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
+			// Both are asked before either is answered.
+			err := out.WaitFor(ctx, providertest.KindConfirm, 2)
+			return agenthost.Answer{Approved: strings.HasSuffix(q.Prompt, "b.txt")}, err
+		},
+	}
 	wantOutcome(t, r.prompt(t, "TWO", out), protocol.FinishStop, "", "")
 	if r.exists(t, "a.txt") || !r.exists(t, "b.txt") {
 		t.Errorf("shown %q", shown(out))
@@ -179,7 +181,8 @@ func TestRealDenialDoesNotRejectAnApproval(t *testing.T) {
 func TestRealSubAgentsAskForPermission(t *testing.T) {
 	r := openReal(t)
 	out := providertest.Answering(allow)
-	wantOutcome(t, r.prompt(t, `CALL task {"description":"sub","prompt":"WRITE sub.txt","subagent_type":"general"}`, out), protocol.FinishStop, "", "")
+	wantOutcome(t, r.prompt(t, `CALL task {"description":"sub","prompt":"WRITE sub.txt","subagent_type":"general"}`, out),
+		protocol.FinishStop, "", "")
 	// The start of the sub-agent is asked as well as its own call.
 	if len(out.Of(providertest.KindConfirm)) != 2 || len(out.Of(providertest.KindResult)) != 2 || !r.exists(t, "sub.txt") {
 		t.Errorf("shown %q", shown(out))
@@ -318,7 +321,8 @@ func TestRealWorkOfATerminalClientIsReported(t *testing.T) {
 	}
 	select {
 	case turn := <-worked:
-		if line := workedTurn(turn); turn.Prompt != "WRITE by-hand.txt" || !strings.Contains(line, "call ") || turn.Outcome.FinishReason != protocol.FinishStop {
+		if line := workedTurn(turn); turn.Prompt != "WRITE by-hand.txt" || !strings.Contains(line, "call ") ||
+			turn.Outcome.FinishReason != protocol.FinishStop {
 			t.Errorf("the turn is %s", line)
 		}
 	case <-time.After(time.Minute):

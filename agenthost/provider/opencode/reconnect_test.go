@@ -37,7 +37,9 @@ func TestMissedEventsAreReadAfterAReconnect(t *testing.T) {
 		f.delta("prt_1", "one ")
 		f.set(func() {
 			f.messages[f.session] = encode(t, []object{
-				kept(object{"id": "msg_0", "sessionID": f.session, "role": "assistant", "time": object{"created": 10, "completed": 20}},
+				kept(object{"id": "msg_0", "sessionID": f.session, "role": "assistant", "time": object{
+					"created": 10, "completed": 20,
+				}},
 					textPart(f.session, "msg_0", "prt_0", "of an earlier turn", true)),
 				kept(object{"id": "msg_1", "sessionID": f.session, "role": "user", "time": object{"created": 2000}}),
 				kept(assistant(f.session, "msg_2", nil), textPart(f.session, "msg_2", "prt_1", "", false)),
@@ -50,7 +52,8 @@ func TestMissedEventsAreReadAfterAReconnect(t *testing.T) {
 		f.ending()
 	}
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
-	wantShown(t, out, `text  "one "`, `checking  "true"`, `checking  "false"`, `text  "two three"`, `end-text  "one two three"`)
+	wantShown(t, out, `text  "one "`, `checking  "true"`, `checking  "false"`, `text  "two three"`,
+		`end-text  "one two three"`)
 }
 
 func TestAMissedEndOfATurnIsReadAfterAReconnect(t *testing.T) {
@@ -64,7 +67,9 @@ func TestAMissedEndOfATurnIsReadAfterAReconnect(t *testing.T) {
 			f.messages[f.session] = encode(t, []object{
 				kept(assistant(f.session, "msg_2", completed),
 					textPart(f.session, "msg_2", "prt_1", "one two", true),
-					toolPart(f.session, "msg_2", "prt_2", "call_1", "read", object{"status": "completed", "input": object{"filePath": "x"}, "output": "y"})),
+					toolPart(f.session, "msg_2", "prt_2", "call_1", "read", object{
+						"status": "completed", "input": object{"filePath": "x"}, "output": "y",
+					})),
 			})
 		})
 		f.cut()
@@ -83,26 +88,32 @@ func TestAfterAReconnectUnlistedPermissionsExpireAndNewOnesAreAsked(t *testing.T
 		f.ask(f.session, "per_2", "call_2", "pwd")
 		f.set(func() {
 			delete(f.asked, "per_1")
-			f.asked["per_3"] = encode(t, object{"id": "per_3", "sessionID": f.session, "permission": "webfetch", "metadata": object{"url": "http://x"}})
+			f.asked["per_3"] = encode(t, object{
+				"id": "per_3", "sessionID": f.session, "permission": "webfetch", "metadata": object{"url": "http://x"},
+			})
 		})
 		f.cut()
 		f.until(func() bool { return f.called("POST /permission/per_2") && f.called("POST /permission/per_3") })
 		for _, call := range []string{"call_1", "call_2"} {
-			f.part(toolPart(f.session, "msg_2", "prt_"+call, call, "bash", object{"status": "error", "error": "The user rejected permission"}))
+			f.part(toolPart(f.session, "msg_2", "prt_"+call, call, "bash", object{
+				"status": "error", "error": "The user rejected permission",
+			}))
 		}
 		f.ending()
 	}
 	causes := make(chan error, 1)
 	var out *providertest.Recorder
-	out = &providertest.Recorder{Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
-		if q.ToolCallID == "call_1" {
-			<-ctx.Done()
-			causes <- context.Cause(ctx)
-			return agenthost.Answer{Expired: true}, nil
-		}
-		// The answer comes only after the reconnect.
-		return agenthost.Answer{Approved: true}, out.WaitFor(ctx, providertest.KindChecking, 1)
-	}}
+	out = &providertest.Recorder{
+		Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
+			if q.ToolCallID == "call_1" {
+				<-ctx.Done()
+				causes <- context.Cause(ctx)
+				return agenthost.Answer{Expired: true}, nil
+			}
+			// The answer comes only after the reconnect.
+			return agenthost.Answer{Approved: true}, out.WaitFor(ctx, providertest.KindChecking, 1)
+		},
+	}
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
 	if cause := <-causes; !errors.Is(cause, agenthost.ErrExpired) {
 		t.Errorf("got %v", cause)
@@ -170,8 +181,14 @@ func TestAMissedEndOfATurnIsFoundAfterASilence(t *testing.T) {
 		finish protocol.FinishReason
 		words  string
 	}{
-		{"it is over", func(f *fake) []object { return []object{kept(assistant(f.session, "msg_2", completed))} }, protocol.FinishStop, ""},
-		{"the turn stopped", func(f *fake) []object { return []object{kept(assistant(f.session, "msg_2", nil))} }, protocol.FinishError, "without a reason"},
+		{
+			"it is over", func(f *fake) []object { return []object{kept(assistant(f.session, "msg_2", completed))} },
+			protocol.FinishStop, "",
+		},
+		{
+			"the turn stopped", func(f *fake) []object { return []object{kept(assistant(f.session, "msg_2", nil))} },
+			protocol.FinishError, "without a reason",
+		},
 		{"it never began", func(*fake) []object { return nil }, protocol.FinishError, "did nothing"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

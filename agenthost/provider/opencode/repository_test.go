@@ -39,7 +39,8 @@ func TestARepositoryWithPlugInsIsRefused(t *testing.T) {
 			a := open(t, options(newFake(t)), agenthost.AgentSpec{Dir: dir, StateDir: t.TempDir()})
 			out := &providertest.Recorder{}
 			_, err := a.Run(t.Context(), agenthost.Prompt{Text: "go"}, out)
-			if protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "plug-ins") || len(out.Entries()) > 0 {
+			if protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "plug-ins") ||
+				len(out.Entries()) > 0 {
 				t.Errorf("got %v", err)
 			}
 		})

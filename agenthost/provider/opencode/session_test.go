@@ -22,7 +22,11 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 		made   bool
 	}{
 		{"known", false, `{"parts":[{"type":"text","text":"go"}]}`, []string{}, false},
-		{"lost", true, `{"parts":[{"type":"text","text":"Before: hello\n\ngo"}]}`, []string{`agent-session  "ses_1"`, `restored  "Before: hello"`}, true},
+		{
+			"lost", true, `{"parts":[{"type":"text","text":"Before: hello\n\ngo"}]}`,
+			[]string{`agent-session  "ses_1"`, `restored  "Before: hello"`},
+			true,
+		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFake(t)
@@ -37,7 +41,8 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 			if got := shown(out); !slices.Equal(got, c.shown) {
 				t.Errorf("shown %q", got)
 			}
-			if f.prompts[0] != c.prompt || slices.ContainsFunc(f.calls, func(s string) bool { return strings.HasPrefix(s, "POST /session {") }) != c.made {
+			if f.prompts[0] != c.prompt ||
+				slices.ContainsFunc(f.calls, func(s string) bool { return strings.HasPrefix(s, "POST /session {") }) != c.made {
 				t.Errorf("prompts %q, calls %q", f.prompts, f.calls)
 			}
 		})
@@ -48,7 +53,9 @@ func TestAPromptContainsImagesAndModel(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() { f.opening(); f.ending() }
 	a := open(t, options(f), agenthost.AgentSpec{Model: "anthropic/some/model"})
-	prompt := agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{{Type: "image", MediaType: "image/jpeg", Data: "AA=="}}}
+	prompt := agenthost.Prompt{
+		Text: "look", Attachments: []protocol.Attachment{{Type: "image", MediaType: "image/jpeg", Data: "AA=="}},
+	}
 	if _, err := a.Run(t.Context(), prompt, &providertest.Recorder{}); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +85,8 @@ func TestARestartedProgramKeepsPortAndPassword(t *testing.T) {
 	if !slices.Equal(before.Command, after.Command) || !slices.Equal(before.Env, after.Env) || len(f.passwords) != 1 {
 		t.Errorf("before %q %q, after %q %q", before.Command, before.Env, after.Command, after.Env)
 	}
-	if got := before.Command[1:]; got[0] != "attach" || got[2] != "--session" || got[3] != ourSession || before.Env[1] != "BELLHOP_OPENCODE_SESSION_ID="+ourSession {
+	if got := before.Command[1:]; got[0] != "attach" || got[2] != "--session" || got[3] != ourSession ||
+		before.Env[1] != "BELLHOP_OPENCODE_SESSION_ID="+ourSession {
 		t.Errorf("got %+v", before)
 	}
 }
@@ -177,7 +185,11 @@ func TestEachQuestionIsAskedAndAnswered(t *testing.T) {
 		{"one of the options", agenthost.Answer{Text: "Red"}, []string{"Red"}},
 		{"several of them", agenthost.Answer{Text: "Red, Blue"}, []string{"Red", "Blue"}},
 		{"something else", agenthost.Answer{Text: "Red, teal"}, []string{"Red, teal"}},
-		{"nothing", agenthost.Answer{Expired: true}, []string{"No answer came in time. Continue as you think best, and state your assumptions."}},
+		{
+			"nothing",
+			agenthost.Answer{Expired: true},
+			[]string{"No answer came in time. Continue as you think best, and state your assumptions."},
+		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFake(t)
@@ -190,7 +202,8 @@ func TestEachQuestionIsAskedAndAnswered(t *testing.T) {
 			}
 			out := providertest.Answering(c.answer)
 			run(t, open(t, options(f), agenthost.AgentSpec{}), out)
-			if asked := out.Of(providertest.KindAsk); len(asked) != 2 || !slices.Equal(asked[0].Question.Options, []string{"Red", "Blue"}) {
+			if asked := out.Of(providertest.KindAsk); len(asked) != 2 ||
+				!slices.Equal(asked[0].Question.Options, []string{"Red", "Blue"}) {
 				t.Errorf("asked %+v", asked)
 			}
 			want, _ := json.Marshal(object{"answers": [][]string{c.choices, c.choices}})

@@ -61,8 +61,12 @@ func TestUnknownShapesLoseNoResult(t *testing.T) {
 	f.onPrompt = func() {
 		f.opening()
 		f.emit("pty.created", object{"sessionID": 1, "status": "running", "info": []string{}})
-		f.part(toolPart(f.session, "msg_2", "prt_1", "call_1", "other", object{"status": "running", "input": object{}, "metadata": []int{1}}))
-		f.part(toolPart(f.session, "msg_2", "prt_1", "call_1", "other", object{"status": "completed", "output": "x", "metadata": object{"exit": "no"}}))
+		f.part(toolPart(f.session, "msg_2", "prt_1", "call_1", "other", object{
+			"status": "running", "input": object{}, "metadata": []int{1},
+		}))
+		f.part(toolPart(f.session, "msg_2", "prt_1", "call_1", "other", object{
+			"status": "completed", "output": "x", "metadata": object{"exit": "no"},
+		}))
 		f.ending()
 	}
 	out := &providertest.Recorder{}

@@ -99,9 +99,13 @@ func TestASecondIdleDoesNotEndTheNextTurn(t *testing.T) {
 	f.onPrompt = func() {
 		if turns++; turns == 1 {
 			f.opening()
-			f.emit("session.error", object{"sessionID": f.session, "error": object{"name": "APIError", "data": object{"message": "mock error 401"}}})
+			f.emit("session.error", object{
+				"sessionID": f.session, "error": object{"name": "APIError", "data": object{"message": "mock error 401"}},
+			})
 			f.idle()
-			f.assistantMessage(f.session, "msg_2", object{"error": object{"name": "APIError", "data": object{"message": "mock error 401"}}})
+			f.assistantMessage(f.session, "msg_2", object{
+				"error": object{"name": "APIError", "data": object{"message": "mock error 401"}},
+			})
 			return
 		}
 		f.idle() // of the first turn
@@ -145,8 +149,16 @@ func TestADenialHasAMessageAndAnApprovalCountsOnce(t *testing.T) {
 	}{
 		{"approved", agenthost.Answer{Approved: true}, `{"reply":"once"}`},
 		{"denied with a reason", agenthost.Answer{Reason: "use y"}, `{"reply":"reject","message":"use y"}`},
-		{"denied without one", agenthost.Answer{}, `{"reply":"reject","message":"The user denied this. Do not try it again. Continue without it, or explain why you cannot."}`},
-		{"expired", agenthost.Answer{Expired: true}, `{"reply":"reject","message":"No answer came in time, so this was not allowed. Continue without it, or explain why you cannot."}`},
+		{
+			"denied without one",
+			agenthost.Answer{},
+			`{"reply":"reject","message":"The user denied this. Do not try it again. Continue without it, or explain why you cannot."}`,
+		},
+		{
+			"expired",
+			agenthost.Answer{Expired: true},
+			`{"reply":"reject","message":"No answer came in time, so this was not allowed. Continue without it, or explain why you cannot."}`,
+		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFake(t)
@@ -159,7 +171,8 @@ func TestADenialHasAMessageAndAnApprovalCountsOnce(t *testing.T) {
 			}
 			out := providertest.Answering(c.answer)
 			run(t, open(t, options(f), agenthost.AgentSpec{}), out)
-			if q := out.Of(providertest.KindConfirm)[0].Question; q.Prompt != "Run the command: rm -r x" || q.ToolCallID != "call_1" {
+			if q := out.Of(providertest.KindConfirm)[0].Question; q.Prompt != "Run the command: rm -r x" ||
+				q.ToolCallID != "call_1" {
 				t.Errorf("asked %+v", q)
 			}
 			if got := f.calls[len(f.calls)-1]; got != "POST /permission/per_1/reply "+c.want {
@@ -183,16 +196,18 @@ func TestADenialDoesNotRejectAnApproval(t *testing.T) {
 		f.ending()
 	}
 	asked, denied := make(chan struct{}), make(chan struct{})
-	out := &providertest.Recorder{Decide: func(_ context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
-		if q.ToolCallID == "call_1" {
-			<-asked // both are open when the first is denied
-			close(denied)
-			return agenthost.Answer{Reason: "no"}, nil
-		}
-		close(asked)
-		<-denied
-		return agenthost.Answer{Approved: true}, nil
-	}}
+	out := &providertest.Recorder{
+		Decide: func(_ context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
+			if q.ToolCallID == "call_1" {
+				<-asked // both are open when the first is denied
+				close(denied)
+				return agenthost.Answer{Reason: "no"}, nil
+			}
+			close(asked)
+			<-denied
+			return agenthost.Answer{Approved: true}, nil
+		},
+	}
 	run(t, open(t, options(f), agenthost.AgentSpec{}), out)
 	if !slices.Equal(f.ranTools, []string{"per_2"}) || !f.called(`POST /permission/per_1/reply {"reply":"reject"`) {
 		t.Errorf("calls %q, ran %q", f.calls, f.ranTools)
@@ -203,10 +218,17 @@ func TestASubAgentAsksForPermissionAndItsIdleIsIgnored(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
-		f.emit("session.created", object{"sessionID": "ses_c", "info": object{"id": "ses_c", "parentID": f.session, "title": "search"}})
+		f.emit("session.created", object{
+			"sessionID": "ses_c", "info": object{"id": "ses_c", "parentID": f.session, "title": "search"},
+		})
 		f.emit("message.updated", object{"info": assistant("ses_c", "msg_c", nil)})
-		f.part(toolPart("ses_c", "msg_c", "prt_c", "call_1", "bash", object{"status": "running", "input": object{"command": "ls"}}))
-		f.emit("permission.asked", object{"id": "per_c", "sessionID": "ses_c", "permission": "bash", "metadata": object{"command": "ls"}, "tool": object{"messageID": "msg_c", "callID": "call_1"}})
+		f.part(toolPart("ses_c", "msg_c", "prt_c", "call_1", "bash", object{
+			"status": "running", "input": object{"command": "ls"},
+		}))
+		f.emit("permission.asked", object{
+			"id": "per_c", "sessionID": "ses_c", "permission": "bash",
+			"metadata": object{"command": "ls"}, "tool": object{"messageID": "msg_c", "callID": "call_1"},
+		})
 		f.until(func() bool { return f.called("POST /permission/per_c/reply") })
 		f.part(toolPart("ses_c", "msg_c", "prt_c", "call_1", "bash", object{"status": "completed", "output": "x"}))
 		f.part(textPart("ses_c", "msg_c", "prt_d", "found x", true))
@@ -218,7 +240,8 @@ func TestASubAgentAsksForPermissionAndItsIdleIsIgnored(t *testing.T) {
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
 	wantShown(t, out,
 		`call call_1 bash {"command":"ls"}`, `confirm "Run the command: ls" call_1 bash {"command":"ls"} []`,
-		`result call_1 bash "x" error=false denied=false`, `notice info "search: found x"`, `text  "well"`, `end-text  "well"`)
+		`result call_1 bash "x" error=false denied=false`, `notice info "search: found x"`,
+		`text  "well"`, `end-text  "well"`)
 }
 
 func TestAProbeWithAPageOrNoResponseIsNotHealthy(t *testing.T) {
@@ -252,7 +275,9 @@ func TestAToolInterruptedByAKillGetsAResult(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
-		f.part(toolPart(f.session, "msg_2", "prt_1", "call_1", "bash", object{"status": "running", "input": object{"command": "sleep"}}))
+		f.part(toolPart(f.session, "msg_2", "prt_1", "call_1", "bash", object{
+			"status": "running", "input": object{"command": "sleep"},
+		}))
 	}
 	o := options(f)
 	o.Servers = servers.New(servers.Options{})
@@ -285,7 +310,8 @@ func TestAMissingProgramIsTheErrorOfRun(t *testing.T) {
 	o := options(f)
 	missing := errors.New("bellhop agents install opencode")
 	o.Find = func(context.Context) (string, error) { return "", missing }
-	if _, err := open(t, o, agenthost.AgentSpec{}).Run(t.Context(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{}); !errors.Is(err, missing) {
+	if _, err := open(t, o, agenthost.AgentSpec{}).Run(t.Context(), agenthost.Prompt{Text: "go"},
+		&providertest.Recorder{}); !errors.Is(err, missing) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -294,9 +320,12 @@ func TestTooManyFailuresOfTheModelEndTheTurn(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
-		f.emit("session.status", object{"sessionID": f.session, "status": object{"type": "retry", "attempt": 1, "message": "quota", "next": 3_600_000}})
+		f.emit("session.status", object{
+			"sessionID": f.session, "status": object{"type": "retry", "attempt": 1, "message": "quota", "next": 3_600_000},
+		})
 		f.until(func() bool { return f.called("POST /session/abort") })
 		f.ending()
 	}
-	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), &providertest.Recorder{}), protocol.FinishError, "", "quota")
+	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), &providertest.Recorder{}), protocol.FinishError,
+		"", "quota")
 }

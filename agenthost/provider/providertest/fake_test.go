@@ -22,9 +22,11 @@ func TestFakeKeepsTheContract(t *testing.T) {
 		fake := &providertest.Fake{}
 		return providertest.Subject{
 			Provider: fake,
-			CannotStart: &providertest.Fake{Play: func(context.Context, agenthost.Prompt, agenthost.Output) (agenthost.Outcome, error) {
-				return agenthost.Outcome{}, fmt.Errorf("no such program")
-			}},
+			CannotStart: &providertest.Fake{
+				Play: func(context.Context, agenthost.Prompt, agenthost.Output) (agenthost.Outcome, error) {
+					return agenthost.Outcome{}, fmt.Errorf("no such program")
+				},
+			},
 			Prompts: providertest.Prompts{
 				Text:      "text hello \ntext world",
 				Tool:      "text look\ntool list {\"path\":\".\"}\ntoolerr read\ntext done",
@@ -70,23 +72,39 @@ func TestFakePlaysItsScript(t *testing.T) {
 		shown   []string
 		outcome agenthost.Outcome
 	}{
-		"a final text wins": {"text helo\nend hello", []string{"text helo", "end-text hello", "end-text "}, agenthost.Outcome{}},
-		"a tool":            {"  tool ls {\"a\":1}", []string{`call {"a":1}`, `result {"ok":true}`, "end-text "}, agenthost.Outcome{}},
+		"a final text wins": {
+			"text helo\nend hello", []string{"text helo", "end-text hello", "end-text "}, agenthost.Outcome{},
+		},
+		"a tool": {"  tool ls {\"a\":1}", []string{`call {"a":1}`, `result {"ok":true}`, "end-text "}, agenthost.Outcome{}},
 		"entries that are not stored": {
 			"reason hm\nnotice warn careful\nagent-session n1\nusage {\"in\":1}",
 			[]string{"reasoning hm", "notice warncareful", "agent-session n1", "end-text "},
 			agenthost.Outcome{Usage: []byte(`{"in":1}`)},
 		},
-		"a finish reason":   {"finish length\ntext never", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishLength}},
-		"a friendly chat":   {"good day", []string{"text You ", "text said: ", "text good day", "text \n", "end-text "}, agenthost.Outcome{}},
-		"a broken stream":   {"stream x", []string{"text cannot stream \"x\"\n", "end-text "}, agenthost.Outcome{}},
-		"nothing":           {"\n \n", []string{"end-text "}, agenthost.Outcome{}},
-		"asking":            {"ask why", []string{"ask ", "text You answered: because\n", "end-text "}, agenthost.Outcome{}},
-		"a failure":         {"fail", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "the script says fail"}},
-		"a silent crash":    {"crash", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "the agent exited: exit status 1"}},
+		"a finish reason": {
+			"finish length\ntext never", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishLength},
+		},
+		"a friendly chat": {
+			"good day", []string{"text You ", "text said: ", "text good day", "text \n", "end-text "}, agenthost.Outcome{},
+		},
+		"a broken stream": {"stream x", []string{"text cannot stream \"x\"\n", "end-text "}, agenthost.Outcome{}},
+		"nothing":         {"\n \n", []string{"end-text "}, agenthost.Outcome{}},
+		"asking":          {"ask why", []string{"ask ", "text You answered: because\n", "end-text "}, agenthost.Outcome{}},
+		"a failure": {
+			"fail", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "the script says fail"},
+		},
+		"a silent crash": {
+			"crash",
+			[]string{"end-text "},
+			agenthost.Outcome{
+				FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "the agent exited: exit status 1",
+			},
+		},
 		"a lost connection": {"lost\nback", []string{"checking true", "checking false", "end-text "}, agenthost.Outcome{}},
 		"a memory":          {"restored", []string{"restored as it was", "text as it was", "end-text "}, agenthost.Outcome{}},
-		"a stream, evenly":  {"stream 2 every 1us", []string{"text piece 1 ", "text piece 2 ", "end-text "}, agenthost.Outcome{}},
+		"a stream, evenly": {
+			"stream 2 every 1us", []string{"text piece 1 ", "text piece 2 ", "end-text "}, agenthost.Outcome{},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {

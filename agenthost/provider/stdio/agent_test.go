@@ -176,7 +176,8 @@ func TestAPromptThatIsTooLargeForARestartIsReported(t *testing.T) {
 
 func TestAPromptThatIsTooLargeStartsNoProgram(t *testing.T) {
 	e := &echo{}
-	_, err := open(t, e, "").Run(t.Context(), agenthost.Prompt{Text: strings.Repeat("x", protocol.MaxLine)}, &providertest.Recorder{})
+	_, err := open(t, e, "").Run(t.Context(), agenthost.Prompt{Text: strings.Repeat("x", protocol.MaxLine)},
+		&providertest.Recorder{})
 	if protocol.CodeOf(err) != protocol.CodeTooLarge || e.starts > 0 {
 		t.Errorf("got %v after %d starts", err, e.starts)
 	}
@@ -217,7 +218,9 @@ func TestReadMemoryLimitsSizeAndRefusesLinks(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, []byte("remember"), 0o600), os.Symlink(path, link)); err != nil {
 		t.Fatal(err)
 	}
-	if got := []string{stdio.ReadMemory(path, 3), stdio.ReadMemory(link, 3), stdio.ReadMemory(path+"s", 3)}; !slices.Equal(got, []string{"rem", "", ""}) {
+	if got := []string{
+		stdio.ReadMemory(path, 3), stdio.ReadMemory(link, 3), stdio.ReadMemory(path+"s", 3),
+	}; !slices.Equal(got, []string{"rem", "", ""}) {
 		t.Errorf("got %q", got)
 	}
 }

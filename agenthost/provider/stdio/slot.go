@@ -89,7 +89,7 @@ func (s *Slot) Halt(ctx context.Context, stop func(context.Context) error) error
 	return nil
 }
 
-// RefuseTurns makes every later Begin and WhileIdle fail with ErrClosed. A running turn goes on.
+// RefuseTurns makes every later Begin and WhileIdle fail with ErrClosed. A running turn continues.
 func (s *Slot) RefuseTurns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,9 @@ import (
 // announced returns a new message of a task and its turn, as a check-in makes them.
 func announced(task *broker.Task, id string) (*broker.Message, *broker.Turn) {
 	m := &broker.Message{BodyHash: "hash", Message: protocol.Message{
-		ID: id, TaskID: task.ID, TurnID: "turn-" + id, Seq: 99, Rev: 99, Role: protocol.RoleUser, Status: protocol.MessageSending,
-		Message: "it's ?", Artifacts: []protocol.Artifact{{ID: "a", Type: "DIFF", Content: []byte(`{"x":"<&>"}`)}}, CreatedAt: now,
+		ID: id, TaskID: task.ID, TurnID: "turn-" + id, Seq: 99, Rev: 99, Role: protocol.RoleUser,
+		Status: protocol.MessageSending, Message: "it's ?",
+		Artifacts: []protocol.Artifact{{ID: "a", Type: "DIFF", Content: []byte(`{"x":"<&>"}`)}}, CreatedAt: now,
 	}}
 	t := &broker.Turn{ID: m.TurnID, TaskID: task.ID, MessageID: id, State: broker.TurnAnnounced, AnnouncedAt: now}
 	return m, t
@@ -48,7 +49,8 @@ func testAnnounce(t *testing.T, s suite) {
 	}
 	after, err := s.store.Task(s.ctx, owner, task.ID)
 	s.must(err)
-	if after.Rev != 8 || after.LastSeq != 4 || after.Title != "kept" || !after.LastActivityAt.Equal(now) || !after.ChangedAt.Equal(now) {
+	if after.Rev != 8 || after.LastSeq != 4 || after.Title != "kept" || !after.LastActivityAt.Equal(now) ||
+		!after.ChangedAt.Equal(now) {
 		t.Errorf("%+v", after)
 	}
 	changes, err := s.store.ChangeRefs(s.ctx, task.ID, 7, 10)
@@ -101,8 +103,8 @@ func testOpenable(t *testing.T, s suite) {
 	owner, other := s.user(), s.user()
 	until := now.Add(time.Hour)
 	h := &broker.Host{
-		ID: protocol.NewID(), Name: "h", URL: "https://h.example", Health: broker.HostUnknown, Reach: protocol.ReachRelay, CreatedAt: now,
-		Password: seal.NewSecret("new"), PreviousPassword: seal.NewSecret("old"), PreviousUntil: &until,
+		ID: protocol.NewID(), Name: "h", URL: "https://h.example", Health: broker.HostUnknown, Reach: protocol.ReachRelay,
+		CreatedAt: now, Password: seal.NewSecret("new"), PreviousPassword: seal.NewSecret("old"), PreviousUntil: &until,
 	}
 	s.must(s.store.CreateHost(s.ctx, h))
 	hosted, own := s.task(owner), s.task(owner)

@@ -12,7 +12,9 @@ import (
 
 func testEnds(t *testing.T, s suite) {
 	user := s.user()
-	h := &broker.Host{ID: protocol.NewID(), Name: "h", URL: "https://h.example", Health: broker.HostUnknown, CreatedAt: now}
+	h := &broker.Host{
+		ID: protocol.NewID(), Name: "h", URL: "https://h.example", Health: broker.HostUnknown, CreatedAt: now,
+	}
 	s.must(s.store.CreateHost(s.ctx, h))
 	var ids []string
 	for i := range 3 {

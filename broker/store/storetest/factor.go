@@ -87,7 +87,8 @@ func (s suite) wantFactor(want *broker.SecondFactor, counts bool) {
 	s.must(err)
 	confirmed := got.ConfirmedAt != nil && want.ConfirmedAt != nil && got.ConfirmedAt.Equal(*want.ConfirmedAt)
 	if got.Secret.Reveal() != want.Secret.Reveal() || got.LastStep != want.LastStep ||
-		!got.CreatedAt.Equal(want.CreatedAt) || got.RecoveryCodes != want.RecoveryCodes || confirmed != counts || (got.ConfirmedAt != nil) != counts {
+		!got.CreatedAt.Equal(want.CreatedAt) || got.RecoveryCodes != want.RecoveryCodes || confirmed != counts ||
+		(got.ConfirmedAt != nil) != counts {
 		s.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	user, err := s.store.User(s.ctx, want.UserID)

@@ -52,7 +52,8 @@ func (b *Backend) Run(ctx context.Context) error {
 	defer func() {
 		deleteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = b.call(deleteCtx, http.MethodDelete, "/sessions/"+s.ID, "", nil) // without this call the idle session would expire
+		// Without this call the idle session would expire.
+		_ = b.call(deleteCtx, http.MethodDelete, "/sessions/"+s.ID, "", nil)
 	}()
 	if err := b.leaveDuringTurn(ctx, s); err != nil {
 		return err
@@ -120,7 +121,9 @@ func (b *Backend) leaveDuringQuestion(ctx context.Context, s session) error {
 	if again.RequestID != question.RequestID {
 		return fmt.Errorf("the question %s has become %s", question.RequestID, again.RequestID)
 	}
-	if err := send(ctx, conn, map[string]any{"type": "confirmation", "request_id": again.RequestID, "value": true}); err != nil {
+	if err := send(ctx, conn, map[string]any{
+		"type": "confirmation", "request_id": again.RequestID, "value": true,
+	}); err != nil {
 		return err
 	}
 	_, err = b.readUntil(ctx, conn, "waiting_for_input")
@@ -158,7 +161,8 @@ func (b *Backend) readUntil(ctx context.Context, conn *websocket.Conn, kind stri
 			return line{}, err
 		}
 		if l.Type != "chunk" { // a message line repeats the chunks
-			_, _ = fmt.Fprintln(b.Out, strings.TrimSpace(strings.Join([]string{l.Type, l.State, l.Reason, l.Prompt, l.Message, l.Content}, " ")))
+			_, _ = fmt.Fprintln(b.Out,
+				strings.TrimSpace(strings.Join([]string{l.Type, l.State, l.Reason, l.Prompt, l.Message, l.Content}, " ")))
 		}
 		if l.Type == kind || l.State == kind {
 			return l, nil

@@ -92,7 +92,8 @@ func table() string {
 		for _, name := range a.Variables {
 			variables = append(variables, "`"+name+"`")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", a.Kind, a.Title, strings.Join(programs, ", "), strings.Join(variables, " "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", a.Kind, a.Title, strings.Join(programs, ", "),
+			strings.Join(variables, " "))
 	}
 	b.WriteString("\n")
 	return b.String()

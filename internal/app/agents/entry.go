@@ -20,11 +20,12 @@ type Entry struct {
 	Version string            `yaml:"version"` // version to accept of a program on PATH; "any" accepts all
 
 	ModelFlag string `yaml:"modelFlag"` // flag that selects the model, such as --model; "" = none
-	Restore   bool   `yaml:"restore"`   // send restored context to a new process, because the program stores no conversations
-	Sandbox   string `yaml:"sandbox"`   // read-only, workspace-write or danger-full-access
-	Mode      string `yaml:"mode"`      // ACP session mode; "" = the agent's default
-	Login     string `yaml:"login"`     // path of the auth.json that 'codex login' wrote
-	Config    string `yaml:"config"`    // path of a configuration file for the agent
+	// Restore sends restored context to a new process, because the program stores no conversations.
+	Restore bool   `yaml:"restore"`
+	Sandbox string `yaml:"sandbox"` // read-only, workspace-write or danger-full-access
+	Mode    string `yaml:"mode"`    // ACP session mode; "" = the agent's default
+	Login   string `yaml:"login"`   // path of the auth.json that 'codex login' wrote
+	Config  string `yaml:"config"`  // path of a configuration file for the agent
 }
 
 var sandboxes = []string{codex.SandboxReadOnly, codex.SandboxWorkspace, codex.SandboxNone}

@@ -17,8 +17,10 @@ var openCode = Agent{
 		Name: "opencode", Title: "OpenCode", Version: openCodeVersion,
 		Package: "opencode-ai", Program: "opencode", Baseline: true,
 		Artifacts: map[string]setup.Artifact{
-			"linux-x64":          openCodeArtifact("linux-x64", "sha512-q/t/3p2CTxOT9y2kvjesb/LZab2+1eqlhhWA02Be6mjTtmYtNBcBsrI5yDo4Fw7ZSPBW2oyMIGMNRqiKQjiAWw=="),
-			"linux-x64-baseline": openCodeArtifact("linux-x64-baseline", "sha512-1KQGBiiDDeL/VHHbHkOvvFo8Jr97WT5+C1tear+p7IcDTnXgVHXqIjU4O4jM4mHQzykTP2i884FCnW5LDa+zCA=="),
+			"linux-x64": openCodeArtifact("linux-x64",
+				"sha512-q/t/3p2CTxOT9y2kvjesb/LZab2+1eqlhhWA02Be6mjTtmYtNBcBsrI5yDo4Fw7ZSPBW2oyMIGMNRqiKQjiAWw=="),
+			"linux-x64-baseline": openCodeArtifact("linux-x64-baseline",
+				"sha512-1KQGBiiDDeL/VHHbHkOvvFo8Jr97WT5+C1tear+p7IcDTnXgVHXqIjU4O4jM4mHQzykTP2i884FCnW5LDa+zCA=="),
 		},
 	}},
 	Model:     Model{Key: "OPENAI_API_KEY", Address: "OPENAI_BASE_URL", Path: "/v1"},

@@ -25,8 +25,11 @@ type event struct {
 // end.
 func (d *dev) sameEverywhere(task string) {
 	d.t.Helper()
-	journal := d.events(filepath.Join("host", "journal.db"), `SELECT epoch, seq, event_id, turn_id, type, body FROM events WHERE session_id = ? ORDER BY epoch, seq`, task)
-	rows := d.events("broker.db", `SELECT epoch, seq, event_id, turn_id, type, body FROM events WHERE task_id = ? AND late = FALSE ORDER BY epoch, seq`, task)
+	journal := d.events(filepath.Join("host", "journal.db"),
+		`SELECT epoch, seq, event_id, turn_id, type, body FROM events WHERE session_id = ? ORDER BY epoch, seq`, task)
+	rows := d.events("broker.db",
+		`SELECT epoch, seq, event_id, turn_id, type, body FROM events WHERE task_id = ? AND late = FALSE ORDER BY epoch, seq`,
+		task)
 	if len(journal) == 0 || len(journal) != len(rows) {
 		d.t.Errorf("%d events in the journal, %d in the database", len(journal), len(rows))
 		return

@@ -103,7 +103,8 @@ func (d *dev) repository() {
 
 func (d *dev) git(dir string, args ...string) string {
 	d.t.Helper()
-	cmd := exec.CommandContext(d.t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
+	cmd := exec.CommandContext(d.t.Context(), "git",
+		append([]string{"-C", dir, "-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		d.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -122,7 +123,8 @@ func (d *dev) start() {
 		"--project", d.project, "--data", d.data, "--listen", d.listen[0], "--host-listen", d.listen[1])
 	home := filepath.Join(filepath.Dir(d.data), "home")
 	d.cmd.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), agents.Variable + "=" + os.Getenv(agents.Variable),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home,
+		"TMPDIR=" + os.TempDir(), agents.Variable + "=" + os.Getenv(agents.Variable),
 	}, d.subject.Env(d.llm.URL)...)
 	d.cmd.Stdout, d.cmd.Stderr = &d.output, &d.output
 	// The process must end however the test ends. The kernel sends the parent-death signal when
@@ -240,7 +242,8 @@ func (d *dev) shows(task string, status protocol.Status, reason string, open int
 		if err != nil {
 			return false
 		}
-		is := fmt.Sprint(session.Status, session.Reason, session.OpenInteractions, space.Status, space.Reason, stored.AgentStatus, stored.Reason, stored.OpenInteractions)
+		is := fmt.Sprint(session.Status, session.Reason, session.OpenInteractions, space.Status, space.Reason,
+			stored.AgentStatus, stored.Reason, stored.OpenInteractions)
 		return is == fmt.Sprint(status, reason, open, status, reason, status, reason, open)
 	})
 }
@@ -248,7 +251,8 @@ func (d *dev) shows(task string, status protocol.Status, reason string, open int
 // workspace returns the working directory of a session.
 func (d *dev) workspace(task string) string {
 	d.t.Helper()
-	return one(d.t, d.status().Workspaces, func(w agenthost.WorkspaceStatus) bool { return slices.Contains(w.Sessions, task) }).Path
+	return one(d.t,
+		d.status().Workspaces, func(w agenthost.WorkspaceStatus) bool { return slices.Contains(w.Sessions, task) }).Path
 }
 
 func one[T any](t *testing.T, all []T, is func(T) bool) T {

@@ -21,7 +21,9 @@ func TestADenialContinuesTheTurnAndWritesNothing(t *testing.T) {
 		if tool < 0 || turn.transcript.Blocks[tool].Tool.State != protocol.ToolDenied {
 			t.Errorf("the tool is not shown as denied: %v", turn.types)
 		}
-		if !slices.ContainsFunc(turn.transcript.Blocks[tool+1:], func(b *client.Block) bool { return b.Kind == client.BlockText && b.Text != "" }) {
+		if !slices.ContainsFunc(turn.transcript.Blocks[tool+1:], func(b *client.Block) bool {
+			return b.Kind == client.BlockText && b.Text != ""
+		}) {
 			t.Errorf("the agent had nothing to say after it: %v", turn.types)
 		}
 		d.settled(task)

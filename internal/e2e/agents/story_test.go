@@ -92,7 +92,8 @@ func (d *dev) showsDiff(task string) {
 	if err := json.Unmarshal(got.Message.Artifacts[0].Content, &diff); err != nil {
 		d.t.Fatal(err)
 	}
-	if len(diff.Files) != 1 || diff.Files[0].Path != file || diff.Files[0].Status != protocol.DiffAdded || !strings.Contains(diff.Patch, "+++ b/"+file) {
+	if len(diff.Files) != 1 || diff.Files[0].Path != file || diff.Files[0].Status != protocol.DiffAdded ||
+		!strings.Contains(diff.Patch, "+++ b/"+file) {
 		d.t.Errorf("the diff is %+v", diff)
 	}
 }

@@ -26,7 +26,9 @@ type Broker struct {
 
 // Open calls the host's /session and returns the stream token.
 func (b *Broker) Open(ctx context.Context, hostURL, password, sessionID string) (string, error) {
-	body, err := json.Marshal(map[string]string{"sessionId": sessionID, "webhookUrl": b.URL + "/webhook?token=e30.e30.e30"})
+	body, err := json.Marshal(map[string]string{
+		"sessionId": sessionID, "webhookUrl": b.URL + "/webhook?token=e30.e30.e30",
+	})
 	if err != nil {
 		return "", err
 	}

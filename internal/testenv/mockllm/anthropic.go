@@ -2,8 +2,11 @@ package mockllm
 
 func (s *stream) anthropic(r *Request, a answer) {
 	s.event("message_start", object{"type": "message_start", "message": object{
-		"id": s.server.id("msg"), "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil,
-		"usage": object{"input_tokens": 10, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+		"id": s.server.id("msg"), "type": "message", "role": "assistant", "model": r.Model, "content": []any{},
+		"stop_reason": nil, "stop_sequence": nil,
+		"usage": object{
+			"input_tokens": 10, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+		},
 	}})
 	index := 0
 	block := func(start object, pieces []string, delta func(string) object) bool {
@@ -17,12 +20,14 @@ func (s *stream) anthropic(r *Request, a answer) {
 		index++
 		return true
 	}
-	if len(a.reasoning) > 0 && !block(object{"type": "thinking", "thinking": "", "signature": ""}, append(a.reasoning, ""), func(piece string) object {
-		if piece == "" {
-			return object{"type": "signature_delta", "signature": "bW9jaw=="}
-		}
-		return object{"type": "thinking_delta", "thinking": piece}
-	}) {
+	if len(a.reasoning) > 0 &&
+		!block(object{"type": "thinking", "thinking": "", "signature": ""},
+			append(a.reasoning, ""), func(piece string) object {
+				if piece == "" {
+					return object{"type": "signature_delta", "signature": "bW9jaw=="}
+				}
+				return object{"type": "thinking_delta", "thinking": piece}
+			}) {
 		return
 	}
 	if len(a.text) > 0 && !block(object{"type": "text", "text": ""}, a.text, func(piece string) object {
@@ -33,14 +38,16 @@ func (s *stream) anthropic(r *Request, a answer) {
 	stop := "end_turn"
 	for _, c := range a.calls {
 		stop = "tool_use"
-		if !block(object{"type": "tool_use", "id": s.server.id("toolu"), "name": c.name, "input": object{}}, chunks(c.arguments()), func(piece string) object {
-			return object{"type": "input_json_delta", "partial_json": piece}
-		}) {
+		if !block(object{"type": "tool_use", "id": s.server.id("toolu"), "name": c.name, "input": object{}},
+			chunks(c.arguments()), func(piece string) object {
+				return object{"type": "input_json_delta", "partial_json": piece}
+			}) {
 			return
 		}
 	}
 	s.event("message_delta", object{
-		"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": 20},
+		"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil},
+		"usage": object{"output_tokens": 20},
 	})
 	s.event("message_stop", object{"type": "message_stop"})
 }

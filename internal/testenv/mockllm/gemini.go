@@ -13,7 +13,9 @@ func (s *stream) gemini(r *Request, a answer) {
 		if finish != "" {
 			candidate["finishReason"] = finish
 		}
-		s.event("", object{"candidates": []object{candidate}, "modelVersion": r.Model, "responseId": "mock", "usageMetadata": geminiUsage()})
+		s.event("", object{
+			"candidates": []object{candidate}, "modelVersion": r.Model, "responseId": "mock", "usageMetadata": geminiUsage(),
+		})
 	}
 	if !s.each(a.reasoning, func(piece string) { send(object{"text": "**Thinking** " + piece, "thought": true}, "") }) ||
 		!s.each(a.text, func(piece string) { send(object{"text": piece}, "") }) || a.drop {

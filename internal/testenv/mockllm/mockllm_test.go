@@ -38,10 +38,27 @@ const shellTool = `{"name":"Bash","input_schema":{"properties":{"command":{}}}}`
 
 // dialects are requests with a prompt in place of %.
 var dialects = map[string]struct{ path, body, call string }{
-	Anthropic: {"/v1/messages", `{"model":"m","stream":true,"tools":[` + shellTool + `],"messages":[{"role":"user","content":[{"type":"text","text":"<system-reminder>SLOW</system-reminder>"},{"type":"text","text":"%"}]}]}`, `"name":"Bash"`},
-	Chat:      {"/v1/chat/completions", `{"model":"m","stream":true,"tools":[{"function":{"name":"bash","parameters":{"properties":{"command":{}}}}}],"messages":[{"role":"user","content":"%"}]}`, `"name":"bash"`},
-	Responses: {"/v1/responses", `{"model":"m","stream":true,"tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"shell","parameters":{}}]}],"input":[{"role":"user","content":"%"}]}`, `"namespace":"n"`},
-	Gemini:    {"/v1beta/models/m:streamGenerateContent", `{"tools":[{"functionDeclarations":[{"name":"run_shell_command","parametersJsonSchema":{"properties":{"command":{}}}}]}],"contents":[{"role":"user","parts":[{"text":"%"}]}]}`, `"name":"run_shell_command"`},
+	Anthropic: {
+		"/v1/messages",
+		`{"model":"m","stream":true,"tools":[` + shellTool +
+			`],"messages":[{"role":"user","content":[{"type":"text","text":"<system-reminder>SLOW</system-reminder>"},{"type":"text","text":"%"}]}]}`,
+		`"name":"Bash"`,
+	},
+	Chat: {
+		"/v1/chat/completions",
+		`{"model":"m","stream":true,"tools":[{"function":{"name":"bash","parameters":{"properties":{"command":{}}}}}],"messages":[{"role":"user","content":"%"}]}`,
+		`"name":"bash"`,
+	},
+	Responses: {
+		"/v1/responses",
+		`{"model":"m","stream":true,"tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"shell","parameters":{}}]}],"input":[{"role":"user","content":"%"}]}`,
+		`"namespace":"n"`,
+	},
+	Gemini: {
+		"/v1beta/models/m:streamGenerateContent",
+		`{"tools":[{"functionDeclarations":[{"name":"run_shell_command","parametersJsonSchema":{"properties":{"command":{}}}}]}],"contents":[{"role":"user","parts":[{"text":"%"}]}]}`,
+		`"name":"run_shell_command"`,
+	},
 }
 
 func TestEveryDialectStreams(t *testing.T) {
@@ -66,7 +83,8 @@ func TestEveryDialectStreams(t *testing.T) {
 			if status, answer := ask("FAIL429"); status != 429 || !strings.Contains(answer, "mock error 429") {
 				t.Errorf("FAIL429: %d %s", status, answer)
 			}
-			if got := s.Requests(); len(got) != 5 || got[1].Prompt != "BASH echo hi" || got[0].Dialect != name || got[0].Model != "m" {
+			if got := s.Requests(); len(got) != 5 || got[1].Prompt != "BASH echo hi" || got[0].Dialect != name ||
+				got[0].Model != "m" {
 				t.Errorf("noted %+v", got)
 			}
 		})
@@ -75,16 +93,53 @@ func TestEveryDialectStreams(t *testing.T) {
 
 func TestResultsAndNewPrompts(t *testing.T) {
 	for name, c := range map[string]struct{ path, body, want string }{
-		"Anthropic, after a result":      {"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":"BASH x"},{"role":"user","content":[{"type":"tool_result","content":"42"}]}]}`, "All done. Tool said: 42"},
-		"Anthropic, behind a failure":    {"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":[{"type":"text","text":"FAIL400"},{"type":"text","text":"hi"}]}]}`, "Hello from the mock LLM."},
-		"Anthropic, text behind it":      {"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":[{"type":"tool_result","content":"42"},{"type":"text","text":"[Request interrupted by user]"},{"type":"text","text":"hi"}]}]}`, "Hello from the mock LLM."},
-		"chat, after a result":           {"/v1/chat/completions", `{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"c"}]},{"role":"tool","tool_call_id":"c","content":"42"}]}`, "All done. Tool said: 42"},
-		"chat, a result alone":           {"/v1/chat/completions", `{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"c","content":"42"}]}`, "must be a response"},
-		"chat, a call without":           {"/v1/chat/completions", `{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"assistant","tool_calls":[{"id":"c"}]},{"role":"user","content":"x"}]}`, "must be followed"},
-		"a request without tools":        {"/v1/messages", `{"messages":[{"role":"user","content":"WRITE x"}]}`, "Mock title"},
-		"an answer that does not stream": {"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":"BASH ls"}]}`, `"input":{"command":"ls"}`},
-		"a call of code with a word":     {"/v1/messages", `{"tools":[{"name":"save"},` + shellTool + `],"messages":[{"role":"user","content":"CALL save {\"code\":\"-- BASH SLOW READ FAIL500\"}"}]}`, `"input":{"code":"-- BASH SLOW READ FAIL500"}`},
-		"no JSON":                        {"/v1/messages", `x`, "invalid character"},
+		"Anthropic, after a result": {
+			"/v1/messages",
+			`{"tools":[` + shellTool +
+				`],"messages":[{"role":"user","content":"BASH x"},{"role":"user","content":[{"type":"tool_result","content":"42"}]}]}`,
+			"All done. Tool said: 42",
+		},
+		"Anthropic, behind a failure": {
+			"/v1/messages",
+			`{"tools":[` + shellTool +
+				`],"messages":[{"role":"user","content":[{"type":"text","text":"FAIL400"},{"type":"text","text":"hi"}]}]}`,
+			"Hello from the mock LLM.",
+		},
+		"Anthropic, text behind it": {
+			"/v1/messages",
+			`{"tools":[` + shellTool +
+				`],"messages":[{"role":"user","content":[{"type":"tool_result","content":"42"},{"type":"text","text":"[Request interrupted by user]"},{"type":"text","text":"hi"}]}]}`,
+			"Hello from the mock LLM.",
+		},
+		"chat, after a result": {
+			"/v1/chat/completions",
+			`{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"c"}]},{"role":"tool","tool_call_id":"c","content":"42"}]}`,
+			"All done. Tool said: 42",
+		},
+		"chat, a result alone": {
+			"/v1/chat/completions",
+			`{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"c","content":"42"}]}`,
+			"must be a response",
+		},
+		"chat, a call without": {
+			"/v1/chat/completions",
+			`{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"assistant","tool_calls":[{"id":"c"}]},{"role":"user","content":"x"}]}`,
+			"must be followed",
+		},
+		"a request without tools": {
+			"/v1/messages", `{"messages":[{"role":"user","content":"WRITE x"}]}`, "Mock title",
+		},
+		"an answer that does not stream": {
+			"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":"BASH ls"}]}`,
+			`"input":{"command":"ls"}`,
+		},
+		"a call of code with a word": {
+			"/v1/messages",
+			`{"tools":[{"name":"save"},` + shellTool +
+				`],"messages":[{"role":"user","content":"CALL save {\"code\":\"-- BASH SLOW READ FAIL500\"}"}]}`,
+			`"input":{"code":"-- BASH SLOW READ FAIL500"}`,
+		},
+		"no JSON": {"/v1/messages", `x`, "invalid character"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, answer := ask(t, New(t), c.path, c.body); !strings.Contains(answer, c.want) {
@@ -99,7 +154,8 @@ func TestHangEndsWithItsClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
 	d := dialects[Chat]
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+d.path, strings.NewReader(strings.Replace(d.body, "%", "HANG", 1)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+d.path,
+		strings.NewReader(strings.Replace(d.body, "%", "HANG", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

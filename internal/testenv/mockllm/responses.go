@@ -18,7 +18,8 @@ func (o *responder) send(kind string, event object) {
 func (s *stream) responses(r *Request, a answer) {
 	o := &responder{stream: s}
 	base := object{
-		"id": s.server.id("resp"), "object": "response", "created_at": time.Now().Unix(), "model": r.Model, "status": "in_progress", "output": []any{},
+		"id": s.server.id("resp"), "object": "response", "created_at": time.Now().Unix(), "model": r.Model,
+		"status": "in_progress", "output": []any{},
 	}
 	o.send("response.created", object{"response": base})
 	o.send("response.in_progress", object{"response": base})
@@ -58,7 +59,9 @@ func (o *responder) reason(pieces []string) bool {
 		more["item_id"], more["output_index"], more["summary_index"] = id, index, 0
 		return more
 	}
-	o.send("response.output_item.added", object{"output_index": index, "item": object{"id": id, "type": "reasoning", "summary": []any{}}})
+	o.send("response.output_item.added", object{
+		"output_index": index, "item": object{"id": id, "type": "reasoning", "summary": []any{}},
+	})
 	o.send("response.reasoning_summary_part.added", at(object{"part": object{"type": "summary_text", "text": ""}}))
 	if !o.each(pieces, func(piece string) {
 		o.send("response.reasoning_summary_text.delta", at(object{"delta": piece}))
@@ -84,7 +87,9 @@ func (o *responder) addText(a answer) bool {
 	o.send("response.output_item.added", object{"output_index": index, "item": object{
 		"id": id, "type": "message", "role": "assistant", "status": "in_progress", "content": []any{},
 	}})
-	o.send("response.content_part.added", at(object{"part": object{"type": "output_text", "text": "", "annotations": []any{}}}))
+	o.send("response.content_part.added", at(object{
+		"part": object{"type": "output_text", "text": "", "annotations": []any{}},
+	}))
 	if !o.each(a.text, func(piece string) { o.send("response.output_text.delta", at(object{"delta": piece})) }) || a.drop {
 		return false
 	}

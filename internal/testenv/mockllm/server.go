@@ -62,7 +62,8 @@ func NewServer(delay time.Duration) *Server {
 		}
 		s.complete(Gemini)(w, r)
 	})
-	s.mux.HandleFunc("GET /v1/models", fixed(`{"object":"list","data":[{"id":"mock-1","object":"model","created":1,"owned_by":"mock","type":"model","display_name":"Mock 1"}],"has_more":false}`))
+	s.mux.HandleFunc("GET /v1/models",
+		fixed(`{"object":"list","data":[{"id":"mock-1","object":"model","created":1,"owned_by":"mock","type":"model","display_name":"Mock 1"}],"has_more":false}`))
 	s.mux.HandleFunc("GET /healthz", fixed(`"ok"`))
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -194,7 +195,10 @@ func (s *Server) write(w http.ResponseWriter, ctx context.Context, r *Request, a
 	}
 }
 
-var errorTypes = map[int]string{400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"}
+var errorTypes = map[int]string{
+	400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error",
+	500: "api_error", 529: "overloaded_error",
+}
 
 func fail(w http.ResponseWriter, dialect string, status int, message string) {
 	body := object{"error": object{"type": errorTypes[status], "code": errorTypes[status], "message": message}}

@@ -99,7 +99,9 @@ func (r *Request) shell(command string) *call {
 		return nil
 	}
 	if t.name == "exec" && t.kind == "custom" { // JavaScript that calls tools
-		return &call{tool: *t, input: "const r = await tools.exec_command({cmd: " + encode(command) + "}); text(JSON.stringify(r));"}
+		return &call{
+			tool: *t, input: "const r = await tools.exec_command({cmd: " + encode(command) + "}); text(JSON.stringify(r));",
+		}
 	}
 	args := object{}
 	switch t.name {

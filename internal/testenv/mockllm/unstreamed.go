@@ -26,7 +26,8 @@ func (s *Server) unstreamed(r *Request, a answer) object {
 	}}
 	for _, c := range a.calls {
 		output = append(output, object{
-			"id": s.id("fc"), "type": "function_call", "status": "completed", "call_id": s.id("call"), "name": c.name, "arguments": c.arguments(),
+			"id": s.id("fc"), "type": "function_call", "status": "completed", "call_id": s.id("call"),
+			"name": c.name, "arguments": c.arguments(),
 		})
 	}
 	return object{
@@ -55,7 +56,9 @@ func (s *Server) unstreamedChat(r *Request, a answer, text string) object {
 	var calls []object
 	for _, c := range a.calls {
 		finish = "tool_calls"
-		calls = append(calls, object{"id": s.id("call"), "type": "function", "function": object{"name": c.name, "arguments": c.arguments()}})
+		calls = append(calls, object{
+			"id": s.id("call"), "type": "function", "function": object{"name": c.name, "arguments": c.arguments()},
+		})
 	}
 	if calls != nil {
 		message["tool_calls"] = calls

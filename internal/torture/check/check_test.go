@@ -55,7 +55,9 @@ func (b *builder) turn(n int) {
 
 func (b *builder) event(turn, kind, members string) Event {
 	b.Cursor = Cursor{1, b.Cursor.Seq + 1}
-	e := Event{At: b.Cursor, ID: fmt.Sprintf("%s-e%d", b.ID, b.Cursor.Seq), Turn: turn, Type: kind, Body: "{" + members + "}"}
+	e := Event{
+		At: b.Cursor, ID: fmt.Sprintf("%s-e%d", b.ID, b.Cursor.Seq), Turn: turn, Type: kind, Body: "{" + members + "}",
+	}
 	b.Journal = append(b.Journal, e)
 	b.Receipts = append(b.Receipts, Receipt{Events: []string{e.ID}, Last: e.At, Status: 200, Accepted: 1, Cursor: e.At})
 	return e
@@ -123,14 +125,18 @@ func TestEveryMutationIsCaughtAfterARestore(t *testing.T) {
 		s.Unsent = append(s.Unsent, Event{ID: "gone", At: Cursor{1, last.At.Seq + 1}, Turn: last.Turn, Type: Text})
 		for i := range s.Readings {
 			c := &s.Readings[i].Connections[0]
-			for n, f := range []Frame{{Type: "text-start"}, {Type: "text-delta", Text: "lost"}, {Type: "text-end", Event: "gone", Turn: last.Turn}} {
+			for n, f := range []Frame{
+				{Type: "text-start"}, {Type: "text-delta", Text: "lost"}, {Type: "text-end", Event: "gone", Turn: last.Turn},
+			} {
 				f.ID, f.Block = fmt.Sprintf("1-%d", n-3), "gone"
 				c.Frames = slices.Insert(c.Frames, n, f)
 			}
 		}
 		late := Event{At: Cursor{2, 1}, ID: "other-epoch", Turn: last.Turn, Type: Text, Body: `{"text":"label-2 one"}`}
 		s.Forgotten, s.Rows = append(s.Forgotten, late), append(s.Rows, late)
-		m := Message{ID: "of-late", Seq: 99, Turn: last.Turn, Role: "ASSISTANT", Status: "SENT", Text: "label-2 one", EventID: late.ID}
+		m := Message{
+			ID: "of-late", Seq: 99, Turn: last.Turn, Role: "ASSISTANT", Status: "SENT", Text: "label-2 one", EventID: late.ID,
+		}
 		s.Messages, s.Displayed = append(s.Messages, m), append(s.Displayed, m)
 	}
 	for _, v := range Run(o) {
@@ -193,7 +199,9 @@ func TestATurnThatRanAgainHasTheEndsOfBothRuns(t *testing.T) {
 		s.Forgotten, s.Rows = append(s.Forgotten, call, result), append(s.Rows, call, result)
 		again := Message{
 			ID: "of-again", Seq: 99, Turn: turn, Role: "ASSISTANT", Status: "SENT", EventID: call.ID,
-			Tools: []Tool{{Call: "call-label-2", State: "error", Output: `"The turn ended before this tool had: host-restarted"`}},
+			Tools: []Tool{
+				{Call: "call-label-2", State: "error", Output: `"The turn ended before this tool had: host-restarted"`},
+			},
 		}
 		s.Messages, s.JournalRestores = append(s.Messages, again), 1
 		if swapped {
@@ -327,7 +335,9 @@ func TestAToolThatTheEndOfItsTurnClosedIsNoLoss(t *testing.T) {
 		for _, e := range s.Journal {
 			if e.Type == ToolResult && e.Turn == "turn-2" {
 				ed.change(e.At, func(x *Event) { x.Body = `{"toolCallId":"call-label-2","output":"closed","isError":true}` })
-				ed.changeMessages(func(m Message) bool { return m.Turn == e.Turn && len(m.Tools) > 0 }, func(m *Message) { m.Tools[0].Output = `"closed"` })
+				ed.changeMessages(func(m Message) bool {
+					return m.Turn == e.Turn && len(m.Tools) > 0
+				}, func(m *Message) { m.Tools[0].Output = `"closed"` })
 			}
 			if e.Type == Finish && e.Turn == "turn-2" {
 				ed.change(e.At, func(x *Event) { x.Body = fmt.Sprintf(`{"finishReason":%q}`, finish) })
@@ -354,7 +364,9 @@ func TestAToolThatIsSettledAgainKeepsItsResult(t *testing.T) {
 		e := b.event("turn-2", ToolResult, `"toolCallId":"call-label-2","output":"closed","isError":true`)
 		s.Rows, s.Served = append(s.Rows, e), append(s.Served, e)
 		s.Acknowledged, s.BrokerAt, s.JournalRestores = s.Cursor, s.Cursor, c.restores
-		(&editor{Session: s}).changeMessages(func(m Message) bool { return m.Turn == "turn-2" && len(m.Tools) > 0 }, func(m *Message) { m.Tools[0].Output = c.shown })
+		(&editor{Session: s}).changeMessages(func(m Message) bool {
+			return m.Turn == "turn-2" && len(m.Tools) > 0
+		}, func(m *Message) { m.Tools[0].Output = c.shown })
 		if found := Run(o); (len(found) == 0) != c.valid {
 			t.Errorf("%d restores, shown %s: %v", c.restores, c.shown, found)
 		}

@@ -55,7 +55,8 @@ func (ed *editor) complete(types ...string) *Event {
 		return nil
 	}
 	return pick(ed.rng, ed.Rows, func(e *Event) bool {
-		return ofType(types...)(e) && slices.ContainsFunc(ed.Turns, func(t BrokerTurn) bool { return t.ID == e.Turn && t.FinishReason == "stop" })
+		return ofType(types...)(e) &&
+			slices.ContainsFunc(ed.Turns, func(t BrokerTurn) bool { return t.ID == e.Turn && t.FinishReason == "stop" })
 	})
 }
 
@@ -169,7 +170,8 @@ func (ed *editor) neighbours(kind string) (a, b *Event) {
 	rows := newChecker(ed.Session).inOrder()
 	for _, i := range ed.rng.Perm(len(rows)) {
 		for j := i + 1; j < len(rows); j++ {
-			if rows[i].Type == kind && rows[j].Type == kind && rows[i].Turn == rows[j].Turn && rows[i].At.Epoch == rows[j].At.Epoch {
+			if rows[i].Type == kind && rows[j].Type == kind && rows[i].Turn == rows[j].Turn &&
+				rows[i].At.Epoch == rows[j].At.Epoch {
 				return &rows[i], &rows[j]
 			}
 		}

@@ -165,7 +165,8 @@ func (c *checker) receipts() {
 		}
 		accepted += r.Accepted
 		if r.Accepted+r.Duplicates != len(r.Events) {
-			c.report(ruleReceipt, "%d accepted and %d duplicates for %d events up to %v", r.Accepted, r.Duplicates, len(r.Events), r.Last)
+			c.report(ruleReceipt, "%d accepted and %d duplicates for %d events up to %v", r.Accepted, r.Duplicates,
+				len(r.Events), r.Last)
 		}
 		if r.Cursor.less(r.Last) {
 			c.report(ruleReceipt, "cursor %v for events up to %v", r.Cursor, r.Last)

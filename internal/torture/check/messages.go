@@ -159,7 +159,8 @@ func (c *checker) answer(row Event, texts map[string]Message, tools map[string][
 	case Text:
 		m, ok := texts[row.ID]
 		if !ok || m.Text != got.Text || m.Turn != row.Turn {
-			c.report(ruleAnswer, "text %v of turn %s is %q; its message, of turn %q, is %q", row.At, row.Turn, got.Text, m.Turn, m.Text)
+			c.report(ruleAnswer, "text %v of turn %s is %q; its message, of turn %q, is %q", row.At, row.Turn, got.Text,
+				m.Turn, m.Text)
 		}
 		delete(texts, row.ID)
 	case ToolResult:

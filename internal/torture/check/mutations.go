@@ -110,7 +110,8 @@ func (ed *editor) hideFrame(e *Event) bool {
 	for i := range ed.Readings {
 		saw := false
 		for _, c := range ed.Readings[i].Connections {
-			saw = saw || slices.ContainsFunc(c.Frames, func(f Frame) bool { return isEnd(f.Type) && f.Turn == e.Turn && f.Event != "" })
+			saw = saw ||
+				slices.ContainsFunc(c.Frames, func(f Frame) bool { return isEnd(f.Type) && f.Turn == e.Turn && f.Event != "" })
 		}
 		if !saw {
 			continue

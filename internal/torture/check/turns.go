@@ -53,11 +53,12 @@ func (c *checker) unreached(t BrokerTurn, finishes []Event) bool {
 // that announced it was of a message that came back with another turn, from the host. No user
 // starts it, and it ends when its tokens expire.
 func (c *checker) left(t HostTurn) bool {
-	return c.DatabaseRestores > 0 && t.State == "announced" && !t.Started && slices.ContainsFunc(c.Turns, func(b BrokerTurn) bool {
-		return b.ID == t.ID && b.State == "announced" && slices.ContainsFunc(c.Messages, func(m Message) bool {
-			return m.ID == b.MessageID && m.Turn != t.ID && c.started(m.Turn)
+	return c.DatabaseRestores > 0 && t.State == "announced" && !t.Started &&
+		slices.ContainsFunc(c.Turns, func(b BrokerTurn) bool {
+			return b.ID == t.ID && b.State == "announced" && slices.ContainsFunc(c.Messages, func(m Message) bool {
+				return m.ID == b.MessageID && m.Turn != t.ID && c.started(m.Turn)
+			})
 		})
-	})
 }
 
 // forgot reports whether the turn has events in a journal that a restore replaced.
@@ -75,14 +76,16 @@ func (c *checker) finish(t BrokerTurn, events []Event) {
 		c.report(ruleFinish, "turn %s has %d finishes", t.ID, len(events))
 	}
 	if len(events) == 0 {
-		if started := slices.ContainsFunc(c.HostTurns, func(h HostTurn) bool { return h.ID == t.ID && h.Started }); started && c.JournalRestores == 0 {
+		if started := slices.ContainsFunc(c.HostTurns, func(h HostTurn) bool { return h.ID == t.ID && h.Started }); started &&
+			c.JournalRestores == 0 {
 			c.report(ruleFinish, "turn %s is closed as %s %s, without an event of the host", t.ID, t.FinishReason, t.Reason)
 		}
 		return
 	}
 	matches := slices.ContainsFunc(events, func(e Event) bool { return finishOf(e) == t.FinishReason })
 	if !matches && (c.JournalRestores == 0 || t.Reason != "host-lost") {
-		c.report(ruleFinish, "turn %s ended with %s, the broker says %s %s", t.ID, finishOf(events[0]), t.FinishReason, t.Reason)
+		c.report(ruleFinish, "turn %s ended with %s, the broker says %s %s", t.ID, finishOf(events[0]),
+			t.FinishReason, t.Reason)
 	}
 }
 
@@ -212,7 +215,8 @@ func (e Event) closes(due Content) bool {
 		ToolCallID string
 		IsError    bool
 	}
-	return e.Type == ToolResult && json.Unmarshal([]byte(e.Body), &body) == nil && body.IsError && body.ToolCallID == due.Call
+	return e.Type == ToolResult && json.Unmarshal([]byte(e.Body), &body) == nil && body.IsError &&
+		body.ToolCallID == due.Call
 }
 
 // repeated is the rule for a turn that a restored journal may have made to run again, or to

@@ -49,11 +49,13 @@ func newFixture(t *testing.T, b *Books) *fixture {
 	t.Helper()
 	user := b.User(t)
 	s := &fixture{session: notebook.Session{
-		ID: protocol.NewID(), UserID: user, AgentName: "Äda", AgentIdentifier: "ada", AgentIcon: "🤖", WebhookURL: "https://a.example/",
-		EndpointID: "e", Metadata: map[string]any{"a": "<&>", "n": 1.5}, Rev: 3, Event: "message", EventSource: "s",
-		ChangedAt: moment, LastActivity: moment.Add(time.Second), CreatedAt: moment,
+		ID: protocol.NewID(), UserID: user, AgentName: "Äda", AgentIdentifier: "ada", AgentIcon: "🤖",
+		WebhookURL: "https://a.example/", EndpointID: "e", Metadata: map[string]any{"a": "<&>", "n": 1.5}, Rev: 3,
+		Event: "message", EventSource: "s", ChangedAt: moment, LastActivity: moment.Add(time.Second), CreatedAt: moment,
 	}}
-	s.notebook = notebook.Notebook{ID: protocol.NewID(), UserID: user, SessionID: s.session.ID, Title: "t", Description: "d", CreatedAt: moment}
+	s.notebook = notebook.Notebook{
+		ID: protocol.NewID(), UserID: user, SessionID: s.session.ID, Title: "t", Description: "d", CreatedAt: moment,
+	}
 	ok(t, b.InsertSession(t.Context(), &s.session))
 	inserted, err := b.InsertNotebook(t.Context(), &s.notebook)
 	ok(t, err)
@@ -67,13 +69,15 @@ func newFixture(t *testing.T, b *Books) *fixture {
 func (s *fixture) addSource(t *testing.T, b *Books, code string) *notebook.Source {
 	t.Helper()
 	source := &notebook.Source{
-		ID: protocol.NewID(), UserID: s.session.UserID, NotebookID: s.notebook.ID, SessionID: s.session.ID, Title: "t", Language: "go",
-		Context: "why", Metadata: map[string]any{"path": "a.go"}, Version: 1, CreatedAt: moment,
+		ID: protocol.NewID(), UserID: s.session.UserID, NotebookID: s.notebook.ID, SessionID: s.session.ID, Title: "t",
+		Language: "go", Context: "why", Metadata: map[string]any{"path": "a.go"}, Version: 1, CreatedAt: moment,
 	}
 	ok(t, b.InsertSource(t.Context(), source))
 	ok(t, b.InsertVersion(t.Context(), &notebook.Version{
 		SourceID: source.ID, Number: 1, Code: code, Author: "ada", CreatedAt: moment,
-		Verification: &protocol.Verification{Language: "go", Verdict: protocol.Verified, Diagnostics: []protocol.Diagnostic{}, VerifiedAt: &moment},
+		Verification: &protocol.Verification{
+			Language: "go", Verdict: protocol.Verified, Diagnostics: []protocol.Diagnostic{}, VerifiedAt: &moment,
+		},
 	}))
 	return source
 }
@@ -111,7 +115,8 @@ func identifiersAreUnique(t *testing.T, b *Books) {
 	for i := range errs {
 		all.Go(func() {
 			errs[i] = b.InsertSession(t.Context(), &notebook.Session{
-				ID: protocol.NewID(), UserID: user, AgentIdentifier: "x", ChangedAt: moment, LastActivity: moment, CreatedAt: moment,
+				ID: protocol.NewID(), UserID: user, AgentIdentifier: "x", ChangedAt: moment,
+				LastActivity: moment, CreatedAt: moment,
 			})
 		})
 	}
@@ -164,10 +169,13 @@ func newestHasABudget(t *testing.T, b *Books) {
 func versionsHaveABudget(t *testing.T, b *Books) {
 	s, ctx := newFixture(t, b), t.Context()
 	for n := int64(2); n <= 3; n++ {
-		ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: n, Code: "12345", Diff: "123", CreatedAt: moment}))
+		ok(t, b.InsertVersion(ctx, &notebook.Version{
+			SourceID: s.source.ID, Number: n, Code: "12345", Diff: "123", CreatedAt: moment,
+		}))
 	}
 	for budget, want := range map[int64][]string{
-		100: {"package a\n", "12345123", "12345123"}, 16: {"-", "12345123", "12345123"}, 15: {"-", "-", "12345123"}, 0: {"-", "-", "-"},
+		100: {"package a\n", "12345123", "12345123"}, 16: {"-", "12345123", "12345123"},
+		15: {"-", "-", "12345123"}, 0: {"-", "-", "-"},
 	} {
 		versions, err := b.Versions(ctx, s.source.ID, budget)
 		ok(t, err)
@@ -195,7 +203,9 @@ func unverifiedIsFound(t *testing.T, b *Books) {
 	if len(found) != 1 || found[0].Version.Number != 2 || found[0].Source.ID != s.source.ID {
 		t.Fatalf("found %+v", found)
 	}
-	v := protocol.Verification{Verdict: protocol.VerifyFailed, Diagnostics: []protocol.Diagnostic{{Line: 1, Message: "<"}}, VerifiedAt: &moment}
+	v := protocol.Verification{
+		Verdict: protocol.VerifyFailed, Diagnostics: []protocol.Diagnostic{{Line: 1, Message: "<"}}, VerifiedAt: &moment,
+	}
 	ok(t, b.SetVerification(ctx, s.source.ID, 2, &v))
 	found, err = b.Unverified(ctx, 5)
 	ok(t, err)
@@ -207,7 +217,9 @@ func unverifiedIsFound(t *testing.T, b *Books) {
 
 func messagesRoundTrip(t *testing.T, b *Books) {
 	s, ctx := newFixture(t, b), t.Context()
-	ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: 2, Diff: "+x", Description: "more", CreatedAt: moment}))
+	ok(t, b.InsertVersion(ctx, &notebook.Version{
+		SourceID: s.source.ID, Number: 2, Diff: "+x", Description: "more", CreatedAt: moment,
+	}))
 	question, answer := s.message(1, protocol.FollowupUser), s.message(2, protocol.FollowupAgent)
 	question.Attachments = []protocol.FollowupAttachment{{Name: "n", Type: "text/plain", Content: "c"}}
 	answer.ReplyTo, answer.Version, answer.Description, answer.Diff = question.ID, 2, "more", "+x"
@@ -254,7 +266,9 @@ func messagesAreUnique(t *testing.T, b *Books) {
 func followupsWait(t *testing.T, b *Books) {
 	s, ctx := newFixture(t, b), t.Context()
 	var want []string
-	for i, state := range []notebook.MessageState{notebook.Pending, notebook.Delivered, notebook.Undelivered, notebook.Refused, notebook.Answered} {
+	for i, state := range []notebook.MessageState{
+		notebook.Pending, notebook.Delivered, notebook.Undelivered, notebook.Refused, notebook.Answered,
+	} {
 		m := s.message(int64(i+1), protocol.FollowupUser)
 		m.State = state
 		ok(t, b.InsertMessage(ctx, m))
@@ -280,7 +294,8 @@ func followupsWait(t *testing.T, b *Books) {
 
 func unreadIsCounted(t *testing.T, b *Books) {
 	s, ctx, bob := newFixture(t, b), t.Context(), b.User(t)
-	failed, pending, answer := s.message(1, protocol.FollowupUser), s.message(2, protocol.FollowupUser), s.message(3, protocol.FollowupAgent)
+	failed, pending, answer := s.message(1, protocol.FollowupUser),
+		s.message(2, protocol.FollowupUser), s.message(3, protocol.FollowupAgent)
 	failed.Failure = "f"
 	for _, m := range []*notebook.Message{failed, pending, answer} {
 		ok(t, b.InsertMessage(ctx, m))
@@ -310,9 +325,12 @@ func messagesHaveSubjects(t *testing.T, b *Books) {
 	m := s.message(1, protocol.FollowupUser)
 	m.Content = strings.Repeat("ü", 201)
 	ok(t, b.InsertMessage(ctx, m))
-	for user, want := range map[string][]notebook.Subject{b.User(t): nil, s.session.UserID: {{MessageID: m.ID, DeliverySubject: protocol.DeliverySubject{
-		AgentSessionID: s.session.ID, AgentName: "Äda", SourceID: s.source.ID, SourceTitle: "t", Question: strings.Repeat("ü", 200),
-	}}}} {
+	for user, want := range map[string][]notebook.Subject{
+		b.User(t): nil, s.session.UserID: {{MessageID: m.ID, DeliverySubject: protocol.DeliverySubject{
+			AgentSessionID: s.session.ID, AgentName: "Äda", SourceID: s.source.ID,
+			SourceTitle: "t", Question: strings.Repeat("ü", 200),
+		}}},
+	} {
 		found, err := b.Subjects(ctx, user, []string{m.ID, "x"})
 		ok(t, err)
 		same(t, found, want)

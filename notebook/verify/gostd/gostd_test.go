@@ -19,7 +19,8 @@ func TestTheTypesAreThoseOfTheToolchain(t *testing.T) {
 		t.Errorf("types of %q, toolchain %s: %v", release, runtime.Version(), err)
 	}
 	for path, want := range map[string]bool{
-		"fmt": true, "net/http": true, "unsafe": true, "maps": true, "C": false, "internal/abi": false, "example.org/a": false,
+		"fmt": true, "net/http": true, "unsafe": true, "maps": true, "C": false,
+		"internal/abi": false, "example.org/a": false,
 	} {
 		if gostd.Has(path) != want {
 			t.Errorf("Has(%q) is %v", path, !want)

@@ -226,7 +226,7 @@ func (m *Module) place(ctx context.Context, code string) (uint64, error) {
 	return at, err
 }
 
-// FirstError returns where the parser could not go on, as Result does; row is -1 if it reached the
+// FirstError returns where the parser could not continue, as Result does; row is -1 if it reached the
 // end. It reads only up to there, right after a Parse.
 func (m *Module) FirstError(ctx context.Context, grammar uint32, code string) (row, column int, err error) {
 	if m.instance == nil {

@@ -42,9 +42,14 @@ func newKit(t *testing.T, site *outboundtest.Site) *kit {
 	guard := netguard.New(netguard.Options{AllowLoopback: true})
 	client := guard.Client(netguard.Timeouts{})
 	t.Cleanup(client.CloseIdleConnections)
-	d := &kit{T: t, site: site, clock: testenv.NewClock(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)), e: httpapi.New(httpapi.Options{Log: log})}
+	d := &kit{
+		T: t, site: site, clock: testenv.NewClock(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)),
+		e: httpapi.New(httpapi.Options{Log: log}),
+	}
 	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: guard.CheckURL, Now: d.clock.Now, Log: log})
-	d.worker = outbound.NewWorker(service, outbound.WorkerOptions{Client: client, Random: func() float64 { return 0.5 }, Kinds: map[string]outbound.Kind{}})
+	d.worker = outbound.NewWorker(service, outbound.WorkerOptions{
+		Client: client, Random: func() float64 { return 0.5 }, Kinds: map[string]outbound.Kind{},
+	})
 	(&api.API{
 		Service: service, User: d.user, UserID: func(ctx context.Context) string { return ctx.Value(userKey{}).(string) },
 		Subjects: map[string]api.Describe{"agent": describe},
@@ -130,7 +135,8 @@ func TestWebhooksAndTheirDeliveries(t *testing.T) {
 		const times = `"expiresAt":"2026-03-05T05:06:07Z","createdAt":"2026-03-04T05:06:07Z"}`
 		const first = `{"number":1,"at":"2026-03-04T05:06:07Z","durationMs":0,"status":500,"answer":"answer 1"}`
 		const second = `{"number":2,"at":"2026-03-04T05:06:08Z","durationMs":0,"status":400,"answer":"answer 2"}`
-		d.want(ada, "GET", "/api/deliveries", "", 200, `{"deliveries":[{"id":"ID","state":"queued",`+row+`],"nextAttemptAt":"2026-03-04T05:06:07Z",`+times+`]}`)
+		d.want(ada, "GET", "/api/deliveries", "", 200,
+			`{"deliveries":[{"id":"ID","state":"queued",`+row+`],"nextAttemptAt":"2026-03-04T05:06:07Z",`+times+`]}`)
 		sweep()
 		raw = d.want(ada, "GET", "/api/deliveries?state=queued", "", 200,
 			`{"deliveries":[{"id":"ID","state":"queued",`+row+first+`],"nextAttemptAt":"2026-03-04T05:06:08Z",`+times+`]}`)
@@ -139,12 +145,15 @@ func TestWebhooksAndTheirDeliveries(t *testing.T) {
 		sweep()
 		d.want(ada, "GET", "/api/deliveries?endpointId="+webhook, "", 200,
 			`{"deliveries":[{"id":"ID","state":"failed","reason":"status 400",`+row+first+`,`+second+`],`+times+`]}`)
-		d.want(bob, "POST", "/api/deliveries/"+delivery+"/retry", "", 404, `{"error":"Delivery not found","code":"not_found"}`)
+		d.want(bob, "POST", "/api/deliveries/"+delivery+"/retry", "", 404,
+			`{"error":"Delivery not found","code":"not_found"}`)
 		d.clock.Advance(time.Second)
-		d.want(ada, "POST", "/api/deliveries/"+delivery+"/retry", "", 200, `{"delivery":{"id":"ID","state":"queued",`+row+first+`,`+second+
-			`],"nextAttemptAt":"2026-03-04T05:06:09Z","expiresAt":"2026-03-05T05:06:09Z","createdAt":"2026-03-04T05:06:07Z"}}`)
+		d.want(ada, "POST", "/api/deliveries/"+delivery+"/retry", "", 200,
+			`{"delivery":{"id":"ID","state":"queued",`+row+first+`,`+second+
+				`],"nextAttemptAt":"2026-03-04T05:06:09Z","expiresAt":"2026-03-05T05:06:09Z","createdAt":"2026-03-04T05:06:07Z"}}`)
 		sweep()
-		d.want(ada, "POST", "/api/deliveries/"+delivery+"/retry", "", 409, `{"error":"This was delivered already","code":"conflict"}`)
+		d.want(ada, "POST", "/api/deliveries/"+delivery+"/retry", "", 409,
+			`{"error":"This was delivered already","code":"conflict"}`)
 
 		emit("evt_2")
 		raw = d.want(ada, "GET", "/api/deliveries?limit=1&state=queued", "", 200,
@@ -188,12 +197,14 @@ func TestDeliveriesToAgentsNameTheirSubject(t *testing.T) {
 		}
 		const subject = `"subject":{"agentSessionId":"a1","agentName":"Ada","sourceId":"s1","sourceTitle":"S","question":"Why?"}`
 		row := func(message, more string) string {
-			return `{"id":"ID","state":"queued","kind":"agent","event":"e","endpointId":"ID","messageId":"` + message + `",` + more
+			return `{"id":"ID","state":"queued","kind":"agent","event":"e","endpointId":"ID","messageId":"` + message + `",` +
+				more
 		}
 		_, _, got := d.as(ada, "GET", "/api/deliveries", "")
 		for _, want := range []string{
 			row("m1", subject+`,"attempts":[],"nextAttemptAt":"2026-03-04T05:06:07Z"`),
-			row("m2", `"waiting":true,`+subject+`,"attempts":[],"expiresAt"`), row("gone", `"waiting":true,"attempts":[],"expiresAt"`),
+			row("m2", `"waiting":true,`+subject+`,"attempts":[],"expiresAt"`),
+			row("gone", `"waiting":true,"attempts":[],"expiresAt"`),
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s\nlacks %s", got, want)
@@ -201,7 +212,8 @@ func TestDeliveriesToAgentsNameTheirSubject(t *testing.T) {
 		}
 		_, raw, _ := d.as(ada, "GET", "/api/deliveries", "")
 		first := raw[strings.LastIndex(raw, `{"id":"`)+7:]
-		if _, _, got := d.as(ada, "POST", "/api/deliveries/"+anyID.FindString(first)+"/retry", ""); !strings.Contains(got, subject) {
+		if _, _, got := d.as(ada, "POST", "/api/deliveries/"+anyID.FindString(first)+"/retry",
+			""); !strings.Contains(got, subject) {
 			t.Errorf("%s\nlacks %s", got, subject)
 		}
 	})
@@ -211,7 +223,9 @@ func describe(_ context.Context, _ string, ids []string) (map[string]protocol.De
 	subjects := map[string]protocol.DeliverySubject{}
 	for _, id := range ids {
 		if id != "gone" {
-			subjects[id] = protocol.DeliverySubject{AgentSessionID: "a1", AgentName: "Ada", SourceID: "s1", SourceTitle: "S", Question: "Why?"}
+			subjects[id] = protocol.DeliverySubject{
+				AgentSessionID: "a1", AgentName: "Ada", SourceID: "s1", SourceTitle: "S", Question: "Why?",
+			}
 		}
 	}
 	return subjects, nil
@@ -226,13 +240,35 @@ func TestBadInput(t *testing.T) {
 		status                   int
 		shape                    string
 	}{
-		{"no body", "POST", "/api/webhooks", "", 400, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`},
-		{"a private URL", "POST", "/api/webhooks", `{"url":"https://10.0.0.1","events":["turn.finished"]}`, 400, `{"error":"This URL is not allowed: its address or port is not public` + guard},
-		{"ftp", "POST", "/api/webhooks", `{"url":"ftp://x.example","events":["turn.finished"]}`, 400, `{"error":"This URL is not allowed: its scheme is not https` + guard},
-		{"no events", "POST", "/api/webhooks", `{"url":"https://x.example"}`, 400, `{"error":"events must name at least one of turn.finished, interaction.opened, followup.answered, followup.failed","code":"invalid"}`},
-		{"an unknown event", "POST", "/api/webhooks", `{"url":"https://x.example","events":["x"]}`, 400, `{"error":"events must be among turn.finished, interaction.opened, followup.answered, followup.failed","code":"invalid"}`},
-		{"a short secret", "POST", "/api/webhooks", `{"url":"https://x.example","events":["turn.finished"],"secret":"canary"}`, 400, `{"error":"The webhook secret is not usable","code":"invalid","hint":"Send whsec_ followed by the base64 of 24 to 64 random bytes, or none to have one made"}`},
-		{"an unknown state", "GET", "/api/deliveries?state=lost", "", 400, `{"error":"state must be one of queued, held, delivered, failed, expired","code":"invalid"}`},
+		{
+			"no body", "POST", "/api/webhooks", "",
+			400, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`,
+		},
+		{
+			"a private URL", "POST", "/api/webhooks", `{"url":"https://10.0.0.1","events":["turn.finished"]}`,
+			400, `{"error":"This URL is not allowed: its address or port is not public` + guard,
+		},
+		{
+			"ftp", "POST", "/api/webhooks", `{"url":"ftp://x.example","events":["turn.finished"]}`,
+			400, `{"error":"This URL is not allowed: its scheme is not https` + guard,
+		},
+		{
+			"no events", "POST", "/api/webhooks", `{"url":"https://x.example"}`, 400,
+			`{"error":"events must name at least one of turn.finished, interaction.opened, followup.answered, followup.failed","code":"invalid"}`,
+		},
+		{
+			"an unknown event", "POST", "/api/webhooks", `{"url":"https://x.example","events":["x"]}`, 400,
+			`{"error":"events must be among turn.finished, interaction.opened, followup.answered, followup.failed","code":"invalid"}`,
+		},
+		{
+			"a short secret", "POST", "/api/webhooks",
+			`{"url":"https://x.example","events":["turn.finished"],"secret":"canary"}`, 400,
+			`{"error":"The webhook secret is not usable","code":"invalid","hint":"Send whsec_ followed by the base64 of 24 to 64 random bytes, or none to have one made"}`,
+		},
+		{
+			"an unknown state", "GET", "/api/deliveries?state=lost", "",
+			400, `{"error":"state must be one of queued, held, delivered, failed, expired","code":"invalid"}`,
+		},
 		{"no such delivery", "POST", "/api/deliveries/x/retry", "", 404, `{"error":"Delivery not found","code":"not_found"}`},
 		{"no such webhook", "POST", "/api/webhooks/x/enable", "", 404, `{"error":"Webhook not found","code":"not_found"}`},
 	} {

@@ -56,7 +56,8 @@ type deliveryResponse struct {
 
 func (a *API) listDeliveries(ctx context.Context, req *deliveriesRequest) (*deliveriesResponse, error) {
 	list, more, err := a.Service.List(ctx, outbound.Filter{
-		OwnerID: a.UserID(ctx), State: outbound.State(req.State), EndpointID: req.EndpointID, Before: req.Cursor, Limit: req.Limit,
+		OwnerID: a.UserID(ctx), State: outbound.State(req.State), EndpointID: req.EndpointID,
+		Before: req.Cursor, Limit: req.Limit,
 	})
 	if err != nil {
 		return nil, err
@@ -114,7 +115,8 @@ func (a *API) retry(ctx context.Context, req *deliveryRequest) (*deliveryRespons
 func showDelivery(d *outbound.Delivery) delivery {
 	shown := delivery{
 		ID: d.ID, State: d.State, Reason: d.Reason, Kind: d.Kind, Event: d.Event,
-		EndpointID: d.EndpointID, MessageID: d.MessageID, Attempts: make([]attempt, len(d.Log)), ExpiresAt: d.ExpiresAt, CreatedAt: d.CreatedAt,
+		EndpointID: d.EndpointID, MessageID: d.MessageID, Attempts: make([]attempt, len(d.Log)),
+		ExpiresAt: d.ExpiresAt, CreatedAt: d.CreatedAt,
 	}
 	shown.Waiting = d.State == outbound.Queued && d.Blocked
 	if d.State == outbound.Queued && !d.InFlight() && !d.Blocked {

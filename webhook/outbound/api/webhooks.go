@@ -94,7 +94,8 @@ func withSecret(e *outbound.Endpoint, err error) (*webhookResponse, error) {
 
 func showWebhook(e *outbound.Endpoint) webhook {
 	return webhook{
-		ID: e.ID, URL: e.URL, Events: e.Events, Disabled: e.Disabled(), DisabledReason: e.DisabledReason, CreatedAt: e.CreatedAt,
+		ID: e.ID, URL: e.URL, Events: e.Events, Disabled: e.Disabled(),
+		DisabledReason: e.DisabledReason, CreatedAt: e.CreatedAt,
 	}
 }
 

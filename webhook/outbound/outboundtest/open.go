@@ -70,7 +70,9 @@ func (s *Site) User(t testing.TB) string {
 // Exec runs a statement.
 func (s *Site) Exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
-	err := s.DB.Write(context.Background(), func(ctx context.Context) error { return s.DB.Conn(ctx).Exec(sql, args...).Error })
+	err := s.DB.Write(context.Background(), func(ctx context.Context) error {
+		return s.DB.Conn(ctx).Exec(sql, args...).Error
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // An endpoint is deleted although it has more deliveries than a statement can delete: a million in
-// make test-long. A request that is cut goes on when it is repeated.
+// make test-long. A request that is cut continues when it is repeated.
 func TestAnEndpointWithAHugeBacklogIsDeleted(t *testing.T) {
 	backlog := int64(3000)
 	if os.Getenv("BELLHOP_LONG") != "" {

@@ -39,8 +39,8 @@ var (
 	noAttempt outbound.Attempt
 )
 
-// heldSQL locks the rows of claims w that are still held, in the order of their ids: no two
-// statements can wait for each other.
+// heldSQL locks the rows of claims w that are still held. It locks them in the order of their ids, so that
+// two statements never wait for each other.
 const heldSQL = `held AS MATERIALIZED (
 		SELECT w.* FROM wanted w CROSS JOIN LATERAL (
 			SELECT d.id FROM deliveries d WHERE d.id = w.id AND d.lease = w.lease FOR NO KEY UPDATE) locked)`

@@ -110,7 +110,8 @@ func (s *Store) EndpointsByID(ctx context.Context, ids []string) (map[string]*ou
 	found := make(map[string]*outbound.Endpoint, len(sealed))
 	for i := range sealed {
 		e, err := s.openEndpoint(&sealed[i])
-		if errors.Is(err, seal.ErrCiphertext) { // the endpoint is returned without its secret; its deliveries are retried later
+		// The endpoint is returned without its secret; its deliveries are retried later.
+		if errors.Is(err, seal.ErrCiphertext) {
 			e.Secret = seal.Secret{}
 		} else if err != nil {
 			return nil, err
@@ -122,7 +123,8 @@ func (s *Store) EndpointsByID(ctx context.Context, ids []string) (map[string]*ou
 
 // Endpoints implements outbound.EndpointStore.
 func (s *Store) Endpoints(ctx context.Context, ownerID, kind string) ([]outbound.Endpoint, error) {
-	found, err := database.Find(ctx, s.db, endpoints, "Webhooks", "", "WHERE user_id = ? AND kind = ? ORDER BY id", ownerID, kind)
+	found, err := database.Find(ctx, s.db, endpoints, "Webhooks", "",
+		"WHERE user_id = ? AND kind = ? ORDER BY id", ownerID, kind)
 	if err != nil {
 		return nil, err
 	}

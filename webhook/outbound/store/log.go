@@ -56,7 +56,8 @@ func (s *Store) addAttempts(ctx context.Context, list []outbound.Delivery) error
 		ids[i] = list[i].ID
 		at[list[i].ID] = &list[i]
 	}
-	found, err := database.Find(ctx, s.db, attempts, "Attempts", "", "WHERE delivery_id IN ? ORDER BY delivery_id, number", ids)
+	found, err := database.Find(ctx, s.db, attempts, "Attempts", "",
+		"WHERE delivery_id IN ? ORDER BY delivery_id, number", ids)
 	for _, a := range found {
 		at[a.DeliveryID].Log = append(at[a.DeliveryID].Log, a)
 	}

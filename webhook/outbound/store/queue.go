@@ -79,7 +79,8 @@ func (s *Store) parkSQL() string {
 func (s *Store) Insert(ctx context.Context, d *outbound.Delivery) (bool, error) {
 	row := *d
 	row.Attempts, row.Lease, row.AttemptedAt, row.FinishedAt = 0, "", nil, nil
-	rows, err := s.db.Exec(ctx, "Delivery", d.ID, insertSQL, deliveries.AppendValues([]any{d.EndpointID, d.OrderKey}, &row)...)
+	rows, err := s.db.Exec(ctx, "Delivery", d.ID, insertSQL,
+		deliveries.AppendValues([]any{d.EndpointID, d.OrderKey}, &row)...)
 	return rows > 0, err
 }
 
@@ -96,7 +97,9 @@ func (s *Store) LatestCandidates(ctx context.Context, now time.Time, limit int) 
 }
 
 // DueHosts implements outbound.QueueStore.
-func (s *Store) DueHosts(ctx context.Context, now time.Time, walk outbound.HostWalk) (hosts []string, next string, err error) {
+func (s *Store) DueHosts(
+	ctx context.Context, now time.Time, walk outbound.HostWalk,
+) (hosts []string, next string, err error) {
 	var seen []struct {
 		Host string
 		N    int // how many were looked at, with this one
@@ -119,7 +122,9 @@ func (s *Store) DueHosts(ctx context.Context, now time.Time, walk outbound.HostW
 }
 
 // CandidatesOf implements outbound.QueueStore.
-func (s *Store) CandidatesOf(ctx context.Context, now time.Time, hosts []string, perHost int) ([]outbound.Delivery, error) {
+func (s *Store) CandidatesOf(
+	ctx context.Context, now time.Time, hosts []string, perHost int,
+) ([]outbound.Delivery, error) {
 	if s.postgres() {
 		return s.query(ctx, candidates, candidatesOfAllSQL, s.db.Texts(hosts), now.UTC(), perHost)
 	}
@@ -134,7 +139,9 @@ func (s *Store) CandidatesOf(ctx context.Context, now time.Time, hosts []string,
 	return all, nil
 }
 
-func (s *Store) query(ctx context.Context, t *table.Table[outbound.Delivery], sql string, args ...any) ([]outbound.Delivery, error) {
+func (s *Store) query(
+	ctx context.Context, t *table.Table[outbound.Delivery], sql string, args ...any,
+) ([]outbound.Delivery, error) {
 	return database.Query(ctx, s.db, t, "Deliveries", "", sql, args...)
 }
 
@@ -180,20 +187,23 @@ func (s *Store) logAbandoned(ctx context.Context, d *outbound.Delivery) error {
 
 // Park implements outbound.QueueStore.
 func (s *Store) Park(ctx context.Context, ids []string, now, until time.Time) error {
-	_, err := s.db.Exec(ctx, "Deliveries", "", s.parkSQL(), until.UTC(), outbound.ReasonWaiting, s.db.Texts(ids), now.UTC())
+	_, err := s.db.Exec(ctx, "Deliveries", "", s.parkSQL(), until.UTC(), outbound.ReasonWaiting,
+		s.db.Texts(ids), now.UTC())
 	return err
 }
 
 // Advance implements outbound.QueueStore.
 func (s *Store) Advance(ctx context.Context, orders []outbound.Order, now time.Time) error {
 	if s.postgres() {
-		args := append([]any{now.UTC(), outbound.ReasonWaiting}, database.AppendArrays(nil, orderColumns, pointers(orders))...)
+		args := append([]any{now.UTC(), outbound.ReasonWaiting},
+			database.AppendArrays(nil, orderColumns, pointers(orders))...)
 		_, err := s.ids(ctx, advanceAllSQL, args)
 		return err
 	}
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		for _, o := range orders {
-			_, err := s.db.Exec(ctx, "Deliveries of webhook", o.EndpointID, advanceSQL, now.UTC(), o.EndpointID, o.Key, outbound.ReasonWaiting)
+			_, err := s.db.Exec(ctx, "Deliveries of webhook", o.EndpointID, advanceSQL, now.UTC(), o.EndpointID, o.Key,
+				outbound.ReasonWaiting)
 			if err != nil {
 				return err
 			}

@@ -35,7 +35,8 @@ const (
 	ModeTwo Mode = "two"
 )
 
-// Item uses ID and Names. Item stays as it is, and so does what this long sentence says until its line is broken at 120 columns.
+// Item uses ID and Names. Item stays as it is, and so does what this long sentence says until its line is
+// broken at 120 columns.
 type Item struct {
 	ID    string            `json:"id"`
 	Names []string          `json:"names,omitempty"` // at most MaxNames
