@@ -8,6 +8,7 @@ TOOL    := go tool -modfile=tools.mod
 PKGS    := ./...
 SEED    ?=
 TORTURE ?= bellhop-torture
+FUZZTIME ?= 10m
 # Kept between runs, because the agents' programs take a gigabyte and never change.
 AGENTS  ?= $(or $(BELLHOP_AGENTS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bellhop/agents)
 export CGO_ENABLED := 0
@@ -86,17 +87,28 @@ torture: setup ## the proof: 50 rounds of faults on real processes; continues wh
 RACE_WHOLE := bellhop/internal/e2e bellhop/internal/torture bellhop/cmd/bellhop \
 	bellhop/internal/language bellhop/internal/doccheck bellhop/internal/layering \
 	bellhop/internal/licenses bellhop/internal/wiregen bellhop/internal/explore bellhop/internal/torture/check \
-	bellhop/policy bellhop/conformance bellhop/migrations bellhop/internal/archive bellhop/internal/reseal bellhop/internal/bench bellhop/notebook/verify \
+	bellhop/agenthost/workspace bellhop/notebook/store \
+	bellhop/policy bellhop/conformance bellhop/migrations bellhop/internal/archive bellhop/internal/reseal \
+	bellhop/internal/bench bellhop/notebook/verify \
 	bellhop/notebook/verify/treesitter bellhop/notebook/verify/gostd \
 	bellhop/agent/model bellhop/agent/mcpclient
 RACE_E2E   := CrashOfEitherSide|Replicas|RelayedStream|SIGTERM|CutAnywhere
+# Of the workspaces, whose tests mostly wait for git, those with sessions that begin at the same time.
+RACE_GIT   := AtOnce|Concurrent|RestoredGitDirectory
 
 race: setup ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -count=1 -short -p 3 -timeout 30m $(filter-out $(RACE_WHOLE),$(shell go list $(PKGS)))
 	CGO_ENABLED=1 go test -race -count=1 -short -timeout 20m -run '$(RACE_E2E)' ./internal/e2e
+	CGO_ENABLED=1 go test -race -count=1 -short -timeout 5m -run '$(RACE_GIT)' ./agenthost/workspace
 
-fuzz: ## each fuzz target for a short while (scripts/fuzz 2m for longer)
+fuzz: ## each fuzz target for 20 seconds
 	scripts/fuzz
+
+fuzz-long: ## each fuzz target for 10 minutes (FUZZTIME=1m for less)
+	scripts/fuzz $(FUZZTIME)
+
+vulncheck: ## known vulnerabilities of the modules; says so if their database cannot be reached
+	scripts/vulncheck
 
 lint: ## golangci-lint, gofumpt and a tidy go.mod
 	$(TOOL) golangci-lint run --timeout 15m
@@ -120,4 +132,4 @@ bench-web: build ## measure frame times, heap and time to the first text in a re
 
 check: test test-agents lint race build ## run everything that CI runs
 
-.PHONY: help dev reference console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz lint build bench bench-agents bench-web check
+.PHONY: help dev reference console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint build bench bench-agents bench-web check

@@ -81,7 +81,8 @@ func TestLoop(t *testing.T) {
 		},
 		"several calls, text between them": {
 			[][]any{{"a", list("."), "b", list("src")}, {"c"}},
-			"state thinking\nchunk a\nmessage a\nchunk b\nmessage b\ntool_start id-1\nstate executing_tool\ntool_message id-1\n" +
+			"state thinking\nchunk a\nmessage a\nchunk b\nmessage b\ntool_start " +
+				"id-1\nstate executing_tool\ntool_message id-1\n" +
 				"tool_start id-2\ntool_message id-2\nstate thinking\nchunk c\nmessage c\nstate waiting_for_input done",
 		},
 		"an unknown tool is an error result": {
@@ -94,7 +95,8 @@ func TestLoop(t *testing.T) {
 		},
 		"calls before an error are still run": {
 			[][]any{{list("."), errors.New("overloaded")}},
-			"state thinking\ntool_start id-1\nstate executing_tool\ntool_message id-1\nstatus overloaded\nstate waiting_for_input error",
+			"state thinking\ntool_start id-1\nstate executing_tool\ntool_message id-1\nstatus overloaded\nstate " +
+				"waiting_for_input error",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

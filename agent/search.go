@@ -38,7 +38,8 @@ func (search) spec() ToolSpec {
 	return ToolSpec{
 		ToolSearch,
 		"Search text files inside the working directory for a regular expression (RE2). " +
-			"Optional: path, a directory or file to search in; glob, a pattern of file names such as *.go. Returns path:line: text.",
+			"Optional: path, a directory or file to search in; glob, a pattern of file names such as *.go. Returns " +
+			"path:line: text.",
 		objectSchema([]string{"pattern"}, map[string]string{"path": "string", "glob": "string"}),
 	}
 }

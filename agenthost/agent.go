@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/agenthost/access"
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
@@ -66,6 +67,28 @@ func (a *agentSlot) open(ctx context.Context) (Agent, core.AgentStarted, error) 
 	defer a.gate.unlock()
 	agent, err := a.openLocked(ctx)
 	return agent, a.openedFor, err
+}
+
+// whileIdle calls do while no turn of a session runs. It holds the gate, so that a turn that begins
+// meanwhile gets its agent afterwards. CodeNotFound: there is no such session. CodeBusy: a turn is open, or waits.
+func (h *Host) whileIdle(ctx context.Context, sessionID string, do func() error) error {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return err
+	}
+	if err := s.agent.gate.lockUntil(ctx); err != nil {
+		return err
+	}
+	defer s.agent.gate.unlock()
+	s.mu.Lock()
+	busy := s.turn != nil || s.state.Turn != nil || len(s.state.Queue) > 0
+	s.mu.Unlock()
+	if busy {
+		return &protocol.Error{
+			Code: protocol.CodeBusy, Message: "The agent works on a message", Hint: "Wait until it has finished, or stop it",
+		}
+	}
+	return do()
 }
 
 func (a *agentSlot) openLocked(ctx context.Context) (Agent, error) {
@@ -233,6 +256,20 @@ func (h *Host) ShowNotice(sessionID, level, message string) {
 	if turn := s.state.OpenTurn(); turn != "" {
 		_, _ = s.apply(core.AgentNoticed{TurnID: turn, Level: level, Message: message})
 	}
+}
+
+// workspaceOf describes a session to package access.
+func (h *Host) workspaceOf(sessionID string) (access.Session, error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return access.Session{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	record := &s.state.Record
+	return access.Session{
+		Project: record.Project, Dir: record.Dir, Mask: stream.NewMasker(s.secrets()).Text,
+	}, nil
 }
 
 // Differ is a Workspaces that can compare a session's workspace with its beginning.

@@ -16,8 +16,8 @@ import (
 	"bellhop/protocol"
 )
 
-// memory carries requests to the broker without a network, so that time can be a
-// bubble's.
+// memory carries requests to the broker without a network, so that a test can run in
+// a synctest bubble.
 type memory struct{ broker *fakeBroker }
 
 func (m memory) Do(req *http.Request) (_ *http.Response, err error) {
@@ -31,7 +31,7 @@ func (m memory) Do(req *http.Request) (_ *http.Response, err error) {
 	return w.Result(), nil
 }
 
-// inBubble runs a test on a host whose clock is the bubble's: nothing waits.
+// inBubble runs a test and its host in a synctest bubble, where timers take no real time.
 func inBubble(t *testing.T, test func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		broker := &fakeBroker{events: map[string][]protocol.Event{}, base: "http://broker.example"}
@@ -126,7 +126,7 @@ func TestBackoffIsBoundedAndASessionEndsIt(t *testing.T) {
 	})
 }
 
-func TestTheUsualTimes(t *testing.T) {
+func TestDefaultTimes(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		// Ten minutes to start a turn.
 		r.announce("s1", "t1")
@@ -142,19 +142,23 @@ func TestTheUsualTimes(t *testing.T) {
 		stream := r.startNew("s1", "t2", callTool("c1", "rm", `{}`), confirm("c1", "rm"))
 		asked := r.untilPart(stream, "tool-approval-request")
 		time.Sleep(30*time.Minute - time.Second)
-		if s := r.statusOf("s1"); s.OpenInteractions != 1 || s.Status != protocol.StatusIdle || s.Reason != protocol.ReasonWaiting {
+		if s := r.statusOf("s1"); s.OpenInteractions != 1 || s.Status != protocol.StatusIdle ||
+			s.Reason != protocol.ReasonWaiting {
 			r.Errorf("waiting: %+v", s)
 		}
 		time.Sleep(2 * time.Second)
 		wantLines(r.T, "expired", types(r.read(stream)), []string{"tool-approval-response", "tool-output-denied", "finish"})
-		r.wantCode("late", r.host.Answer(r.Context(), "s1", asked.part.ApprovalID, &protocol.AnswerRequest{Approved: yes()}), protocol.CodeExpired)
+		r.wantCode("late", r.host.Answer(r.Context(), "s1", asked.part.ApprovalID, &protocol.AnswerRequest{Approved: yes()}),
+			protocol.CodeExpired)
 
 		// A stream lives on when its token expires.
 		gate := make(chan struct{})
 		stream = r.startNew("s1", "t3", writeText("a"), wait(gate), writeText("b"))
 		time.Sleep(20 * time.Minute)
 		close(gate)
-		wantLines(r.T, "after the token's time", types(r.read(stream)), []string{"text-start", "text-delta", "text-delta", "text-end", "finish"})
+		wantLines(r.T, "after the token's time", types(r.read(stream)), []string{
+			"text-start", "text-delta", "text-delta", "text-end", "finish",
+		})
 
 		// Ten idle minutes stop the program.
 		stops := r.agent.stopped()
@@ -193,7 +197,7 @@ func TestAnAgentThatIgnoresInterruptsIsLeftBehind(t *testing.T) {
 	})
 }
 
-func TestABrokerThatNeverTakesItsOwnTokensIsNotHammered(t *testing.T) {
+func TestRequestsToABrokerThatRefusesItsOwnTokensBackOff(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.broker.refuse = func(request) (int, protocol.Code, int) { return 401, protocol.CodeTokenExpired, 0 }
 		r.turn("s1", "t1", writeText("hi"))

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/agenthost/access"
 	"bellhop/agenthost/activity"
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/delivery"
@@ -34,12 +35,13 @@ type Host struct {
 	registry
 	Programs
 	Terminals
-	UserWorkspaces
+	access.UserWorkspaces
+	access.Shipping
 	Clients
 	Brokers
 }
 
-// phase is where Run is. Outboxes post while running and draining.
+// phase is the phase that Run has reached. Outboxes post while running and draining.
 type phase int
 
 const (
@@ -65,7 +67,8 @@ func New(opts Options) (*Host, error) {
 		sessions: map[string]*session{}, watchers: map[chan struct{}]struct{}{}, notified: map[string]string{},
 	}
 	h.Programs = Programs{h: h, activity: activity.New(opts.ActivityTimeout, h.activityChanged)}
-	h.UserWorkspaces = UserWorkspaces{h}
+	h.UserWorkspaces = access.NewUserWorkspaces(opts.Workspaces, h.workspaceOf)
+	h.Shipping = access.NewShipping(opts.Workspaces, h.workspaceOf, h.whileIdle)
 	h.Terminals = Terminals{h: h, turns: terminal.NewCollector(opts.Now)}
 	h.Clients = Clients{h: h}
 	h.Brokers = Brokers{h: h}
@@ -280,6 +283,11 @@ func (r *registry) session(id string) (*session, error) {
 		return nil, errSessionNotFound()
 	}
 	return s, nil
+}
+
+func (r *registry) hasSession(id string) bool {
+	_, err := r.session(id)
+	return err == nil
 }
 
 func errSessionNotFound() error {

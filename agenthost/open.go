@@ -9,11 +9,24 @@ import (
 	"regexp"
 	"time"
 
+	"bellhop/agenthost/access"
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
 	"bellhop/protocol"
+)
+
+// Aliases of package access, which describes them.
+type (
+	// Workspaces gives sessions their directories.
+	Workspaces = access.Workspaces
+	// NamedWorkspaces also has workspaces that were created by name.
+	NamedWorkspaces = access.NamedWorkspaces
+	// BranchedWorkspaces starts sessions from branches.
+	BranchedWorkspaces = access.BranchedWorkspaces
+	// Keys are the keys that a broker sends with a request.
+	Keys = access.Keys
 )
 
 var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -25,7 +38,7 @@ func (h *Host) Open(
 	ctx context.Context, request *protocol.OpenSessionRequest, keys Keys,
 ) (*protocol.OpenSessionResponse, error) {
 	req := new(*request)
-	if err := errors.Join(h.checkOpen(req), keys.check()); err != nil {
+	if err := errors.Join(h.checkOpen(req), keys.Check()); err != nil {
 		return nil, err
 	}
 	if h.in(draining, stopped) {
@@ -33,14 +46,14 @@ func (h *Host) Open(
 	}
 	s := h.sessionToOpen(req.SessionID)
 	defer s.mu.Unlock()
-	hash, ownerHash := keyHash(keys.Session), keyHash(keys.Owner)
+	hash, ownerHash := access.KeyHash(keys.Session), access.KeyHash(keys.Owner)
 	if err := s.state.Refuses(req, hash); err != nil {
 		return nil, err
 	}
-	if err := h.useWorkspace(ctx, req, ownerHash); err != nil {
+	if err := access.Use(ctx, h.opts.Workspaces, req, ownerHash, h.hasSession); err != nil {
 		return nil, err
 	}
-	if err := h.makeWorkspace(ctx, s, req); err != nil {
+	if err := access.Make(ctx, h.opts.Workspaces, req, s.state.Record.Project, s.state.Durable); err != nil {
 		return nil, err
 	}
 	known, err := s.knowsTurn(ctx, req.Turn)
@@ -86,7 +99,7 @@ func (h *Host) checkOpen(req *protocol.OpenSessionRequest) error {
 			Hint: "It has: " + agentNames(h.opts.Providers),
 		}
 	}
-	if err := errors.Join(req.PermissionMode.Check(), checkBranch(req)); err != nil {
+	if err := errors.Join(req.PermissionMode.Check(), access.CheckBranch(req)); err != nil {
 		return err
 	}
 	if c := req.Cursor; c != nil && (c.Epoch < 0 || c.Seq < 0) {
@@ -276,7 +289,7 @@ func eventPage(
 	return rows, err
 }
 
-// Revoke drops the session's tokens and cuts its streams. An open turn goes on.
+// Revoke drops the session's tokens and cuts its streams. An open turn continues.
 func (h *Host) Revoke(_ context.Context, sessionID string) error {
 	s, err := h.session(sessionID)
 	if err != nil {
@@ -344,6 +357,9 @@ func (h *Host) capabilities() []string {
 	}
 	if _, ok := h.opts.Workspaces.(BranchedWorkspaces); ok {
 		all = append(all, protocol.CapabilityBranches)
+	}
+	if _, ok := h.opts.Workspaces.(access.Shipper); ok {
+		all = append(all, protocol.CapabilityShip)
 	}
 	if !h.opts.Password.IsZero() {
 		all = append(all, protocol.CapabilitySignatures)

@@ -16,15 +16,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Workspaces gives sessions their directories.
-type Workspaces interface {
-	// Dir returns the working directory and the state directory (HOME, 0700) of
-	// a session; both exist then. CodeInvalid: no usable id, unknown project.
-	Dir(ctx context.Context, sessionID, project string) (dir, stateDir string, err error)
-}
-
-// WorkspaceRemover is a Workspaces that can clear up after a deleted session.
-// kept means that the directory holds unfinished work and stays.
+// WorkspaceRemover is a Workspaces that can clear up after a deleted session. A directory with unfinished work is kept.
 type WorkspaceRemover interface {
 	Remove(ctx context.Context, sessionID, project string) (kept bool, err error)
 }
@@ -35,8 +27,7 @@ type WorkspaceFetcher interface {
 	Fetch(ctx context.Context, sessionID, project string) error
 }
 
-// DiskCounter is a Workspaces that reports how many bytes its directories take. It may report an
-// earlier count.
+// DiskCounter is a Workspaces that reports how many bytes its directories take. It may report an earlier count.
 type DiskCounter interface {
 	DiskUse(ctx context.Context) (int64, error)
 }

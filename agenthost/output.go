@@ -16,7 +16,7 @@ import (
 	"bellhop/protocol"
 )
 
-// output is what a turn's agent reports to. It masks, and makes the inputs of it.
+// output receives the reports of a turn's agent. It masks secrets and makes inputs of the core.
 type output struct{ t *turn }
 
 var _ Output = (*output)(nil)
@@ -74,7 +74,7 @@ func (o *output) ToolCall(c ToolCall) error {
 }
 
 func (o *output) ToolResult(r ToolResult) error {
-	o.t.overlooked(&r)
+	o.t.reportUnasked(&r)
 	in := core.AgentResulted{TurnID: o.t.id, Result: r}
 	in.Result.Output, in.Truncated = protocol.CutValue(o.t.masker.Value(r.Output, "null"), core.MaxValue)
 	return o.report(in)
@@ -144,7 +144,7 @@ type Policy interface {
 	Notices() []string
 }
 
-// question is an agent that waits for an answer.
+// question is an open question whose agent waits for the answer.
 type question struct {
 	answer chan Answer // holds the one answer
 	timer  *time.Timer
@@ -183,7 +183,7 @@ func (t *turn) cleanQuestion(q Question) Question {
 	return q
 }
 
-// ruling is what the policy decides about a confirm; nil: there are no rules for it.
+// ruling returns the policy's decision about a confirm, or nil if there is no policy.
 func (t *turn) ruling(kind protocol.InteractionKind, q *Question) *core.Ruling {
 	rules := t.s.host.opts.Policy
 	if rules == nil || kind != protocol.KindConfirm {
@@ -200,7 +200,7 @@ func (t *turn) ruling(kind protocol.InteractionKind, q *Question) *core.Ruling {
 	return &core.Ruling{Decision: d, Timeout: d.Timeout}
 }
 
-// pose opens a question. Without a waiter the answer is known, or there is an error.
+// pose opens a question. If waiter is nil, a rule has answered with a, or opening failed.
 func (t *turn) pose(in core.AgentAsked) (id string, waiter *question, a Answer, err error) {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
@@ -235,6 +235,8 @@ func (t *turn) giveUp(ctx context.Context, id string, waiter *question) (Answer,
 	}
 }
 
+// takeBack removes a question's waiter. It returns the answer if that has come already; otherwise it cancels
+// the question.
 func (t *turn) takeBack(id string, waiter *question, expired bool) (a Answer, answered bool) {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
@@ -245,7 +247,7 @@ func (t *turn) takeBack(id string, waiter *question, expired bool) (a Answer, an
 	default:
 	}
 	if t.ctx.Err() == nil {
-		// A failure ends the turn, which closes it.
+		// If this fails, the turn ends, and its end closes the question.
 		_, _ = t.s.report(core.QuestionCancelled{InteractionID: id, Expired: expired})
 	}
 	return a, false
@@ -257,10 +259,11 @@ type answers struct{ *session }
 func (s answers) expire(interactionID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = s.report(core.QuestionExpired{InteractionID: interactionID}) // a failure ends the turn, which closes it
+	// If this fails, the turn ends, and its end closes the question.
+	_, _ = s.report(core.QuestionExpired{InteractionID: interactionID})
 }
 
-// hold makes answers wait, or lets them go.
+// hold(true) keeps answers back while the agent's connection is lost. hold(false) releases them.
 func (t *turn) hold(yes bool) {
 	if yes {
 		t.back = make(chan struct{})
@@ -292,16 +295,16 @@ func (t *turn) whenConnected(ctx context.Context, id string, a Answer) (Answer, 
 	return Answer{}, context.Cause(ctx)
 }
 
-// tooLate is the outcome of a question that was answered when the agent no longer
-// had it. The journal keeps the answer, because the user gave it.
+// tooLate notes that an answer came when the agent no longer waited for it, and returns the outcome for the
+// agent. The journal keeps the answer, because the user gave it.
 func (t *turn) tooLate() Answer {
 	(&output{t}).Notice("warning", "The answer came too late: the agent no longer waited for it")
 	return Answer{Expired: true, Reason: core.ReasonExpired}
 }
 
-// overlooked reports a call that the policy denies and the agent made without
+// reportUnasked reports a call that the policy denies and the agent made without
 // asking. It has already happened.
-func (t *turn) overlooked(r *ToolResult) {
+func (t *turn) reportUnasked(r *ToolResult) {
 	rules := t.s.host.opts.Policy
 	if rules == nil {
 		return

@@ -3,12 +3,11 @@ package agenthost
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
 
+	"bellhop/agenthost/access"
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/stream"
 	"bellhop/protocol"
@@ -212,29 +211,6 @@ func (b Brokers) promptOf(ctx context.Context, sessionID, turnID string) (protoc
 	return protocol.TurnPrompt{TurnID: turnID, MessageID: turn.MessageID, Text: text, At: turn.Started}, nil
 }
 
-// Lengths of a session's key. Brokers send 256 bits as text.
-const (
-	minKey = 32
-	maxKey = 256
-)
-
-// checkKeyForm accepts no key, too.
-func checkKeyForm(header, key string) error {
-	if key == "" || len(key) >= minKey && len(key) <= maxKey {
-		return nil
-	}
-	return protocol.Errorf(protocol.CodeInvalid, "%s must have %d to %d characters", header, minKey, maxKey)
-}
-
-// keyHash returns the hash of a key, as the journal stores it; "" for none.
-func keyHash(key string) string {
-	if key == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:])
-}
-
 // CheckKey returns CodeSessionKey if the session is bound to another key, and nil if it is
 // bound to none or does not exist.
 func (b Brokers) CheckKey(sessionID, key string) error {
@@ -244,7 +220,7 @@ func (b Brokers) CheckKey(sessionID, key string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.CheckKey(keyHash(key))
+	return s.state.CheckKey(access.KeyHash(key))
 }
 
 // ReleaseKey forgets the key that is bound to the session: the next /session may bind another.

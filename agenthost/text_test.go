@@ -56,11 +56,26 @@ func TestTextBlocks(t *testing.T) {
 		{"a final text wins", []step{writeText("a"), endText("xyz")}, []string{"xyz"}, []string{"a"}},
 		{"a final text alone", []step{endText("alone")}, []string{"alone"}, nil},
 		{"nothing open and no text", []step{endText("")}, nil, nil},
-		{"a call closes the block", []step{writeText("a"), callTool("c", "ls", `{}`), writeText("b")}, []string{"a", "b"}, nil},
-		{"a result does not", []step{callTool("c", "ls", `{}`), writeText("a"), toolResult("c", `1`), writeText("b"), endText("ab")}, []string{"ab"}, nil},
-		{"reasoning closes it and is not kept", []step{writeText("a"), reason("hm"), writeText("b")}, []string{"a", "b"}, nil},
+		{
+			"a call closes the block",
+			[]step{writeText("a"), callTool("c", "ls", `{}`), writeText("b")},
+			[]string{"a", "b"},
+			nil,
+		},
+		{
+			"a result does not",
+			[]step{callTool("c", "ls", `{}`), writeText("a"), toolResult("c", `1`), writeText("b"), endText("ab")},
+			[]string{"ab"},
+			nil,
+		},
+		{
+			"reasoning closes it and is not kept",
+			[]step{writeText("a"), reason("hm"), writeText("b")},
+			[]string{"a", "b"},
+			nil,
+		},
 		{"a character cut between deltas", []step{writeText("\xe2\x9c"), writeText("\x93 ok")}, []string{"✓ ok"}, nil},
-		{"what cannot be stored", []step{writeText("a\x00b\xffc")}, []string{"a\uFFFDb\uFFFDc"}, nil},
+		{"characters that cannot be stored", []step{writeText("a\x00b\xffc")}, []string{"a\uFFFDb\uFFFDc"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +168,9 @@ func TestSecretsAreMasked(t *testing.T) {
 		callTool("c1", "env", `{"k":`+string(quoted)+`,"sk-live-12345":1}`), toolResult("c1", `"TOKEN=sk-live-12345\n"`),
 		func(ctx context.Context, out agenthost.Output) error {
 			out.Notice("info", "sk-live-12345")
-			_, err := out.Ask(ctx, agenthost.Question{Prompt: "sk-live-12345?", Default: "sk-live-12345", Options: []string{"sk-live-12345"}, Timeout: time.Millisecond})
+			_, err := out.Ask(ctx, agenthost.Question{
+				Prompt: "sk-live-12345?", Default: "sk-live-12345", Options: []string{"sk-live-12345"}, Timeout: time.Millisecond,
+			})
 			return err
 		})
 	r.agent.ends(agenthost.Outcome{})
@@ -177,7 +194,8 @@ func TestAHundredSessionsAtOnce(t *testing.T) {
 	r := newRig(t).start()
 	var script []step
 	for i := range 10 {
-		script = append(script, writeText(fmt.Sprint("piece ", i)), callTool(fmt.Sprint("c", i), "ls", `{}`), toolResult(fmt.Sprint("c", i), `[]`))
+		script = append(script, writeText(fmt.Sprint("piece ", i)), callTool(fmt.Sprint("c", i), "ls", `{}`),
+			toolResult(fmt.Sprint("c", i), `[]`))
 	}
 	r.agent.script(script...)
 	done := make(chan string, 100)
@@ -189,7 +207,8 @@ func TestAHundredSessionsAtOnce(t *testing.T) {
 			}, agenthost.Keys{})
 			if err == nil {
 				var stream *agenthost.Stream
-				stream, err = r.host.Start(t.Context(), agenthost.Grant{SessionID: id, TurnID: "t1"}, &protocol.PromptRequest{Prompt: "go"})
+				stream, err = r.host.Start(t.Context(), agenthost.Grant{SessionID: id, TurnID: "t1"},
+					&protocol.PromptRequest{Prompt: "go"})
 				stream.Close()
 			}
 			if err != nil || res.Token == "" {

@@ -7,18 +7,18 @@ import (
 
 	"bellhop/broker/sequencer"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/generations"
 	"bellhop/protocol"
 )
 
 // lastSeen remembers tasks as the last request left them. They may be out of date,
 // because other replicas write too; the store checks that before it writes.
 type lastSeen struct {
+	tasks *generations.Cache[string, Task]
+
 	mu          sync.Mutex
-	tasks       map[string]Task
 	incarnation string // of the database that the tasks are from
 }
-
-const maxLastSeen = 20_000
 
 // get forgets all tasks when the database went back in time: it may come to the same
 // revs and cursors with other contents.
@@ -26,19 +26,10 @@ func (l *lastSeen) get(id, incarnation string) (Task, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.incarnation != incarnation {
-		l.incarnation, l.tasks = incarnation, nil
+		l.incarnation = incarnation
+		l.tasks.Clear()
 	}
-	t, ok := l.tasks[id]
-	return t, ok
-}
-
-func (l *lastSeen) put(t Task) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.tasks == nil || len(l.tasks) >= maxLastSeen {
-		l.tasks = map[string]Task{}
-	}
-	l.tasks[t.ID] = t
+	return l.tasks.Get(id)
 }
 
 // AppendStore writes events that continue at the task's cursor, and their messages,
@@ -61,7 +52,7 @@ func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEve
 	if !s.Store.Appends() {
 		return nil
 	}
-	task, ok := s.last.get(taskID, s.Incarnation.ID())
+	task, ok := s.remembered().last.get(taskID, s.Incarnation.ID())
 	if !ok || task.DeletedAt != nil || !onlyText(events, task.OpenTurn) {
 		return nil
 	}
@@ -89,7 +80,7 @@ func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEve
 	if err != nil || !written {
 		return nil
 	}
-	s.last.put(task)
+	s.remembered().last.tasks.Put(task.ID, task)
 	return done
 }
 
@@ -97,7 +88,8 @@ func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEve
 func onlyText(events []incomingEvent, turn string) bool {
 	for i := range events {
 		in := &events[i]
-		if in.event.Type != protocol.EventText || in.event.Text == nil || *in.event.Text == "" || in.turn == "" || in.turn != turn {
+		if in.event.Type != protocol.EventText || in.event.Text == nil || *in.event.Text == "" || in.turn == "" ||
+			in.turn != turn {
 			return false
 		}
 	}

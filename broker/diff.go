@@ -9,8 +9,8 @@ import (
 	"bellhop/protocol"
 )
 
-// diffHash is the prefix of the body hash of every message that holds a diff.
-const diffHash = "diff:"
+// DiffHash is the prefix of the body hash of every message that holds a diff.
+const DiffHash = "diff:"
 
 // Limits on the size of a host's diff.
 const (
@@ -97,10 +97,10 @@ func (s *Sessions) storeDiff(
 		return nil, err
 	}
 	sum := sha256.Sum256(content)
-	hash := diffHash + hex.EncodeToString(sum[:])
+	hash := DiffHash + hex.EncodeToString(sum[:])
 	response := &protocol.DiffResponse{Success: true}
 	_, err = s.Updater.updateTask(ctx, userID, taskID, func(ctx context.Context, tx *taskTx) error {
-		message, err := s.Store.LastWithHash(ctx, taskID, diffHash)
+		message, err := s.Store.LastDiff(ctx, taskID)
 		if err == nil && message.BodyHash == hash {
 			response.NoDiffs, response.UnchangedSince = true, message.Seq
 			return nil

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"time"
 
 	"bellhop/broker/sequencer"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/generations"
 	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
@@ -29,8 +31,31 @@ type Ingest struct {
 
 	Observer observe.Observer // may be nil
 
-	secrets secretCache
+	Remember *int // tasks in each cache; nil = DefaultRemembered
+
+	caches sync.Once
+	cached remembered
+}
+
+// DefaultRemembered is the number of tasks whose keys, tokens and last states a broker remembers.
+const DefaultRemembered = 20_000
+
+// remembered saves Ingest queries. Without it nothing but the speed is another.
+type remembered struct {
+	secrets *secretCache
 	last    lastSeen
+}
+
+func (s *Ingest) remembered() *remembered {
+	s.caches.Do(func() {
+		limit := DefaultRemembered
+		if s.Remember != nil {
+			limit = *s.Remember
+		}
+		s.cached.secrets = generations.New[string, cachedKeys](limit)
+		s.cached.last.tasks = generations.New[string, Task](limit)
+	})
+	return &s.cached
 }
 
 // IngestStore is what Ingest stores besides the changes of a task.
@@ -62,9 +87,11 @@ type Inbound struct {
 // something: events of an ended epoch are kept as late, and different content under
 // a known id is recorded.
 //
-// Other programs than the host may have its webhook token. If an event begins an epoch,
-// the host is asked for its own; CodeUnavailable when it cannot be asked.
-func (s *Ingest) Ingest(ctx context.Context, taskID, claimTurn string, events []Inbound) (*protocol.IngestResponse, error) {
+// A program that is not the host may have its webhook token. If an event begins an epoch,
+// the host is asked for its epoch; CodeUnavailable when it cannot be asked.
+func (s *Ingest) Ingest(
+	ctx context.Context, taskID, claimTurn string, events []Inbound,
+) (*protocol.IngestResponse, error) {
 	response, err := s.ingest(ctx, taskID, claimTurn, 0, events)
 	if protocol.CodeOf(err) != protocol.CodeUnverified {
 		return response, err
@@ -74,7 +101,7 @@ func (s *Ingest) Ingest(ctx context.Context, taskID, claimTurn string, events []
 		return nil, unknown
 	}
 	if response, err = s.ingest(ctx, taskID, claimTurn, epoch, events); protocol.CodeOf(err) == protocol.CodeUnverified {
-		s.Log.WarnContext(ctx, "event of an epoch refused that its host has not begun", "task", taskID, "host_epoch", epoch)
+		s.Log.WarnContext(ctx, "event refused: its host has not begun its epoch", "task", taskID, "host_epoch", epoch)
 	}
 	return response, err
 }
@@ -189,7 +216,7 @@ func (s *Ingest) transact(
 		return nil, err
 	}
 	if done.decision.Refusal == nil {
-		s.last.put(*done.task)
+		s.remembered().last.tasks.Put(done.task.ID, *done.task)
 	}
 	return done, nil
 }
@@ -289,7 +316,7 @@ func storedDigest(e *StoredEvent) (string, error) {
 }
 
 // knownByFormerID adds the events that are stored under the ids that earlier brokers
-// derived. Such an event is the same one only if its content is.
+// derived. Such an event is known only if its content is equal, too.
 func knownByFormerID(known map[string]sequencer.Known, events []incomingEvent) error {
 	for i := range events {
 		e := &events[i]

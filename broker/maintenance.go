@@ -64,14 +64,14 @@ func (m *Maintenance) Sweep(ctx context.Context) {
 		m.report(ctx, "fail a stuck message", err)
 	}
 	limit := now.Add(-basicSilence)
-	due, err := m.Store.DueTasks(ctx, false, Overdue{Silent: limit, Announced: limit, Future: now.Add(clockSkew)})
-	m.report(ctx, "find silent turns", err)
-	for _, d := range due {
+	when := Overdue{Silent: limit, Announced: limit, Future: now.Add(clockSkew)}
+	err = eachDue(ctx, m.Store, false, when, func(d DueTask) {
 		_, err := m.Updater.updateAnyTask(ctx, d.ID, func(ctx context.Context, tx *taskTx) error {
 			return tx.closeSilent(ctx, limit)
 		})
 		m.report(ctx, "close a silent turn", err)
-	}
+	})
+	m.report(ctx, "find silent turns", err)
 }
 
 // closeSilent ends the turns of a basic host that has sent nothing since limit.

@@ -296,13 +296,19 @@ func (tx *queueTx) fits(bytes, messages int) error {
 	}
 	switch {
 	case tx.task.Archived && messages > 0:
-		return conflict("The task is archived", "Take it out of the archive first")
+		return errArchived()
 	case len(tx.messages)+messages > protocol.MaxQueued:
 		return conflict("50 messages are queued already", "Wait until one was sent, or remove one")
 	case bytes > protocol.MaxQueue:
 		return conflict("The queued messages have more than 24 MiB in all", "Wait until one was sent, or remove one")
 	}
 	return nil
+}
+
+func errArchived() error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "The task is archived", Hint: "Take it out of the archive first",
+	}
 }
 
 // touchQueue records that the queue changed.

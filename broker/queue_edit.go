@@ -119,7 +119,7 @@ func (q *Queue) move(ctx context.Context, tx *queueTx, at, position int) error {
 	return nil
 }
 
-// Remove takes a message that waits back. The errors are those of Change.
+// Remove removes a message that waits. It returns the errors of Change.
 func (q *Queue) Remove(ctx context.Context, userID, taskID, id string) error {
 	_, err := q.update(ctx, userID, taskID, func(ctx context.Context, tx *queueTx) error {
 		at, err := q.waiting(ctx, tx, id)
@@ -189,6 +189,9 @@ func (q *Queue) SendNow(ctx context.Context, userID, taskID, id string) (*protoc
 		at, err := q.waiting(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if tx.task.Archived {
+			return errArchived()
 		}
 		if err := q.move(ctx, tx, at, 0); err != nil {
 			return err

@@ -19,9 +19,12 @@ const (
 	refusedTurns   = 3           // after so many turns that the host did not start, the message is refused
 	stopCheckEvery = time.Second // between two checks whether the turn of a stream was stopped
 	reasonRefused  = "The agent host refused the message"
-	reasonAttached = "The agent works in a terminal: the message is sent when that is closed. Send it now to close it first"
-	reasonUnknown  = "The connection to the agent server broke before it answered: whether it received the last message is not known"
-	reasonMoved    = "The task moved to another host while a message was being sent: whether the first host received it is not known"
+	reasonAttached = "The agent works in a terminal: the message is sent when that is closed. Send it now " +
+		"to close it first"
+	reasonUnknown = "The connection to the agent server broke before it answered: whether it received the last " +
+		"message is not known"
+	reasonMoved = "The task moved to another host while a message was being sent: whether the first host received it " +
+		"is not known"
 )
 
 // sendNext sends the next message of a task, if it is due.
@@ -173,7 +176,7 @@ func (s *queuedSend) refused(ctx context.Context, events bool, response *http.Re
 }
 
 // follow reads the stream of a basic host to its end, which is the end of the turn. It returns when
-// the prompt is stored as delivered; the reading goes on.
+// the prompt is stored as delivered; a goroutine continues to read.
 func (s *queuedSend) follow(ctx context.Context, cancel context.CancelFunc, c *checkIn, response *http.Response) error {
 	stopped, err := s.removeDelivered(context.WithoutCancel(ctx), hostTraits{})
 	if stopped {

@@ -34,7 +34,8 @@ func TestQueuedMessagesStartOneAfterAnotherWhenTheAgentIsIdle(t *testing.T) {
 	q.wantStarted("a")
 	q.wantQueue("b")
 	q.wantHistory("first:SENT a:SENT")
-	if want := `{"prompt":"a","attachments":[{"type":"image","mediaType":"image/png","data":"` + png + `"}]}`; q.at.bodies[0] != want {
+	if want := `{"prompt":"a","attachments":[{"type":"image","mediaType":"image/png","data":"` + png +
+		`"}]}`; q.at.bodies[0] != want {
 		t.Errorf("the prompt is %s", q.at.bodies[0])
 	}
 	for _, m := range q.messages(q.task) {
@@ -169,13 +170,13 @@ func TestStopPausesTheQueueUntilItIsResumed(t *testing.T) {
 
 func TestHowATurnEndsDecidesWhetherTheQueueGoesOn(t *testing.T) {
 	for name, c := range map[string]struct{ event, queue string }{
-		"done":             {finishStop, "b"},
-		"too long":         {finish("length", ""), "b"},
-		"stopped":          {finish("other", "aborted"), "b | stopped"},
-		"failed":           {finish("error", "no model"), "b | failed no model"},
-		"failed, no words": {finish("error", ""), "b | failed error"},
-		"host restarted":   {finish("other", "host-restart"), "b | failed host-restart"},
-		"never started":    {finish("other", "not-started"), "b"},
+		"done":                    {finishStop, "b"},
+		"too long":                {finish("length", ""), "b"},
+		"stopped":                 {finish("other", "aborted"), "b | stopped"},
+		"failed":                  {finish("error", "no model"), "b | failed no model"},
+		"failed without a reason": {finish("error", ""), "b | failed error"},
+		"host restarted":          {finish("other", "host-restart"), "b | failed host-restart"},
+		"never started":           {finish("other", "not-started"), "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := newQueueKit(t)
@@ -367,7 +368,8 @@ func TestABasicHostsStreamIsReadToItsEnd(t *testing.T) {
 	q := newQueueKit(t)
 	q.at.basic = true
 	q.at.streams = map[string]io.Reader{
-		"a": strings.NewReader("data: {\"type\":\"text-delta\"}\n\ndata: {\"type\":\"finish\",\"finishReason\":\"length\"}\n\n"),
+		"a": strings.NewReader("data: {\"type\":\"text-delta\"}\n\ndata: " +
+			"{\"type\":\"finish\",\"finishReason\":\"length\"}\n\n"),
 		"b": strings.NewReader("data: {\"type\":\"error\",\"error\":\"no model\"}\n\n"),
 	}
 	q.add("a", "b", "c")

@@ -46,8 +46,31 @@ type ReconcilerStore interface {
 type DueStore interface {
 	// DueTasks are tasks with a turn that is overdue; deleted tasks are never due.
 	// hostEvents selects the tasks of hosts that serve their events, or else all
-	// others.
-	DueTasks(ctx context.Context, hostEvents bool, when Overdue) ([]DueTask, error)
+	// others. It looks at limit unfinished turns of tasks with ids above after. The next
+	// page is after last, which is "" at the end.
+	DueTasks(
+		ctx context.Context, hostEvents bool, when Overdue, after string, limit int,
+	) (due []DueTask, last string, err error)
+}
+
+// duePage is the number of unfinished turns that are looked at in one query.
+const duePage = 1000
+
+// eachDue calls use with every due task, in the order of their ids.
+func eachDue(ctx context.Context, store DueStore, hostEvents bool, when Overdue, use func(DueTask)) error {
+	for after := ""; ; {
+		due, last, err := store.DueTasks(ctx, hostEvents, when, after, duePage)
+		if err != nil {
+			return err
+		}
+		for _, d := range due {
+			use(d)
+		}
+		if last == "" {
+			return nil
+		}
+		after = last
+	}
 }
 
 // Overdue says which turns need attention: an open one without an event since
@@ -57,11 +80,12 @@ type DueStore interface {
 type Overdue struct{ Silent, Announced, Future time.Time }
 
 const (
-	pullPage  = 100                                        // events per request, which is also the batch size for Ingest
-	silence   = 30 * time.Second                           // how long an open turn may be silent before its host is asked
-	unstarted = protocol.StreamTokenLifetime + time.Minute // how long a turn may stay announced: longer than its tokens are valid
-	maxPulls  = 10_000                                     // pages of one pull: more means that a host repeats itself
-	clockSkew = time.Minute                                // by which clocks of replicas may differ
+	pullPage = 100              // events per request, which is also the batch size for Ingest
+	silence  = 30 * time.Second // how long an open turn may be silent before its host is asked
+	// unstarted is how long a turn may stay announced: longer than its tokens are valid.
+	unstarted = protocol.StreamTokenLifetime + time.Minute
+	maxPulls  = 10_000      // pages of one pull: more means that a host repeats itself
+	clockSkew = time.Minute // by which clocks of replicas may differ
 )
 
 // Task pulls the host's events, then closes the turns that the host lost: those
@@ -169,7 +193,9 @@ func (r *Reconciler) lastEvent(ctx context.Context, taskID string, cursor protoc
 	return found[0].EventID, nil
 }
 
-func (r *Reconciler) ingest(ctx context.Context, taskID string, page *protocol.EventsResponse) (protocol.Cursor, error) {
+func (r *Reconciler) ingest(
+	ctx context.Context, taskID string, page *protocol.EventsResponse,
+) (protocol.Cursor, error) {
 	events := make([]Inbound, len(page.Events))
 	for i, body := range page.Events {
 		event, err := protocol.ParseEvent(body)

@@ -71,15 +71,13 @@ type workers struct {
 
 func (r *Reconciler) enqueueDue(ctx context.Context, workers *workers, silent time.Duration) {
 	now := r.Now()
-	due, err := r.Store.DueTasks(ctx, true, Overdue{Silent: now.Add(-silent), Announced: now.Add(-unstarted), Future: now.Add(clockSkew)})
+	when := Overdue{Silent: now.Add(-silent), Announced: now.Add(-unstarted), Future: now.Add(clockSkew)}
+	err := eachDue(ctx, r.Store, true, when, func(d DueTask) { r.enqueue(ctx, workers, d, silence) })
 	if err != nil {
 		if ctx.Err() == nil {
 			r.Log.WarnContext(ctx, "cannot find silent turns", "error", err)
 		}
 		return
-	}
-	for _, d := range due {
-		r.enqueue(ctx, workers, d, silence)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

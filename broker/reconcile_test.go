@@ -64,7 +64,7 @@ func afterFirstEvent(t *testing.T) (*kit, *protocol.Task, *journal, string) {
 }
 
 func TestReconcile(t *testing.T) {
-	t.Run("what webhooks did not bring is pulled, page by page", func(t *testing.T) {
+	t.Run("events that no webhook brought are pulled, page by page", func(t *testing.T) {
 		k, task, j, turn := afterFirstEvent(t)
 		for i := range 250 {
 			j.add(turn, text(fmt.Sprint("part ", i)))

@@ -2,18 +2,15 @@ package broker
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"bellhop/crypto/seal"
 	"bellhop/crypto/signature"
+	"bellhop/internal/generations"
 	"bellhop/protocol"
 )
 
-const (
-	secretTTL  = 30 * time.Second
-	maxSecrets = 20_000
-)
+const secretTTL = 30 * time.Second
 
 // WebhookKeys are what a host's requests to the webhook are checked with.
 type WebhookKeys struct {
@@ -24,31 +21,12 @@ type WebhookKeys struct {
 
 // secretCache avoids a query and a decryption for each webhook request. The secret of a task's
 // tokens never changes; the keys of signatures do, see checkSignature.
-type secretCache struct {
-	mu      sync.Mutex
-	entries map[string]cachedKeys
-}
+type secretCache = generations.Cache[string, cachedKeys]
 
 type cachedKeys struct {
 	secret []byte
 	signed []signature.Key // empty: signatures are not required
 	loaded time.Time
-}
-
-func (c *secretCache) get(taskID string, now time.Time, maxAge time.Duration) (cachedKeys, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	entry, ok := c.entries[taskID]
-	return entry, ok && now.Before(entry.loaded.Add(maxAge))
-}
-
-func (c *secretCache) put(taskID string, keys cachedKeys) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.entries == nil || len(c.entries) >= maxSecrets {
-		c.entries = map[string]cachedKeys{}
-	}
-	c.entries[taskID] = keys
 }
 
 func errNotConfigured() error {
@@ -65,7 +43,8 @@ func (s *Ingest) Secret(ctx context.Context, taskID string) ([]byte, error) {
 // webhookKeys returns the keys of a task, as they were at most maxAge ago.
 func (s *Ingest) webhookKeys(ctx context.Context, taskID string, maxAge time.Duration) (cachedKeys, error) {
 	now := s.Now()
-	if keys, ok := s.secrets.get(taskID, now, maxAge); ok {
+	secrets := s.remembered().secrets
+	if keys, ok := secrets.Get(taskID); ok && now.Before(keys.loaded.Add(maxAge)) {
 		return keys, nil
 	}
 	stored, err := s.Store.WebhookKeys(ctx, taskID, now)
@@ -87,6 +66,6 @@ func (s *Ingest) webhookKeys(ctx context.Context, taskID string, maxAge time.Dur
 			keys.signed = append(keys.signed, key)
 		}
 	}
-	s.secrets.put(taskID, keys)
+	secrets.Put(taskID, keys)
 	return keys, nil
 }

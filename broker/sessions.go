@@ -55,8 +55,8 @@ type SessionStore interface {
 	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
 	TurnAnnouncer
 	Message(ctx context.Context, taskID, id string) (*Message, error)
-	// LastWithHash returns the newest message whose body hash begins with prefix.
-	LastWithHash(ctx context.Context, taskID, prefix string) (*Message, error)
+	// LastDiff returns the newest message whose body hash begins with DiffHash.
+	LastDiff(ctx context.Context, taskID string) (*Message, error)
 	// HasCredential reports whether a sign-in or API token of this id has not ended.
 	HasCredential(ctx context.Context, userID, id string) (bool, error)
 }
@@ -94,7 +94,9 @@ const (
 
 // Attach opens the session without a turn. Its token allows reading, answering and
 // interrupting.
-func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.AttachRequest) (*protocol.AttachResponse, error) {
+func (s *Sessions) Attach(
+	ctx context.Context, userID string, in *protocol.AttachRequest,
+) (*protocol.AttachResponse, error) {
 	at, err := s.find(ctx, userID, in.TaskID)
 	if err == nil {
 		err = checkReach(in.Reach)
@@ -118,8 +120,8 @@ func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.Attac
 	reach, streamURL := s.route(ctx, at, in.Reach, response)
 	return &protocol.AttachResponse{
 		Success: true, SessionID: at.task.ID, StreamToken: response.Token, StreamURL: streamURL, Reach: reach,
-		ExpiresAt: s.expiry(response), AgentStatus: cmp.Or(response.Status, at.task.AgentStatus), StreamCursor: response.StreamCursor,
-		Capabilities: response.Capabilities,
+		ExpiresAt: s.expiry(response), AgentStatus: cmp.Or(response.Status, at.task.AgentStatus),
+		StreamCursor: response.StreamCursor, Capabilities: response.Capabilities,
 	}, nil
 }
 

@@ -43,6 +43,8 @@ type TaskStore interface {
 	SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error
 	Messages(ctx context.Context, taskID string, q MessageQuery) ([]Message, error)
 	Turns(ctx context.Context, taskID string, ids []string) ([]Turn, error)
+	// ClosedTurns returns a page of a task's closed turns, by id, those behind after.
+	ClosedTurns(ctx context.Context, taskID, after string, limit int) ([]Turn, error)
 	// TurnInteractions returns the questions of turns, oldest first.
 	TurnInteractions(ctx context.Context, taskID string, turnIDs []string) ([]Interaction, error)
 	Host(ctx context.Context, id string) (*Host, error)
@@ -59,6 +61,7 @@ type TaskFilter struct {
 	Limit    int
 	Q        string
 	Archived *bool
+	State    TaskState // "" = any
 }
 
 // TaskPosition is a position in the list of tasks.
@@ -71,8 +74,29 @@ type TaskPosition struct {
 type TaskQuery struct {
 	Cursor   string
 	Limit    int
-	Q        string // part of the title, case-insensitive
+	Q        string // words of the title or of messages
 	Archived *bool
+	State    TaskState // "" = any
+}
+
+// TaskState is what a task is waiting for, as far as lists of tasks are filtered by it. The database derives it from
+// the columns of the task.
+type TaskState string
+
+// The states. A task whose turn ended without a failure has none of them.
+const (
+	TaskWaiting TaskState = "waiting" // for the user's answer to a question
+	TaskWorking TaskState = "working" // its turn is open
+	TaskFailed  TaskState = "failed"  // its last turn failed
+)
+
+func (s TaskState) check() error {
+	switch s {
+	case "", TaskWaiting, TaskWorking, TaskFailed:
+		return nil
+	default:
+		return protocol.Errorf(protocol.CodeInvalid, "state must be waiting, working or failed")
+	}
 }
 
 // Limits of lists and of the names in a task.
@@ -154,7 +178,10 @@ func checkTask(t *Task) error {
 // List returns a page of the user's tasks, newest activity first.
 func (s *Tasks) List(ctx context.Context, userID string, q TaskQuery) (*protocol.TaskList, error) {
 	limit := clamp(q.Limit)
-	filter := TaskFilter{Limit: limit + 1, Q: q.Q, Archived: q.Archived}
+	filter := TaskFilter{Limit: limit + 1, Q: q.Q, Archived: q.Archived, State: q.State}
+	if err := q.State.check(); err != nil {
+		return nil, err
+	}
 	if q.Cursor != "" {
 		position, err := parsePosition(q.Cursor)
 		if err != nil {

@@ -85,7 +85,8 @@ func (s *Workspaces) ofHost(ctx context.Context, h *Host, userID string) protoco
 	case err == nil:
 		shown.Workspaces = cleanWorkspaces(found.Workspaces)
 	case protocol.CodeOf(err) == protocol.CodeNotFound:
-		shown.Problem = "The host has no workspaces that tasks can name: it is a basic agent server, or older than this broker"
+		shown.Problem = "The host has no workspaces that tasks can name: it is a basic agent server, or older " +
+			"than this broker"
 	default:
 		shown.Problem = "The host did not answer"
 		s.Log.InfoContext(ctx, "the workspaces of a host are not known", "host", h.Name, "error", err)
@@ -246,6 +247,9 @@ func (s *Sessions) Workspace(ctx context.Context, userID, taskID string) (*proto
 	}
 	if w := found.Workspace; w != nil {
 		w.Branch, w.Metadata = cleanText(w.Branch), cleanMetadata(w.Metadata)
+		w.Ships = slices.DeleteFunc(w.Ships, func(step protocol.ShipStep) bool {
+			return !slices.Contains(protocol.ShipSteps(), step)
+		})
 	}
 	return found, nil
 }

@@ -21,7 +21,9 @@ type workspaceHosts struct {
 	fail  map[string]error
 }
 
-func (h *workspaceHosts) Workspaces(_ context.Context, t broker.Target, userID string) (*protocol.WorkspaceList, error) {
+func (h *workspaceHosts) Workspaces(
+	_ context.Context, t broker.Target, userID string,
+) (*protocol.WorkspaceList, error) {
 	return &protocol.WorkspaceList{Workspaces: h.lists[t.URL+" "+userID]}, h.fail[t.URL]
 }
 
@@ -148,15 +150,21 @@ func TestATaskIsCreatedInAWorkspaceOfItsUser(t *testing.T) {
 		req  protocol.CreateTaskRequest
 		want protocol.Code
 	}{
-		"a name that nobody has":     {protocol.CreateTaskRequest{Workspace: "nothing", HostID: "a"}, protocol.CodeNotFound},
-		"another user's":             {protocol.CreateTaskRequest{Workspace: "hers", HostID: "a"}, protocol.CodeNotFound},
-		"on another host":            {protocol.CreateTaskRequest{Workspace: "fix", HostID: "b"}, protocol.CodeNotFound},
-		"on several hosts":           {protocol.CreateTaskRequest{Workspace: "twice"}, protocol.CodeConflict},
-		"in use":                     {protocol.CreateTaskRequest{Workspace: "taken"}, protocol.CodeConflict},
-		"of another project":         {protocol.CreateTaskRequest{Workspace: "fix", Project: "blog"}, protocol.CodeInvalid},
-		"on a basic host":            {protocol.CreateTaskRequest{Workspace: "fix", HostID: "basic"}, protocol.CodeBadGateway},
-		"on an unregistered host":    {protocol.CreateTaskRequest{Workspace: "fix", AgentURL: "http://x"}, protocol.CodeInvalid},
-		"without an agent":           {protocol.CreateTaskRequest{Workspace: "fix", Mode: protocol.ModeChat}, protocol.CodeInvalid},
+		"an unknown name":    {protocol.CreateTaskRequest{Workspace: "nothing", HostID: "a"}, protocol.CodeNotFound},
+		"another user's":     {protocol.CreateTaskRequest{Workspace: "hers", HostID: "a"}, protocol.CodeNotFound},
+		"on another host":    {protocol.CreateTaskRequest{Workspace: "fix", HostID: "b"}, protocol.CodeNotFound},
+		"on several hosts":   {protocol.CreateTaskRequest{Workspace: "twice"}, protocol.CodeConflict},
+		"in use":             {protocol.CreateTaskRequest{Workspace: "taken"}, protocol.CodeConflict},
+		"of another project": {protocol.CreateTaskRequest{Workspace: "fix", Project: "blog"}, protocol.CodeInvalid},
+		"on a basic host": {
+			protocol.CreateTaskRequest{Workspace: "fix", HostID: "basic"}, protocol.CodeBadGateway,
+		},
+		"on an unregistered host": {
+			protocol.CreateTaskRequest{Workspace: "fix", AgentURL: "http://x"}, protocol.CodeInvalid,
+		},
+		"without an agent": {
+			protocol.CreateTaskRequest{Workspace: "fix", Mode: protocol.ModeChat}, protocol.CodeInvalid,
+		},
 		"a name that is too long":    {protocol.CreateTaskRequest{Workspace: strings.Repeat("x", 65)}, protocol.CodeInvalid},
 		"a path instead of the name": {protocol.CreateTaskRequest{Workspace: "../fix", HostID: "a"}, protocol.CodeNotFound},
 	} {
@@ -234,7 +242,8 @@ func TestATaskShowsItsWorkspace(t *testing.T) {
 			Branch: "bellhop/1", Dirty: true, Metadata: map[string]string{"port": "30\x0000"},
 		}}, nil
 	}
-	shows("as its host describes it", `{'workspace':{'branch':'bellhop/1','dirty':true,'metadata':{'port':'30`+"\uFFFD"+`00'}}}`)
+	shows("as its host describes it",
+		`{'workspace':{'branch':'bellhop/1','dirty':true,'metadata':{'port':'30`+"\uFFFD"+`00'}}}`)
 	for _, code := range []protocol.Code{protocol.CodeNotFound, protocol.CodeMethodNotAllowed, protocol.CodeNoWorkspace} {
 		k.host.onWorkspace = func() (*protocol.SessionWorkspace, error) { return nil, protocol.Errorf(code, "no") }
 		shows(string(code), `{'workspace':null}`)

@@ -62,19 +62,33 @@ func TestCalls(t *testing.T) {
 			func(c *client.Client) (any, error) { return c.Me(t.Context()) }, &client.User{ID: "u", Email: "a@b.c", Admin: true},
 		},
 		{
-			"agents", `{"agents":[{"id":"demo","title":"Demo","hostIds":["h"]}],"hosts":[]}`, `GET /api/agents Bearer bhp_canary`,
-			func(c *client.Client) (any, error) { return c.Agents(t.Context()) },
-			&protocol.OfferList{Agents: []protocol.OfferedChoice{{ID: "demo", Title: "Demo", HostIDs: []string{"h"}}}, Hosts: []protocol.OfferingHost{}},
+			"agents", `{"agents":[{"id":"demo","title":"Demo","hostIds":["h"]}],"hosts":[]}`,
+			`GET /api/agents Bearer bhp_canary`, func(c *client.Client) (any, error) { return c.Agents(t.Context()) },
+			&protocol.OfferList{
+				Agents: []protocol.OfferedChoice{{ID: "demo", Title: "Demo", HostIDs: []string{"h"}}},
+				Hosts:  []protocol.OfferingHost{},
+			},
 		},
 		{
 			"workspaces", `{"hosts":[{"hostId":"h","name":"one","workspaces":[]}]}`, `GET /api/workspaces Bearer bhp_canary`,
 			func(c *client.Client) (any, error) { return c.Workspaces(t.Context()) },
-			&protocol.HostWorkspaceList{Hosts: []protocol.WorkspaceHost{{HostID: "h", Name: "one", Workspaces: []protocol.Workspace{}}}},
+			&protocol.HostWorkspaceList{
+				Hosts: []protocol.WorkspaceHost{{HostID: "h", Name: "one", Workspaces: []protocol.Workspace{}}},
+			},
 		},
 		{
-			"workspace of a task", `{"workspace":{"branch":"b","dirty":true,"metadata":{}}}`, `GET /api/tasks/t%2F1/workspace Bearer bhp_canary`,
+			"workspace of a task", `{"workspace":{"branch":"b","dirty":true,"metadata":{}}}`,
+			`GET /api/tasks/t%2F1/workspace Bearer bhp_canary`,
 			func(c *client.Client) (any, error) { return c.TaskWorkspace(t.Context(), "t/1") },
-			&protocol.SessionWorkspace{Workspace: &protocol.WorkspaceState{Branch: "b", Dirty: true, Metadata: map[string]string{}}},
+			&protocol.SessionWorkspace{
+				Workspace: &protocol.WorkspaceState{Branch: "b", Dirty: true, Metadata: map[string]string{}},
+			},
+		},
+		{
+			"usage of a task", `{"turns":2,"unreported":1,"usage":{"inputTokens":10,"costUSD":0.5}}`,
+			`GET /api/tasks/t%2F1/usage Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.TaskUsage(t.Context(), "t/1") },
+			&protocol.TaskUsage{Turns: 2, Unreported: 1, Usage: protocol.Usage{InputTokens: 10, CostUSD: 0.5}},
 		},
 		{
 			"create token", `{"token":"bhp_new"}`, `POST /api/tokens Bearer bhp_canary {"name":"n","scopes":["hosts"]}`,
@@ -89,9 +103,10 @@ func TestCalls(t *testing.T) {
 			}, &protocol.Task{ID: "t"},
 		},
 		{
-			"tasks", `{"tasks":[{"id":"t"}],"nextCursor":"n"}`, `GET /api/tasks?archived=true&cursor=c&limit=5&q=word Bearer bhp_canary`,
+			"tasks", `{"tasks":[{"id":"t"}],"nextCursor":"n"}`,
+			`GET /api/tasks?archived=true&cursor=c&limit=5&q=word&state=failed Bearer bhp_canary`,
 			func(c *client.Client) (any, error) {
-				return c.Tasks(t.Context(), client.TaskQuery{Cursor: "c", Limit: 5, Q: "word", Archived: &yes})
+				return c.Tasks(t.Context(), client.TaskQuery{Cursor: "c", Limit: 5, Q: "word", Archived: &yes, State: "failed"})
 			}, &protocol.TaskList{Tasks: []protocol.Task{{ID: "t"}}, NextCursor: "n"},
 		},
 		{
@@ -103,7 +118,8 @@ func TestCalls(t *testing.T) {
 			func(c *client.Client) (any, error) { return nil, c.DeleteTask(t.Context(), "t") }, nil,
 		},
 		{
-			"messages", `{"messages":[],"nextAfter":5,"rev":9}`, `GET /api/tasks/t/messages?after=5&limit=2&since=7 Bearer bhp_canary`,
+			"messages", `{"messages":[],"nextAfter":5,"rev":9}`,
+			`GET /api/tasks/t/messages?after=5&limit=2&since=7 Bearer bhp_canary`,
 			func(c *client.Client) (any, error) {
 				return c.Messages(t.Context(), "t", client.MessageQuery{After: &after, Since: &since, Limit: 2})
 			}, &protocol.MessageList{Messages: []protocol.Message{}, NextAfter: 5, Rev: 9},
@@ -132,7 +148,8 @@ func TestCalls(t *testing.T) {
 		},
 		{
 			"diff", `{"success":true,"noDiffs":true}`, `POST /api/agent/diff Bearer bhp_canary {"taskId":"t"}`,
-			func(c *client.Client) (any, error) { return c.Diff(t.Context(), "t") }, &protocol.DiffResponse{Success: true, NoDiffs: true},
+			func(c *client.Client) (any, error) { return c.Diff(t.Context(), "t") },
+			&protocol.DiffResponse{Success: true, NoDiffs: true},
 		},
 		{
 			"hosts", `{"hosts":[{"id":"h"}]}`, `GET /api/hosts Bearer bhp_canary`,
@@ -162,10 +179,16 @@ func TestErrorsHaveTheServersCodeAndMessage(t *testing.T) {
 		status     int
 		want       *protocol.Error
 	}{
-		{"the one shape", `{"error":"Task not found","code":"not_found","hint":"h"}`, 404, &protocol.Error{Code: "not_found", Message: "Task not found", Hint: "h"}},
 		{
-			"a failed check-in says which message", `{"error":"Failed to create agent session","code":"bad_gateway","messageId":"m"}`, 502,
-			&protocol.Error{Code: "bad_gateway", Message: "Failed to create agent session", Fields: map[string]any{"messageId": "m"}},
+			"the one shape", `{"error":"Task not found","code":"not_found","hint":"h"}`,
+			404, &protocol.Error{Code: "not_found", Message: "Task not found", Hint: "h"},
+		},
+		{
+			"a failed check-in says which message",
+			`{"error":"Failed to create agent session","code":"bad_gateway","messageId":"m"}`, 502,
+			&protocol.Error{
+				Code: "bad_gateway", Message: "Failed to create agent session", Fields: map[string]any{"messageId": "m"},
+			},
 		},
 		{"a proxy's own page", `<html>`, 502, &protocol.Error{Code: "bad_gateway", Message: "status 502"}},
 		{"a redirect", ``, 302, &protocol.Error{Code: "invalid", Message: "status 302"}},
@@ -189,7 +212,8 @@ func TestFailedConnections(t *testing.T) {
 	url := ts.URL
 	ts.Close()
 	_, err := newClient(t, url).Task(t.Context(), "t")
-	if protocol.CodeOf(err) != protocol.CodeUnavailable || client.StatusOf(err) != 0 || !strings.HasPrefix(err.Error(), url+": the connection failed") {
+	if protocol.CodeOf(err) != protocol.CodeUnavailable || client.StatusOf(err) != 0 ||
+		!strings.HasPrefix(err.Error(), url+": the connection failed") {
 		t.Errorf("no server: %v", err)
 	}
 	if _, err := newClient(t, "localhost:7700").Task(t.Context(), "t"); protocol.CodeOf(err) != protocol.CodeInvalid {

@@ -16,6 +16,7 @@ type TaskQuery struct {
 	Limit    int
 	Q        string
 	Archived *bool
+	State    string // waiting, working or failed
 }
 
 // MessageQuery selects a page of messages by position (After, Before) or by change (Since, a
@@ -40,6 +41,7 @@ func (c *Client) Tasks(ctx context.Context, q TaskQuery) (*protocol.TaskList, er
 	query := url.Values{}
 	setString(query, "cursor", q.Cursor)
 	setString(query, "q", q.Q)
+	setString(query, "state", q.State)
 	setLimit(query, q.Limit)
 	if q.Archived != nil {
 		query.Set("archived", strconv.FormatBool(*q.Archived))
@@ -102,6 +104,11 @@ func (c *Client) Agents(ctx context.Context) (*protocol.OfferList, error) {
 // name one.
 func (c *Client) Workspaces(ctx context.Context) (*protocol.HostWorkspaceList, error) {
 	return get[protocol.HostWorkspaceList](ctx, c, "/api/workspaces", nil)
+}
+
+// TaskUsage returns what the closed turns of a task used, as their agents reported it.
+func (c *Client) TaskUsage(ctx context.Context, taskID string) (*protocol.TaskUsage, error) {
+	return get[protocol.TaskUsage](ctx, c, "/api/tasks/"+url.PathEscape(taskID)+"/usage", nil)
 }
 
 // TaskWorkspace returns the branch and the metadata of a task's workspace, and whether it has uncommitted changes.

@@ -85,7 +85,8 @@ func TestTheReportAsTextAndAsJSON(t *testing.T) {
 	if err := r.Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	want := "host: x\n\npass  a\nfail  c\n      rule: d holds\n      it does not\n      at all\nskip  e\n      not asked\n\n1 passed, 1 failed, 1 skipped\n"
+	want := "host: x\n\npass  a\nfail  c\n      rule: d holds\n      it does not\n      at all\nskip  e\n      not " +
+		"asked\n\n1 passed, 1 failed, 1 skipped\n"
 	if text.String() != want {
 		t.Errorf("got\n%s", text.String())
 	}
@@ -93,7 +94,8 @@ func TestTheReportAsTextAndAsJSON(t *testing.T) {
 	if err := r.WriteJSON(&raw); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || back.Checks[1].Problems[0] != "it does not\nat all" || back.Failed != 1 {
+	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || back.Checks[1].Problems[0] != "it does not\nat all" ||
+		back.Failed != 1 {
 		t.Errorf("got %s", raw.String())
 	}
 }

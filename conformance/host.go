@@ -69,30 +69,58 @@ func Host(ctx context.Context, options HostOptions) (*Report, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	defer h.clear()
-	return perform(ctx, "host: "+options.URL, h, options.only, []check[*host]{
-		{"health", "/healthz and /readyz answer 200 without a credential", checkHealth},
-		{"errors", "one shape {error,code}: 401 without the password, 404 for unknown routes and sessions, 405 with Allow, 400 for bad input", checkErrors},
-		{"a session", "POST /session creates and refreshes, starts no program, and answers token, expiresAt, cursor, status and capabilities", checkSessions},
-		{"a turn", "POST /stream streams parts with ascending ids and ends in exactly one finish, abort or error", checkStream},
-		{"the webhook", "every event is posted once, in order, without a hole, and is what the stream showed", checkWebhook},
-		{"statuses", "busy is posted when a turn begins, idle when it has ended", checkStatuses},
-		{"reconciliation", "GET /session/:id/events returns the posted events, page by page", checkEvents},
-		{"resume", "Last-Event-ID and ?after= continue exactly; what is unknown is a gap, never an error", checkResume},
-		{"a turn starts once", "a later POST /stream for a started turn ignores its prompt and replays it", checkReplay},
-		{"a turn that is superseded", "it ends with finish{other, not-started}; its token answers 409 no_turn", checkSuperseded},
-		{"a prompt that is bound", "another prompt than promptSha256 says is 409 prompt_mismatch", checkBound},
-		{"an attach token", "it reads, and starts no turn: 409 no_turn", checkAttach},
-		{"a reader that leaves", "a disconnect never stops a turn", checkDisconnect},
-		{"busy and interrupt", "a second turn is 409 busy; interrupt ends the first with abort and finish{other, aborted}", checkInterruptTurn},
-		{"an interaction", "a permission is an approval request and an interaction event; the first answer wins", checkInteraction},
-		{"a webhook that fails", "what is refused with 503 is posted again, nothing is lost or reordered", checkRetry},
-		{"a webhook that reports a gap", "409 gap rewinds to the cursor it names", checkGap},
-		{"one broker a session", "another brokerId is 409 foreign_broker", checkForeign},
-		{"lines", "POST /sessions opens a session without a broker, /ws/:id drives it by section 4, its history is complete", checkLines},
-		{"tokens", "an unknown token and another session's are 401; revoke ends them all", checkTokens},
-		{"CORS", "allowed origins see every answer, errors included; others see none", checkCORS},
-		{"the end of a session", "DELETE /session/:id, then 404", checkDelete},
-	}), nil
+	return perform(ctx, "host: "+options.URL, h, options.only, hostChecks), nil
+}
+
+var hostChecks = []check[*host]{
+	{"health", "/healthz and /readyz answer 200 without a credential", checkHealth},
+	{
+		"errors",
+		"one shape {error,code}: 401 without the password, 404 for unknown routes and sessions, 405 with Allow, 400 " +
+			"for bad input",
+		checkErrors,
+	},
+	{
+		"a session",
+		"POST /session creates and refreshes, starts no program, and answers token, expiresAt, cursor, status and " +
+			"capabilities",
+		checkSessions,
+	},
+	{
+		"a turn", "POST /stream streams parts with ascending ids and ends in exactly one finish, abort or error",
+		checkStream,
+	},
+	{"the webhook", "every event is posted once, in order, without a hole, and is what the stream showed", checkWebhook},
+	{"statuses", "busy is posted when a turn begins, idle when it has ended", checkStatuses},
+	{"reconciliation", "GET /session/:id/events returns the posted events, page by page", checkEvents},
+	{"resume", "Last-Event-ID and ?after= continue exactly; what is unknown is a gap, never an error", checkResume},
+	{"a turn starts once", "a later POST /stream for a started turn ignores its prompt and replays it", checkReplay},
+	{
+		"a turn that is superseded", "it ends with finish{other, not-started}; its token answers 409 no_turn",
+		checkSuperseded,
+	},
+	{"a prompt that is bound", "another prompt than promptSha256 says is 409 prompt_mismatch", checkBound},
+	{"an attach token", "it reads, and starts no turn: 409 no_turn", checkAttach},
+	{"a reader that leaves", "a disconnect never stops a turn", checkDisconnect},
+	{
+		"busy and interrupt", "a second turn is 409 busy; interrupt ends the first with abort and finish{other, aborted}",
+		checkInterruptTurn,
+	},
+	{
+		"an interaction", "a permission is an approval request and an interaction event; the first answer wins",
+		checkInteraction,
+	},
+	{"a webhook that fails", "what is refused with 503 is posted again, nothing is lost or reordered", checkRetry},
+	{"a webhook that reports a gap", "409 gap rewinds to the cursor it names", checkGap},
+	{"one broker a session", "another brokerId is 409 foreign_broker", checkForeign},
+	{
+		"lines",
+		"POST /sessions opens a session without a broker, /ws/:id drives it by section 4, its history is complete",
+		checkLines,
+	},
+	{"tokens", "an unknown token and another session's are 401; revoke ends them all", checkTokens},
+	{"CORS", "allowed origins see every answer, errors included; others see none", checkCORS},
+	{"the end of a session", "DELETE /session/:id, then 404", checkDelete},
 }
 
 // clear deletes the sessions that the checks opened, ignoring errors.
@@ -284,7 +312,8 @@ func (h *host) read(s *scope, c call) (*stream, *answer) {
 	if got := resp.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/event-stream") {
 		s.stopf("%s %s answers with Content-Type %q", c.method, route(c.path), got)
 	}
-	return &stream{scope: s, resp: resp, reader: sse.NewReader(resp.Body)}, &answer{status: http.StatusOK, header: resp.Header}
+	return &stream{scope: s, resp: resp, reader: sse.NewReader(resp.Body)},
+		&answer{status: http.StatusOK, header: resp.Header}
 }
 
 // prompt starts the announced turn.
@@ -293,7 +322,9 @@ func (h *host) prompt(s *scope, one *session, text string) *stream {
 	if err != nil {
 		s.stopf("encode: %v", err)
 	}
-	st, a := h.read(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), string(body), nil})
+	st, a := h.read(s, call{
+		http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), string(body), nil,
+	})
 	if st == nil {
 		s.stopf("POST /stream: %s", a)
 	}

@@ -24,11 +24,13 @@ func checkLines(s *scope, h *host) {
 		ID    string `json:"session_id"`
 		Token string `json:"token"`
 	}
-	if err := json.Unmarshal(created.body, &one); err != nil || created.status != http.StatusCreated || one.ID == "" || one.Token == "" {
+	if err := json.Unmarshal(created.body, &one); err != nil || created.status != http.StatusCreated || one.ID == "" ||
+		one.Token == "" {
 		s.stopf("POST /sessions: %s", created)
 	}
 	h.opened = append(h.opened, one.ID)
-	s.expect("POST /sessions without the password", h.call(s, call{http.MethodPost, "/sessions", "{}", nil}), 401, protocol.CodeUnauthorized)
+	s.expect("POST /sessions without the password", h.call(s, call{http.MethodPost, "/sessions", "{}", nil}), 401,
+		protocol.CodeUnauthorized)
 	path := "/ws/" + one.ID + "?token="
 	if _, err := h.dial(s, path+"wrong"); err == nil {
 		s.failf("a wrong token is let in to the lines")
@@ -50,9 +52,10 @@ func checkLines(s *scope, h *host) {
 	var body struct {
 		Lines []protocol.Line `json:"lines"`
 	}
-	if err := json.Unmarshal(history.body, &body); err != nil || !slices.ContainsFunc(body.Lines, func(l protocol.Line) bool {
-		return l.Type == protocol.LineInput && l.Text != nil && *l.Text == h.options.Plain
-	}) {
+	if err := json.Unmarshal(history.body, &body); err != nil ||
+		!slices.ContainsFunc(body.Lines, func(l protocol.Line) bool {
+			return l.Type == protocol.LineInput && l.Text != nil && *l.Text == h.options.Plain
+		}) {
 		s.failf("the history lacks the input: %s", history)
 	}
 	if list := h.owner(s, http.MethodGet, "/sessions", ""); !strings.Contains(string(list.body), one.ID) {
@@ -63,7 +66,8 @@ func checkLines(s *scope, h *host) {
 func (h *host) dial(s *scope, path string) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, h.options.Patience)
 	defer cancel()
-	conn, resp, err := websocket.Dial(ctx, strings.Replace(h.options.URL, "http", "ws", 1)+path, &websocket.DialOptions{HTTPClient: h.http}) //nolint:bodyclose // the library closes it
+	url, options := strings.Replace(h.options.URL, "http", "ws", 1)+path, &websocket.DialOptions{HTTPClient: h.http}
+	conn, resp, err := websocket.Dial(ctx, url, options) //nolint:bodyclose // the library closes it
 	if err != nil {
 		if resp != nil {
 			return nil, fmt.Errorf("the upgrade was answered %s", resp.Status)

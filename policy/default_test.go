@@ -310,8 +310,11 @@ func TestTheBuiltInRulesOnTools(t *testing.T) {
 		{"confirm INFO", "apply_patch", "*** Begin Patch\n*** Add File: a.go\n*** End Patch"},
 		{"confirm INFO", "fileChange", in{"changes": []in{{"path": "a.go", "kind": "update"}}}},
 		{"confirm WARN", "Write", in{"file_path": "/tmp/x"}},
-		{"confirm WARN", "Write", in{"content": "nobody knows where"}},
-		{"confirm WARN", "apply_patch", in{"input": "*** Begin Patch\n*** Update File: a.go\n*** Move to: ../b.go\n*** End Patch"}},
+		{"confirm WARN", "Write", in{"content": "a file without a path"}},
+		{
+			"confirm WARN", "apply_patch",
+			in{"input": "*** Begin Patch\n*** Update File: a.go\n*** Move to: ../b.go\n*** End Patch"},
+		},
 		{"confirm WARN", "fileChange", in{"changes": in{"/tmp/x": in{"type": "add"}}}},
 		{"confirm WARN", "edit", in{"diff": "--- a/x\n+++ b/../x\n"}},
 		{"confirm CRITICAL", "Write", in{"file_path": ".git/hooks/pre-commit"}},

@@ -58,7 +58,9 @@ func TestLongButFlatScriptsAreParsed(t *testing.T) {
 }
 
 func TestAWordThatMayBecomeSeveralOperandsIsCritical(t *testing.T) {
-	e := rules(t, "version: 1\nrules:\n  - {tool: shell:run, command: [grep *, git grep *], action: allow}\n  - {tool: 'file:*', path: inside, action: allow}\n")
+	e := rules(t,
+		"version: 1\nrules:\n  - {tool: shell:run, command: [grep *, git grep *], action: allow}\n  - {tool: 'file:*', "+
+			"path: inside, action: allow}\n")
 	for command, want := range map[string]string{
 		"grep {a,/etc/shadow} b":           "confirm CRITICAL",
 		"grep -- {a,/etc/shadow} b":        "confirm CRITICAL",
@@ -86,25 +88,31 @@ func TestACallWithTooManyOperationsIsCritical(t *testing.T) {
 
 // fragments are the parts from which the property tests build commands.
 var fragments = []string{
-	"ls", "ls -l", "cat a", "echo 'x'", "git status", "make", "cd src", "x=1", "f() { ls; }", "(ls)", "{ ls; }", "if a; then b; fi", "cat <<E\nx\nE\n",
-	"echo \"$(ls)\"", "curl https://example.com", "sudo ls", "echo x > y", "sh -c 'ls'", "env A=1 ls", "xargs ls", "$X", "echo {a,b}", "cat .env", "#", "\\", "'", "\"",
-	"while a; do b; done", "[[ a ]]", "((1))", "PATH=x", "case a in b) c;; esac", "", " ", "&&", ";;", "(", ")", "<<E", "`", "$(", "\n",
+	"ls", "ls -l", "cat a", "echo 'x'", "git status", "make", "cd src", "x=1", "f() { ls; }", "(ls)", "{ ls; }",
+	"if a; then b; fi", "cat <<E\nx\nE\n", "echo \"$(ls)\"", "curl https://example.com", "sudo ls", "echo x > y",
+	"sh -c 'ls'", "env A=1 ls", "xargs ls", "$X", "echo {a,b}", "cat .env", "#", "\\", "'", "\"", "while a; do b; done",
+	"[[ a ]]", "((1))", "PATH=x", "case a in b) c;; esac", "", " ", "&&", ";;", "(", ")", "<<E", "`", "$(", "\n",
 }
 
 // destroyers are destructive in every position.
-var destroyers = []string{"rm -rf /", "sudo ls", "dd if=a of=/dev/sda", "git push --force", "$CMD", "sh -c 'rm -rf x'", "env X=1 rm -r x", "mkfs.ext4 /dev/sda"}
+var destroyers = []string{
+	"rm -rf /", "sudo ls", "dd if=a of=/dev/sda", "git push --force", "$CMD", "sh -c 'rm -rf x'",
+	"env X=1 rm -r x", "mkfs.ext4 /dev/sda",
+}
 
 var policies = []string{
 	"version: 1\n",
 	"version: 1\nrules: [{tool: '*', action: allow}]\n",
 	"version: 1\nextends: none\nrules: [{tool: 'shell:*', action: confirm, level: WARN}]\n",
-	"version: 1\nrules: [{tool: 'shell:*', command: 'ls *', action: deny, level: CRITICAL}, {tool: '*', action: allow, level: WARN}]\n",
+	"version: 1\nrules: [{tool: 'shell:*', command: 'ls *', action: deny, level: CRITICAL}, {tool: '*', action: " +
+		"allow, level: WARN}]\n",
 }
 
 func command(t *rapid.T) string {
 	parts := rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 6).Draw(t, "fragments")
 	joint := rapid.SampledFrom([]string{"; ", " && ", " | ", "\n", " "}).Draw(t, "joint")
-	return strings.Join(parts, joint) + rapid.SampledFrom([]string{"", "", rapid.String().Draw(t, "noise")}).Draw(t, "tail")
+	return strings.Join(parts,
+		joint) + rapid.SampledFrom([]string{"", "", rapid.String().Draw(t, "noise")}).Draw(t, "tail")
 }
 
 func TestAHarmfulCommandNeverLowersTheLevel(t *testing.T) {
@@ -125,11 +133,15 @@ func TestAHarmfulCommandNeverLowersTheLevel(t *testing.T) {
 
 func TestHarmAfterACompleteCommandIsCritical(t *testing.T) {
 	e := rules(t, policies[1])
-	complete := []string{"ls", "cat a | wc", "(ls)", "if a; then b; fi", "f() { ls; }", "x=1", "echo \"$(ls)\"", "[[ a ]]", "echo 'a;b'", "cd src", "ls > x", "ls 2>&1"}
+	complete := []string{
+		"ls", "cat a | wc", "(ls)", "if a; then b; fi", "f() { ls; }", "x=1", "echo \"$(ls)\"", "[[ a ]]", "echo 'a;b'",
+		"cd src", "ls > x", "ls 2>&1",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom(complete), 1, 5).Draw(t, "parts")
 		text := strings.Join(parts, rapid.SampledFrom([]string{"; ", " && ", " || ", "\n"}).Draw(t, "joint"))
-		text += rapid.SampledFrom([]string{"; ", " && ", " || ", " & ", "\n", " | "}).Draw(t, "last") + rapid.SampledFrom(destroyers).Draw(t, "destroyer")
+		text += rapid.SampledFrom([]string{"; ", " && ", " || ", " & ", "\n", " | "}).Draw(t,
+			"last") + rapid.SampledFrom(destroyers).Draw(t, "destroyer")
 		if d := e.Decide(bash(text)); d.Action != Confirm || d.Level != Critical {
 			t.Fatalf("%q: %+v", text, d)
 		}
@@ -150,7 +162,8 @@ func FuzzDecide(f *testing.F) {
 		c := bash(command)
 		for _, e := range engines {
 			d, steps := e.Explain(c)
-			if !slices.Contains(actions, d.Action) || !slices.Contains(levels, d.Level) || d.Rule == "" || len(steps) > maxOperations+2 {
+			if !slices.Contains(actions, d.Action) || !slices.Contains(levels, d.Level) || d.Rule == "" ||
+				len(steps) > maxOperations+2 {
 				t.Errorf("%+v after %d steps", d, len(steps))
 			}
 			if d != e.Decide(c) {

@@ -58,7 +58,8 @@ func TestRulesFollowTheirFile(t *testing.T) {
 		want("after a change", Allow, 0)
 		put(t, file, broken)
 		want("after a mistake the earlier rules stay", Allow, 1)
-		if n := l.Notices()[0]; !strings.Contains(n, "line 2: action must be allow or confirm or deny") || !strings.Contains(n, "since 2000-01-01T") {
+		if n := l.Notices()[0]; !strings.Contains(n, "line 2: action must be allow or confirm or deny") ||
+			!strings.Contains(n, "since 2000-01-01T") {
 			t.Errorf("notice: %s", n)
 		}
 		if err := os.Remove(file); err != nil {
@@ -94,10 +95,19 @@ func TestASectionOfAHostsFile(t *testing.T) {
 		{"the name of a file next to it", "policy: rules.yaml\n", "", Allow},
 		{"no section", "agents: {}\n", "", Confirm},
 		{"an empty file", "", "", Confirm},
-		{"a mistake in the section", "agents: {}\npolicy:\n  version: 1\n  rule: []\n", file + `: line 4: a policy has no "rule"; known are extends, rules, timeout, version`, ""},
+		{
+			"a mistake in the section", "agents: {}\npolicy:\n  version: 1\n  rule: []\n",
+			file + `: line 4: a policy has no "rule"; known are extends, rules, timeout, version`, "",
+		},
 		{"a section that is empty", "policy:\n", file + ": line 1: a policy must be a mapping", ""},
-		{"the name of no file", "policy: none.yaml\n", filepath.Join(dir, "none.yaml") + ": the policy cannot be read", ""},
-		{"the name of a folder", "policy: .\n", dir + ": the policy cannot be read: it is not a regular file, or is larger than 1 MiB", ""},
+		{
+			"a file that does not exist", "policy: none.yaml\n",
+			filepath.Join(dir, "none.yaml") + ": the policy cannot be read", "",
+		},
+		{
+			"a folder", "policy: .\n",
+			dir + ": the policy cannot be read: it is not a regular file, or is larger than 1 MiB", "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			put(t, file, c.content)

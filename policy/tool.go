@@ -23,7 +23,8 @@ const (
 )
 
 var commonNames = []string{
-	FileRead, FileWrite, FileDelete, ShellRun, ShellRead, NetFetch, NetSearch, NetConnect, AgentPlan, AgentTask, AgentMode, UserAsk,
+	FileRead, FileWrite, FileDelete, ShellRun, ShellRead, NetFetch, NetSearch, NetConnect, AgentPlan, AgentTask,
+	AgentMode, UserAsk,
 }
 
 // CommonTools returns the common names, without those of unmapped and MCP tools.
@@ -50,13 +51,16 @@ func commonMask(patterns []string) uint32 {
 // common maps the names that have the same meaning for every agent; docs/policy.md
 // shows the table.
 var common = table(map[string]string{
-	FileRead: "Read read read_file read_many_files ReadFile view view_file open_file list list_dir list_directory list_files LS ls " +
-		"Glob glob find_files Grep grep grep_files search search_files search_file_content file_search ReadNotebook NotebookRead view_image",
-	FileWrite: "Write write write_file WriteFile create_file Edit edit edit_file EditFile MultiEdit multi_edit multiedit NotebookEdit " +
-		"apply_patch patch replace str_replace insert fileChange file_change move move_file mkdir create_directory",
+	FileRead: "Read read read_file read_many_files ReadFile view view_file open_file list list_dir list_directory " +
+		"list_files LS ls Glob glob find_files Grep grep grep_files search search_files search_file_content file_search " +
+		"ReadNotebook NotebookRead view_image",
+	FileWrite: "Write write write_file WriteFile create_file Edit edit edit_file EditFile MultiEdit multi_edit " +
+		"multiedit NotebookEdit apply_patch patch replace str_replace insert fileChange file_change move move_file " +
+		"mkdir create_directory",
 	FileDelete: "delete delete_file remove_file",
-	ShellRun: "Bash bash shell sh run_command run_shell_command run_terminal_command exec exec_command execute execute_command " +
-		"commandExecution command_execution local_shell local_shell_call shell_command unified_exec container.exec terminal write_stdin",
+	ShellRun: "Bash bash shell sh run_command run_shell_command run_terminal_command exec exec_command execute " +
+		"execute_command commandExecution command_execution local_shell local_shell_call shell_command unified_exec " +
+		"container.exec terminal write_stdin",
 	ShellRead: "BashOutput TaskOutput KillShell KillBash TaskStop",
 	NetFetch:  "WebFetch webfetch web_fetch fetch fetch_url http_get",
 	NetSearch: "WebSearch websearch web_search google_web_search codesearch",

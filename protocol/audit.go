@@ -32,6 +32,8 @@ const (
 	AuditTaskAdopted    AuditAction = "task.adopted"
 	AuditTaskAnswered   AuditAction = "task.answered"   // a person allowed or denied a tool call, or answered a question
 	AuditTaskMode       AuditAction = "task.mode"       // how much a person wants to be asked about
+	AuditTaskCommitted  AuditAction = "task.committed"  // a person had the host commit the task's changes
+	AuditTaskDiscarded  AuditAction = "task.discarded"  // a person had the host discard changes of files
 	AuditTaskExpired    AuditAction = "task.expired"    // an archived task was deleted by its retention
 	AuditWebhookRotated AuditAction = "webhook.rotated" // the secret that signs what a webhook gets was replaced
 	AuditKeysRotated    AuditAction = "keys.rotated"    // secrets are sealed with the present key of the keyset
@@ -47,8 +49,8 @@ func AuditActions() []AuditAction {
 		AuditTokenCreated, AuditTokenRevoked, AuditUserCreated, AuditUserPassword, AuditUserDisabled, AuditUserEnabled,
 		AuditUserDeleted, AuditUserErased, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
-		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskExpired, AuditWebhookRotated, AuditKeysRotated, AuditExported,
-		AuditDataExported, AuditDataImported,
+		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded, AuditTaskExpired,
+		AuditWebhookRotated, AuditKeysRotated, AuditExported, AuditDataExported, AuditDataImported,
 	}
 }
 

@@ -16,8 +16,8 @@ const (
 	CodeTokenExpired     Code = "token_expired"      // 401: the signature is right, the token has expired; renew it
 	CodeSignatureMissing Code = "signature_missing"  // 401: the session's host signs its posts, and this one is not signed
 	CodeSignatureInvalid Code = "signature_invalid"  // 401: the body was changed, or signed with another agent password
-	CodeSignatureTime    Code = "signature_time"     // 401: signed too long ago or in the future; carries the broker's time
-	CodeSecondFactor     Code = "second_factor"      // 401: the password is right; the code of the second factor is missing or wrong
+	CodeSignatureTime    Code = "signature_time"     // 401: signed too early or too late; carries the broker's time
+	CodeSecondFactor     Code = "second_factor"      // 401: the code of the second factor is missing or wrong
 	CodeForbidden        Code = "forbidden"          // 403: known caller, not allowed (cross-site, not an admin)
 	CodeQuota            Code = "quota_exceeded"     // 403: the user has as much as they may have
 	CodeSessionKey       Code = "session_key"        // 403: the session needs the key of the broker that opened it
@@ -30,8 +30,10 @@ const (
 	CodeUnverified       Code = "unverified"         // 409: the task's host does not confirm the event's epoch
 	CodeBusy             Code = "busy"               // 409: a turn is open
 	CodeAttached         Code = "attached"           // 409: a terminal client works in the session; force takes over
-	CodeNoWorkspace      Code = "no_workspace"       // 409: the workspace that the session works in does not exist, or is another user's
+	CodeNoWorkspace      Code = "no_workspace"       // 409: the session's workspace does not exist, or is another user's
 	CodeNoBranch         Code = "no_branch"          // 409: the project has no such branch for the session to start from
+	CodeNothingToCommit  Code = "nothing_to_commit"  // 409: the workspace has no change since its last commit
+	CodeUnmerged         Code = "unmerged"           // 409: a merge or rebase of the workspace is not finished
 	CodeNoTurn           Code = "no_turn"            // 409: this token cannot start a turn
 	CodePromptMismatch   Code = "prompt_mismatch"    // 409: the prompt differs from the checked-in message
 	CodeForeignBroker    Code = "foreign_broker"     // 409: the session belongs to another broker

@@ -61,8 +61,9 @@ type OpenSessionResponse struct {
 	Reason       StatusReason `json:"reason,omitempty"`
 	OpenTurn     string       `json:"openTurn,omitempty"`    // the running turn, or ""
 	QueuedTurns  []string     `json:"queuedTurns,omitempty"` // prompted turns behind the open one
-	Attached     bool         `json:"attached,omitempty"`    // a terminal client is: prompts without force get CodeAttached
-	Capabilities []string     `json:"capabilities,omitempty"`
+	// Attached: a terminal client is open, so prompts without force get CodeAttached.
+	Attached     bool     `json:"attached,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
 
 	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // the session's; "" is ModeAsk
 }
@@ -87,6 +88,10 @@ const (
 
 	// CapabilityBranches: the host knows Branch.
 	CapabilityBranches = "branches"
+
+	// CapabilityShip: the host knows POST /session/:id/commit, and lists in GET /session/:id/workspace what it does
+	// with the work of the session.
+	CapabilityShip = "ship"
 )
 
 // Limits of credentials.
@@ -199,8 +204,9 @@ type EventsResponse struct {
 
 	CurrentEpoch int64 `json:"currentEpoch,omitempty"` // of the session's newest event
 
-	QueuedTurns []string     `json:"queuedTurns,omitempty"`
-	Prompts     []TurnPrompt `json:"prompts,omitempty"` // of the turns that Events belong to, if the request asked for them
+	QueuedTurns []string `json:"queuedTurns,omitempty"`
+	// Prompts are those of the turns that Events belong to, if the request asked for them.
+	Prompts []TurnPrompt `json:"prompts,omitempty"`
 }
 
 // IngestResponse is the response of the webhook. Cursor is null for events of a

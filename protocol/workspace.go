@@ -7,6 +7,8 @@ type WorkspaceState struct {
 	Branch   string            `json:"branch"` // that is checked out; "" without git
 	Dirty    bool              `json:"dirty"`  // has uncommitted changes
 	Metadata map[string]string `json:"metadata"`
+
+	Ships []ShipStep `json:"ships,omitempty"` // what the host does with the session's work
 }
 
 // Workspace is a workspace that an agent created by name. It belongs to the user of the session.

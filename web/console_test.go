@@ -68,7 +68,8 @@ func TestFilesAreCachedByTheirNames(t *testing.T) {
 		}
 		tag := rec.Header().Get("ETag")
 		for known, status := range map[string]int{
-			tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"other", ` + tag: 304, " * ": 304, `"other"`: 200, strings.Trim(tag, `W/"`): 200, "": 200,
+			tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"other", ` + tag: 304, " * ": 304, `"other"`: 200,
+			strings.Trim(tag, `W/"`): 200, "": 200,
 		} {
 			for _, method := range []string{"GET", "HEAD"} {
 				again, _ := get(c, method, path, "If-None-Match", known, "Accept-Encoding", "gzip")
@@ -87,7 +88,9 @@ func TestFilesAreCompressedForClientsThatAcceptIt(t *testing.T) {
 	if small.Header().Get("Content-Encoding") != "gzip" || small.Body.Len() >= complete.Body.Len() {
 		t.Fatalf("%v, %d of %d bytes", small.Header(), small.Body.Len(), complete.Body.Len())
 	}
-	for accepted, want := range map[string]string{"gzip;q=0": "", "GZIP; Q=0.5": "gzip", "identity, gzip ;q=0.0": "", "xgzip": "", "br": "", "": ""} {
+	for accepted, want := range map[string]string{
+		"gzip;q=0": "", "GZIP; Q=0.5": "gzip", "identity, gzip ;q=0.0": "", "xgzip": "", "br": "", "": "",
+	} {
 		rec, _ := get(c, "GET", "/assets/a-1.js", "Accept-Encoding", accepted)
 		if got := rec.Header().Get("Content-Encoding"); got != want {
 			t.Errorf("%s: %q", accepted, got)
@@ -128,8 +131,9 @@ func TestContentPolicy(t *testing.T) {
 		return true, []string{"https://host.example", r.Header.Get("X-Own")}
 	}})
 	rec, _ := get(c, "GET", "/", "X-Own", "http://own.example:7701")
-	want := "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; manifest-src 'self'; worker-src 'self'; " +
-		"connect-src 'self' https://host.example http://own.example:7701; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	want := "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
+		"manifest-src 'self'; worker-src 'self'; connect-src 'self' https://host.example http://own.example:7701; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	if got := rec.Header().Get("Content-Security-Policy"); got != want {
 		t.Errorf("got %s", got)
 	}

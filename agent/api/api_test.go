@@ -55,7 +55,8 @@ func TestASessionIsCreatedUsedAndDeleted(t *testing.T) {
 	}
 	status, raw := s.call("GET", "/sessions/"+session.SessionID+"/history", session.Token, "")
 	var history historyResponse
-	if err := json.Unmarshal([]byte(raw), &history); err != nil || status != http.StatusOK || history.SessionID != session.SessionID {
+	if err := json.Unmarshal([]byte(raw), &history); err != nil || status != http.StatusOK ||
+		history.SessionID != session.SessionID {
 		t.Fatalf("%d %s", status, raw)
 	}
 	kinds := []string{}
@@ -66,10 +67,13 @@ func TestASessionIsCreatedUsedAndDeleted(t *testing.T) {
 		}
 		kinds = append(kinds, line.Type)
 	}
-	if got := strings.Join(kinds, " "); got != "input state message tool_start confirm confirmation resolved state tool_message state message tool_start state tool_message state message state" {
+	if got := strings.Join(kinds,
+		" "); got != "input state message tool_start confirm confirmation resolved state tool_message state message "+
+		"tool_start state tool_message state message state" {
 		t.Errorf("history: %s", got)
 	}
-	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, session.Token, ""); status != http.StatusUnauthorized {
+	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, session.Token,
+		""); status != http.StatusUnauthorized {
 		t.Errorf("DELETE with the session's token answers %d", status)
 	}
 	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, s.owner(), ""); status != http.StatusNoContent {
@@ -193,11 +197,13 @@ func TestCallersReachOnlyTheirOwn(t *testing.T) {
 		"a WebSocket without token":                 {"GET", "/ws/" + a.SessionID, "", 401},
 		"with another's token":                      {"GET", "/ws/" + a.SessionID + "?token=" + b.Token, "", 401},
 		"with the server's token":                   {"GET", "/ws/" + a.SessionID + "?token=owner", "", 401},
-		"with two tokens":                           {"GET", "/ws/" + a.SessionID + "?token=" + a.Token + "&token=x", "", 400},
-		"a WebSocket route without upgrade":         {"GET", "/ws/" + a.SessionID + "?token=" + a.Token, "", 426},
-		"an unknown replay":                         {"GET", "/ws/" + a.SessionID + "?replay=some&token=" + a.Token, "", 400},
-		"an unknown route":                          {"GET", "/other", "owner", 404},
-		"a wrong method":                            {"PUT", "/sessions", "owner", 405},
+		"with two tokens": {
+			"GET", "/ws/" + a.SessionID + "?token=" + a.Token + "&token=x", "", 400,
+		},
+		"a WebSocket route without upgrade": {"GET", "/ws/" + a.SessionID + "?token=" + a.Token, "", 426},
+		"an unknown replay":                 {"GET", "/ws/" + a.SessionID + "?replay=some&token=" + a.Token, "", 400},
+		"an unknown route":                  {"GET", "/other", "owner", 404},
+		"a wrong method":                    {"PUT", "/sessions", "owner", 405},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if status, body := s.call(c.method, c.path, c.bearer, ""); status != c.want {
@@ -213,7 +219,8 @@ func TestWithoutAServersTokenAWrongOneIsStillRefused(t *testing.T) {
 	if status, _ := s.call("GET", "/sessions/"+a.SessionID+"/history", b.Token, ""); status != http.StatusUnauthorized {
 		t.Errorf("another session's token: %d", status)
 	}
-	if status, body := s.call("POST", "/sessions", "", `{"model":"unknown"}`); status != http.StatusBadRequest || body != `{"error":"Unknown model","code":"invalid"}` {
+	if status, body := s.call("POST", "/sessions", "", `{"model":"unknown"}`); status != http.StatusBadRequest ||
+		body != `{"error":"Unknown model","code":"invalid"}` {
 		t.Errorf("%d %s", status, body)
 	}
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/sessions", nil)
@@ -277,8 +284,10 @@ func TestClientsThatBreakTheRulesAreClosedWithTheRightCode(t *testing.T) {
 		want websocket.StatusCode
 	}{
 		"a binary frame": {websocket.MessageBinary, `{"type":"interrupt"}`, websocket.StatusUnsupportedData},
-		"invalid UTF-8":  {websocket.MessageText, "{\"type\":\"input\",\"text\":\"\xff\"}", websocket.StatusInvalidFramePayloadData},
-		"an oversize":    {websocket.MessageText, strings.Repeat("x", protocol.MaxLine+1), websocket.StatusMessageTooBig},
+		"invalid UTF-8": {
+			websocket.MessageText, "{\"type\":\"input\",\"text\":\"\xff\"}", websocket.StatusInvalidFramePayloadData,
+		},
+		"an oversize": {websocket.MessageText, strings.Repeat("x", protocol.MaxLine+1), websocket.StatusMessageTooBig},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := s.dial(session, "")
@@ -388,7 +397,8 @@ func TestASessionThatCannotBeOpenedLeavesNothing(t *testing.T) {
 		return Opened{}, errors.New("secret detail")
 	}})
 	for range 2 {
-		if status, body := s.call("POST", "/sessions", "", ""); status != http.StatusInternalServerError || body != `{"error":"Internal error","code":"internal"}` {
+		if status, body := s.call("POST", "/sessions", "", ""); status != http.StatusInternalServerError ||
+			body != `{"error":"Internal error","code":"internal"}` {
 			t.Errorf("%d %s", status, body)
 		}
 	}

@@ -42,7 +42,8 @@ func answer(s string) (*mcp.CallToolResult, any, error) {
 // testServer has tools that echo, fail, list the environment, hang and exit.
 func testServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+	mcp.AddTool(s,
+		&mcp.Tool{Name: "echo", Description: "Says it again.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
 			return answer("you said " + in.Text)
 		})
@@ -110,21 +111,26 @@ func TestToolsOfAServerOnStdio(t *testing.T) {
 		names = append(names, tool.Spec.Name)
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got != "mcp__my_files__die mcp__my_files__echo mcp__my_files__fail mcp__my_files__hang mcp__my_files__look_around" {
+	if got := strings.Join(names,
+		" "); got != "mcp__my_files__die mcp__my_files__echo mcp__my_files__fail mcp__my_files__hang "+
+		"mcp__my_files__look_around" {
 		t.Errorf("offered %s", got)
 	}
 	echo := named(t, s, "mcp__my_files__echo")
 	want := `{"additionalProperties":false,"properties":{"text":{"type":"string"}},"required":["text"],"type":"object"}`
-	if string(echo.Spec.Schema) != want || echo.Spec.Description != "Says it again." || echo.Prompt != "Use echo of the MCP server my.files?" || echo.Warning.Level != "INFO" {
+	if string(echo.Spec.Schema) != want || echo.Spec.Description != "Says it again." ||
+		echo.Prompt != "Use echo of the MCP server my.files?" || echo.Warning.Level != "INFO" {
 		t.Errorf("offered %s, %+v", echo.Spec.Schema, echo)
 	}
 	if got, err := echo.Run(t.Context(), []byte(`{"text":"hi"}`)); got != "you said hi" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if got, err := named(t, s, "mcp__my_files__fail").Run(t.Context(), []byte(`{}`)); err == nil || err.Error() != "no luck" {
+	if got, err := named(t, s, "mcp__my_files__fail").Run(t.Context(), []byte(`{}`)); err == nil ||
+		err.Error() != "no luck" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if got, err := named(t, s, "mcp__my_files__look_around").Run(t.Context(), []byte(`{}`)); got != dir+" yes " || err != nil {
+	if got, err := named(t, s, "mcp__my_files__look_around").Run(t.Context(), []byte(`{}`)); got != dir+" yes " ||
+		err != nil {
 		t.Errorf("the server sees %q, %v", got, err)
 	}
 	if named(t, s, "mcp__my_files__fail").Warning.Level != "WARN" {
@@ -139,7 +145,8 @@ func TestAnInterruptedCallReturns(t *testing.T) {
 	if _, err := named(t, s, "mcp__x__hang").Run(ctx, []byte(`{}`)); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
-	if got, err := named(t, s, "mcp__x__echo").Run(t.Context(), []byte(`{"text":"still here"}`)); got != "you said still here" {
+	if got, err := named(t, s, "mcp__x__echo").Run(t.Context(),
+		[]byte(`{"text":"still here"}`)); got != "you said still here" {
 		t.Errorf("after it: %q, %v", got, err)
 	}
 }
@@ -166,8 +173,10 @@ func TestToolsOfAServerOnHTTP(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(web.Close)
-	s := connected(t, map[string]Server{"web": {URL: web.URL, Headers: map[string]string{"Authorization": "Bearer t"}}}, t.TempDir())
-	if got, err := named(t, s, "mcp__web__echo").Run(t.Context(), []byte(`{"text":"hi"}`)); got != "you said hi" || err != nil {
+	s := connected(t, map[string]Server{"web": {URL: web.URL, Headers: map[string]string{"Authorization": "Bearer t"}}},
+		t.TempDir())
+	if got, err := named(t, s, "mcp__web__echo").Run(t.Context(), []byte(`{"text":"hi"}`)); got != "you said hi" ||
+		err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 	_, err := Connect(t.Context(), Config{Servers: map[string]Server{"web": {URL: web.URL}}}, Options{Dir: t.TempDir()})
@@ -183,7 +192,8 @@ func TestConnectFailsIfOneServerFails(t *testing.T) {
 		"an address that refuses connections": {URL: "http://127.0.0.1:1/mcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Connect(t.Context(), Config{Servers: map[string]Server{"good": self(t), "bad": bad}}, Options{Dir: t.TempDir()})
+			_, err := Connect(t.Context(), Config{Servers: map[string]Server{"good": self(t), "bad": bad}},
+				Options{Dir: t.TempDir()})
 			if protocol.CodeOf(err) != protocol.CodeBadGateway || !strings.HasPrefix(err.Error(), "The MCP server bad ") {
 				t.Errorf("got %v", err)
 			}
@@ -193,13 +203,15 @@ func TestConnectFailsIfOneServerFails(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	good := `{"mcpServers":{"a":{"command":"x","args":["1"],"env":{"K":"v"}},"b":{"url":"https://h/mcp","headers":{"A":"b"}}},"other":1}`
-	if c, err := Parse([]byte(good)); err != nil || len(c.Servers) != 2 || c.Servers["a"].Args[0] != "1" || c.Servers["b"].Headers["A"] != "b" {
+	if c, err := Parse([]byte(good)); err != nil || len(c.Servers) != 2 || c.Servers["a"].Args[0] != "1" ||
+		c.Servers["b"].Headers["A"] != "b" {
 		t.Errorf("got %+v, %v", c, err)
 	}
 	for raw, want := range map[string]string{
-		`{"mcpServers":{"a":{}}}`:                                  "give either command or url",
-		`{"mcpServers":{"a":{"command":"x","url":"http://h"}}}`:    "give either command or url",
-		`{"mcpServers":{"a b":{"command":"x"}}}`:                   "a name is up to 32 letters, digits, dots, dashes and underscores",
+		`{"mcpServers":{"a":{}}}`:                               "give either command or url",
+		`{"mcpServers":{"a":{"command":"x","url":"http://h"}}}`: "give either command or url",
+		`{"mcpServers":{"a b":{"command":"x"}}}`: "a name is up to 32 letters, digits, dots, dashes " +
+			"and underscores",
 		`{"mcpServers":{"a":{"url":"ftp://h"}}}`:                   "url must be an http or https URL",
 		`{"mcpServers":{"a":{"url":"http://h","args":["x"]}}}`:     "args and env belong to command",
 		`{"mcpServers":{"a":{"command":"x","headers":{"A":"b"}}}}`: "headers belong to url",

@@ -50,7 +50,8 @@ func tools() []agent.ToolSpec {
 		for _, n := range names {
 			properties = append(properties, fmt.Sprintf(`%q:{"type":"string"}`, n))
 		}
-		return []byte(`{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":["` + strings.Join(names, `","`) + `"]}`)
+		return []byte(`{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":["` +
+			strings.Join(names, `","`) + `"]}`)
 	}
 	return []agent.ToolSpec{
 		{Name: agent.ToolWriteFile, Description: "Write.", Schema: schema("path", "content")},
@@ -83,10 +84,12 @@ func prompt(text string) agent.Message { return agent.Message{Role: agent.RoleUs
 func TestACompletion(t *testing.T) {
 	const usage = "{Input:10 Output:20 Total:30 Cached:0}"
 	for text, want := range map[string]string{
-		"hello":        "Hello |from |the |mock |LLM.|" + usage,
-		"THINK":        "Hello |from |the |mock |LLM.|" + usage,
-		"WRITE ü.txt":  "I will |write |the file.|" + usage + `|write_file{"content":"hello from the mock LLM\n","path":"ü.txt"}`,
-		"TWO":          usage + `|write_file{"content":"file a.txt\n","path":"a.txt"}|write_file{"content":"file b.txt\n","path":"b.txt"}`,
+		"hello": "Hello |from |the |mock |LLM.|" + usage,
+		"THINK": "Hello |from |the |mock |LLM.|" + usage,
+		"WRITE ü.txt": "I will |write |the file.|" + usage +
+			`|write_file{"content":"hello from the mock LLM\n","path":"ü.txt"}`,
+		"TWO": usage +
+			`|write_file{"content":"file a.txt\n","path":"a.txt"}|write_file{"content":"file b.txt\n","path":"b.txt"}`,
 		"BASH echo hi": "Running |a command.|" + usage + `|run_command{"command":"echo hi"}`,
 	} {
 		for name := range both {
@@ -128,7 +131,8 @@ func TestACompleteConversationIsSent(t *testing.T) {
 			if body := string(asked.Body); !strings.Contains(body, want) {
 				t.Errorf("sent %s\nwant %s", body, want)
 			}
-			if asked.Key != key || asked.Model != "mock-1" || asked.Prompt != "go on" || !reflect.DeepEqual(asked.Tools(), []string{"write_file", "run_command"}) {
+			if asked.Key != key || asked.Model != "mock-1" || asked.Prompt != "go on" ||
+				!reflect.DeepEqual(asked.Tools(), []string{"write_file", "run_command"}) {
 				t.Errorf("sent %+v", asked)
 			}
 		})
@@ -169,13 +173,15 @@ func TestRetries(t *testing.T) {
 	}{
 		"Retry-After is honoured": {
 			func(l *mockllm.Server) { l.FailNext(2, 429, "7") },
-			"!The model's provider has too many requests (429): mock error 429; trying again in 7s|!The model's provider has too many requests (429): mock error 429; trying again in 7s|" + all,
+			"!The model's provider has too many requests (429): mock error 429; trying again in 7s|!The model's provider " +
+				"has too many requests (429): mock error 429; trying again in 7s|" + all,
 			"",
 			[]time.Duration{7 * time.Second, 7 * time.Second},
 		},
 		"without it the waits grow": {
 			func(l *mockllm.Server) { l.FailNext(1, 500, ""); l.FailNext(1, 529, "") },
-			"!The model's provider failed (500): mock error 500; trying again in 1s|!The model's provider failed (529): mock error 529; trying again in 2s|" + all,
+			"!The model's provider failed (500): mock error 500; trying again in 1s|!The model's provider failed (529): " +
+				"mock error 529; trying again in 2s|" + all,
 			"",
 			[]time.Duration{time.Second, 2 * time.Second},
 		},
@@ -187,7 +193,8 @@ func TestRetries(t *testing.T) {
 		},
 		"at most five tries": {
 			func(l *mockllm.Server) { l.FailNext(5, 500, "1") },
-			strings.TrimSuffix(strings.Repeat("!The model's provider failed (500): mock error 500; trying again in 1s|", 4), "|"),
+			strings.TrimSuffix(strings.Repeat("!The model's provider failed (500): mock error 500; trying again in 1s|", 4),
+				"|"),
 			"The model's provider failed (500): mock error 500, 5 times",
 			[]time.Duration{time.Second, time.Second, time.Second, time.Second},
 		},
@@ -241,7 +248,8 @@ func TestASilentModelTimesOut(t *testing.T) {
 	for name := range both {
 		m := open(t, mockllm.New(t), name, nil)
 		m.Completer.(*completer).opts.Silence = 30 * time.Millisecond
-		if _, err := complete(t.Context(), m, prompt("HANG")); err == nil || err.Error() != "The model has been silent for 30ms" {
+		if _, err := complete(t.Context(), m, prompt("HANG")); err == nil ||
+			err.Error() != "The model has been silent for 30ms" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -268,15 +276,41 @@ func TestOpenNamesTheMissingOption(t *testing.T) {
 		opts  Options
 		want  string
 	}{
-		"an unknown provider":        {"acme/x", Options{}, `Unknown model "acme/x" Known are demo, anthropic/NAME, openai/NAME, openrouter/NAME, ollama/NAME`},
-		"no name":                    {"openai/", Options{Key: key}, `Unknown model "openai/" Known are demo, anthropic/NAME, openai/NAME, openrouter/NAME, ollama/NAME`},
-		"no key":                     {"anthropic/claude", Options{}, "Models of anthropic need an API key Set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE, or take the model demo"},
-		"no key, OpenAI":             {"openai/gpt", Options{}, "Models of openai need an API key Set OPENAI_API_KEY or OPENAI_API_KEY_FILE, or take the model demo"},
-		"a server of one's own":      {"openai/llama", Options{BaseURL: "http://127.0.0.1:8000/v1"}, ""},
-		"ollama needs no key":        {"ollama/llama3:8b", Options{}, ""},
-		"a slash within the name":    {"openrouter/meta/llama", Options{Key: key}, ""},
-		"a base URL with a password": {"openai/x", Options{BaseURL: "http://u:p@127.0.0.1/v1"}, "The base URL of the model's provider is not an http or https URL Give something like http://127.0.0.1:8000/v1, without user and query"},
-		"a base URL without scheme":  {"openai/x", Options{BaseURL: "127.0.0.1:8000"}, "The base URL of the model's provider is not an http or https URL Give something like http://127.0.0.1:8000/v1, without user and query"},
+		"an unknown provider": {
+			"acme/x",
+			Options{},
+			`Unknown model "acme/x" Known are demo, anthropic/NAME, openai/NAME, openrouter/NAME, ollama/NAME`,
+		},
+		"no name": {
+			"openai/",
+			Options{Key: key},
+			`Unknown model "openai/" Known are demo, anthropic/NAME, openai/NAME, openrouter/NAME, ollama/NAME`,
+		},
+		"no key": {
+			"anthropic/claude",
+			Options{},
+			"Models of anthropic need an API key Set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE, or take the model demo",
+		},
+		"no key, OpenAI": {
+			"openai/gpt",
+			Options{},
+			"Models of openai need an API key Set OPENAI_API_KEY or OPENAI_API_KEY_FILE, or take the model demo",
+		},
+		"a server of one's own":   {"openai/llama", Options{BaseURL: "http://127.0.0.1:8000/v1"}, ""},
+		"ollama needs no key":     {"ollama/llama3:8b", Options{}, ""},
+		"a slash within the name": {"openrouter/meta/llama", Options{Key: key}, ""},
+		"a base URL with a password": {
+			"openai/x",
+			Options{BaseURL: "http://u:p@127.0.0.1/v1"},
+			"The base URL of the model's provider is not an http or https URL Give something like " +
+				"http://127.0.0.1:8000/v1, without user and query",
+		},
+		"a base URL without scheme": {
+			"openai/x",
+			Options{BaseURL: "127.0.0.1:8000"},
+			"The base URL of the model's provider is not an http or https URL Give something like " +
+				"http://127.0.0.1:8000/v1, without user and query",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(c.model, c.opts)
@@ -316,7 +350,8 @@ func TestRetryAfter(t *testing.T) {
 
 func TestArgumentsThatAreNoObject(t *testing.T) {
 	for raw, want := range map[string]string{
-		``: "{}", `{"a":1}`: `{"a":1}`, `null`: "{} it is null", `[]`: "{} json: cannot unmarshal array into Go value of type map[string]json.RawMessage",
+		``: "{}", `{"a":1}`: `{"a":1}`, `null`: "{} it is null",
+		`[]`:    "{} json: cannot unmarshal array into Go value of type map[string]json.RawMessage",
 		`{"a":`: "{} unexpected end of JSON input",
 	} {
 		call := (&pieces{name: "x", arguments: []byte(raw)}).call()

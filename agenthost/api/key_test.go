@@ -58,6 +58,8 @@ var routeClasses = map[string]class{
 	"POST /projects/:project/stop":        byOperator,
 	"GET /metrics":                        byPassword,
 	"GET /session/:id/workspace":          byKey,
+	"POST /session/:id/commit":            byKey,
+	"POST /session/:id/discard":           byKey,
 	"GET /session/:id/paths":              byKeyOrTok,
 	"GET /projects/:project/paths":        byPassword,
 	"GET /workspaces":                     byPassword,

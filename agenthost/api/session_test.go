@@ -12,13 +12,15 @@ import (
 func TestOpenReturnsAToken(t *testing.T) {
 	h := newHost(t, nil)
 	status, header, body := h.call(request{
-		"POST", "/session", `{"sessionId":"s1","webhookUrl":"http://127.0.0.1:1/hook?token=x","brokerId":"b1","cursor":{"epoch":0,"seq":0},"turn":{"id":"t1"}}`,
+		"POST", "/session",
+		`{"sessionId":"s1","webhookUrl":"http://127.0.0.1:1/hook?token=x","brokerId":"b1","cursor":{"epoch":0,"seq":0},"turn":{"id":"t1"}}`,
 		[]string{bearerPassword},
 	})
 	if status != http.StatusOK || header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got %d %v", status, header)
 	}
-	expectEqual(t, "body", normalized(body), `{"token":"<token>","expiresAt":"2026-03-01T12:10:00Z","cursor":{"epoch":1,"seq":0},"streamCursor":null,"status":"none","capabilities":["events","resume","interactions","session-keys","credentials","diff","branches","webhook-signatures"]}`)
+	expectEqual(t, "body", normalized(body),
+		`{"token":"<token>","expiresAt":"2026-03-01T12:10:00Z","cursor":{"epoch":1,"seq":0},"streamCursor":null,"status":"none","capabilities":["events","resume","interactions","session-keys","credentials","diff","branches","ship","webhook-signatures"]}`)
 }
 
 func TestOpenRefusesInvalidRequests(t *testing.T) {
@@ -36,21 +38,35 @@ func TestOpenRefusesInvalidRequests(t *testing.T) {
 		"the same member twice":     {`{"sessionId":"s1","sessionId":"s2",` + webhook + `}`, 400, ""},
 		"a path":                    {`{"sessionId":"../etc",` + webhook + `}`, 400, ""},
 		"no webhook":                {`{"sessionId":"s1"}`, 400, "webhookUrl must be an http or https URL"},
-		"a webhook of a file":       {`{"sessionId":"s1","webhookUrl":"file:///etc/passwd"}`, 400, "webhookUrl must be an http or https URL"},
-		"a webhook without a host":  {`{"sessionId":"s1","webhookUrl":"https://?token=canary"}`, 400, "webhookUrl must be an http or https URL"},
-		"a broken webhook":          {`{"sessionId":"s1","webhookUrl":"https://x:y?token=canary"}`, 400, "webhookUrl must be an http or https URL"},
-		"a turn without an id":      {`{"sessionId":"s1","turn":{},` + webhook + `}`, 400, "turn.id must be 1 to 128 characters"},
-		"a negative cursor":         {`{"sessionId":"s1","cursor":{"epoch":-1,"seq":0},` + webhook + `}`, 400, "cursor must not be negative"},
-		"an unknown agent":          {`{"sessionId":"s1","agent":"nobody",` + webhook + `}`, 400, ""},
-		"an unknown project":        {`{"sessionId":"s1","project":"nothing",` + webhook + `}`, 400, ""},
-		"an unknown mode":           {`{"sessionId":"s1","permissionMode":"yolo",` + webhook + `}`, 400, "permissionMode must be plan, ask, accept-edits or auto"},
-		"a mode that is no text":    {`{"sessionId":"s1","permissionMode":1,` + webhook + `}`, 400, ""},
-		"a megabyte":                {`{"sessionId":"` + strings.Repeat("a", 1<<20) + `"}`, 413, "The body is too large"},
+		"a webhook of a file": {
+			`{"sessionId":"s1","webhookUrl":"file:///etc/passwd"}`, 400, "webhookUrl must be an http or https URL",
+		},
+		"a webhook without a host": {
+			`{"sessionId":"s1","webhookUrl":"https://?token=canary"}`, 400, "webhookUrl must be an http or https URL",
+		},
+		"a broken webhook": {
+			`{"sessionId":"s1","webhookUrl":"https://x:y?token=canary"}`, 400, "webhookUrl must be an http or https URL",
+		},
+		"a turn without an id": {
+			`{"sessionId":"s1","turn":{},` + webhook + `}`, 400, "turn.id must be 1 to 128 characters",
+		},
+		"a negative cursor": {
+			`{"sessionId":"s1","cursor":{"epoch":-1,"seq":0},` + webhook + `}`, 400, "cursor must not be negative",
+		},
+		"an unknown agent":   {`{"sessionId":"s1","agent":"nobody",` + webhook + `}`, 400, ""},
+		"an unknown project": {`{"sessionId":"s1","project":"nothing",` + webhook + `}`, 400, ""},
+		"an unknown mode": {
+			`{"sessionId":"s1","permissionMode":"yolo",` + webhook + `}`, 400,
+			"permissionMode must be plan, ask, accept-edits or auto",
+		},
+		"a mode that is no text": {`{"sessionId":"s1","permissionMode":1,` + webhook + `}`, 400, ""},
+		"a megabyte":             {`{"sessionId":"` + strings.Repeat("a", 1<<20) + `"}`, 413, "The body is too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, body := h.call(request{"POST", "/session", c.body, []string{bearerPassword}})
 			var answer protocol.ErrorBody
-			if err := json.Unmarshal([]byte(body), &answer); err != nil || status != c.status || answer.Error == "" || answer.Code == "" {
+			if err := json.Unmarshal([]byte(body), &answer); err != nil || status != c.status || answer.Error == "" ||
+				answer.Code == "" {
 				t.Fatalf("got %d %s", status, body)
 			}
 			if c.message != "" {
@@ -80,7 +96,8 @@ func TestUnknownSessionsAreNotFound(t *testing.T) {
 		q.header = []string{bearerPassword}
 		status, _, body := h.call(q)
 		var answer protocol.ErrorBody
-		if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusNotFound || answer.Code != protocol.CodeNotFound {
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusNotFound ||
+			answer.Code != protocol.CodeNotFound {
 			t.Errorf("%s %s: %d %s", q.method, q.path, status, body)
 		}
 	}
@@ -131,7 +148,9 @@ func TestEventsPage(t *testing.T) {
 		t.Errorf("after the end: %+v", page)
 	}
 	for _, query := range []string{"?after=x", "?limit=1&limit=2", "?epoch=1.5"} {
-		if status, _, body := h.call(request{"GET", "/session/s1/events" + query, "", []string{bearerPassword}}); status != http.StatusBadRequest {
+		if status, _, body := h.call(request{
+			"GET", "/session/s1/events" + query, "", []string{bearerPassword},
+		}); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, status, body)
 		}
 	}
@@ -166,10 +185,20 @@ func TestInteractionsAreAnsweredOnce(t *testing.T) {
 		code   string
 	}{
 		{"an unknown one", request{"POST", "/session/s1/interactions/none", yes, []string{bearerPassword}}, 404, "not_found"},
-		{"under another session", request{"POST", strings.Replace(path, "s1", "s2", 1), yes, []string{bearerPassword}}, 404, "not_found"},
+		{
+			"under another session",
+			request{"POST", strings.Replace(path, "s1", "s2", 1), yes, []string{bearerPassword}},
+			404, "not_found",
+		},
 		{"without an answer", request{"POST", path, `{}`, []string{bearerPassword}}, 400, "invalid"},
 		{"an answer of another type", request{"POST", path, `{"approved":"yes"}`, []string{bearerPassword}}, 400, "invalid"},
-		{"the body cannot choose the session", request{"POST", path + "?token=" + token, `{"approved":true,"id":"s2","ID":"s2","iid":"x","InteractionID":"x"}`, nil}, 200, ""},
+		{
+			"the body cannot choose the session",
+			request{
+				"POST", path + "?token=" + token, `{"approved":true,"id":"s2","ID":"s2","iid":"x","InteractionID":"x"}`, nil,
+			},
+			200, "",
+		},
 		{"the same answer again", request{"POST", path, yes, []string{bearerPassword}}, 200, ""},
 		{"another answer", request{"POST", path, no, []string{bearerPassword}}, 409, "answered"},
 	} {
@@ -199,7 +228,11 @@ func TestARememberedAnswerNamesItsGiver(t *testing.T) {
 			token := h.announce("s1", "t1")
 			s := h.prompt("s1", token, "confirm write {\"path\":\"a\"}\nwait gate")
 			parts := s.readUntil(protocol.PartToolApprovalRequest)
-			q := request{"POST", "/session/s1/interactions/" + parts[len(parts)-1].ApprovalID, `{"approved":true,"remember":"session",` + c.by + `}`, []string{bearerPassword}}
+			q := request{
+				"POST", "/session/s1/interactions/" + parts[len(parts)-1].ApprovalID,
+				`{"approved":true,"remember":"session",` + c.by + `}`,
+				[]string{bearerPassword},
+			}
 			if c.token {
 				q.path, q.header = q.path+"?token="+token, nil
 			}

@@ -17,7 +17,9 @@ import (
 func TestAPromptIsStreamed(t *testing.T) {
 	h := newHost(t, nil)
 	s := h.prompt("s1", h.announce("s1", "t1"), "text hello \ntext world\ntool look {\"path\":\".\"}\ntext bye")
-	expectEqual(t, "parts", partTypes(s.readAll()), "text-start, text-delta hello , text-delta world, text-end, tool-call, tool-result, text-start, text-delta bye, text-end, finish")
+	expectEqual(t, "parts", partTypes(s.readAll()),
+		"text-start, text-delta hello , text-delta world, text-end, tool-call, tool-result, text-start, text-delta bye, "+
+			"text-end, finish")
 	for _, id := range s.ids {
 		if _, err := protocol.ParseStreamID(id); err != nil {
 			t.Errorf("the id %q", id)
@@ -39,11 +41,13 @@ func TestResumeIsExact(t *testing.T) {
 	fromStart := h.attach("s1", token, "")
 	h.fake.Release("gate")
 	parts = append(parts, s.readAll()...)
-	expectEqual(t, "the first reader", partTypes(parts), "text-start, text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish")
+	expectEqual(t, "the first reader", partTypes(parts),
+		"text-start, text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish")
 	rest := "text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish"
 	expectEqual(t, "Last-Event-ID", partTypes(byHeader.readAll()), "data-resume ok, "+rest)
 	expectEqual(t, "?after", partTypes(byQuery.readAll()), "data-resume ok, "+rest)
-	expectEqual(t, "the header is newer than the URL", partTypes(newer.readAll()), "data-resume ok, text-delta d, text-end, finish")
+	expectEqual(t, "the header is newer than the URL", partTypes(newer.readAll()),
+		"data-resume ok, text-delta d, text-end, finish")
 	got := partTypes(fromStart.readAll())
 	if !strings.HasSuffix(got, "text-start, "+rest) {
 		t.Errorf("without a cursor: %s", got)
@@ -106,14 +110,16 @@ func TestUnknownCursorsAreAGap(t *testing.T) {
 				streams["header"] = h.attach("s1", token, "", "Last-Event-ID: "+cursor)
 			}
 			for way, got := range streams {
-				expectEqual(t, way, partTypes(got.readUntil(protocol.PartTextDelta)), "data-resume gap, text-start, text-delta hello")
+				expectEqual(t, way, partTypes(got.readUntil(protocol.PartTextDelta)),
+					"data-resume gap, text-start, text-delta hello")
 				got.cancel()
 			}
 		})
 	}
 	h.fake.Release("gate")
 	s.readAll()
-	expectEqual(t, "after the end", partTypes(h.attach("s1", token, "&after=nonsense").readAll()), "data-resume gap, text-start, text-delta hello, text-end, finish")
+	expectEqual(t, "after the end", partTypes(h.attach("s1", token, "&after=nonsense").readAll()),
+		"data-resume gap, text-start, text-delta hello, text-end, finish")
 }
 
 func TestADisconnectNeverStopsATurn(t *testing.T) {
@@ -143,7 +149,8 @@ func TestFollowOutlivesTurns(t *testing.T) {
 	s := h.attach("s1", h.open("s1"), "&follow=true")
 	for _, turn := range []string{"t1", "t2"} {
 		h.prompt("s1", h.announce("s1", turn), "text "+turn).readAll()
-		expectEqual(t, turn, strings.TrimPrefix(partTypes(s.readUntil(protocol.PartFinish)), "data-resume ok, "), "text-start, text-delta "+turn+", text-end, finish")
+		expectEqual(t, turn, strings.TrimPrefix(partTypes(s.readUntil(protocol.PartFinish)), "data-resume ok, "),
+			"text-start, text-delta "+turn+", text-end, finish")
 	}
 }
 
@@ -155,18 +162,22 @@ func TestInvalidPromptsStartNoTurn(t *testing.T) {
 		status int
 		header []string
 	}{
-		"no body":                   {"", 400, nil},
-		"no object":                 {`"hello"`, 400, nil},
-		"no prompt":                 {`{}`, 400, nil},
-		"a prompt of another type":  {`{"prompt":1}`, 400, nil},
-		"an unknown whenBusy":       {`{"prompt":"x","whenBusy":"panic"}`, 400, nil},
-		"an attachment of no image": {`{"prompt":"x","attachments":[{"type":"file","mediaType":"text/plain","data":"eA=="}]}`, 400, nil},
-		"one without a media type":  {`{"prompt":"x","attachments":[{"type":"image","data":"eA=="}]}`, 400, nil},
-		"one that is not base64":    {`{"prompt":"x","attachments":[{"type":"image","mediaType":"image/png","data":"?"}]}`, 400, nil},
-		"one without data":          {`{"prompt":"x","attachments":[{"type":"image","mediaType":"image/png","data":""}]}`, 400, nil},
-		"text/plain":                {`{"prompt":"x"}`, 415, []string{"Content-Type: text/plain"}},
-		"encoded":                   {`{"prompt":"x"}`, 415, []string{"Content-Encoding: gzip"}},
-		"over 12 MiB":               {`{"prompt":"` + strings.Repeat("a", 12<<20) + `"}`, 413, nil},
+		"no body":                  {"", 400, nil},
+		"no object":                {`"hello"`, 400, nil},
+		"no prompt":                {`{}`, 400, nil},
+		"a prompt of another type": {`{"prompt":1}`, 400, nil},
+		"an unknown whenBusy":      {`{"prompt":"x","whenBusy":"panic"}`, 400, nil},
+		"an attachment of no image": {
+			`{"prompt":"x","attachments":[{"type":"file","mediaType":"text/plain","data":"eA=="}]}`, 400, nil,
+		},
+		"one without a media type": {`{"prompt":"x","attachments":[{"type":"image","data":"eA=="}]}`, 400, nil},
+		"one that is not base64": {
+			`{"prompt":"x","attachments":[{"type":"image","mediaType":"image/png","data":"?"}]}`, 400, nil,
+		},
+		"one without data": {`{"prompt":"x","attachments":[{"type":"image","mediaType":"image/png","data":""}]}`, 400, nil},
+		"text/plain":       {`{"prompt":"x"}`, 415, []string{"Content-Type: text/plain"}},
+		"encoded":          {`{"prompt":"x"}`, 415, []string{"Content-Encoding: gzip"}},
+		"over 12 MiB":      {`{"prompt":"` + strings.Repeat("a", 12<<20) + `"}`, 413, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, body := h.call(request{"POST", "/stream/s1?token=" + token, c.body, c.header})
@@ -203,7 +214,8 @@ func TestASecondPromptAttachesToTheOpenTurn(t *testing.T) {
 	third := h.announce("s1", "t2")
 	status, _, body := h.call(request{"POST", "/stream/s1?token=" + third, `{"prompt":"text x"}`, nil})
 	var answer protocol.ErrorBody
-	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusConflict || answer.Code != protocol.CodeBusy {
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusConflict ||
+		answer.Code != protocol.CodeBusy {
 		t.Errorf("another turn: %d %s", status, body)
 	}
 	h.fake.Release("gate")

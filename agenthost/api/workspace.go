@@ -37,6 +37,8 @@ func (a *API) sessionWorkspace(ctx context.Context, req *sessionRequest) (*proto
 		return nil, err
 	}
 	return &protocol.SessionWorkspace{
-		Workspace: &protocol.WorkspaceState{Branch: found.Branch, Dirty: found.Dirty, Metadata: metadata},
+		Workspace: &protocol.WorkspaceState{
+			Branch: found.Branch, Dirty: found.Dirty, Metadata: metadata, Ships: a.Host.Ships(req.ID),
+		},
 	}, nil
 }

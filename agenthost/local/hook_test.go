@@ -16,30 +16,64 @@ func TestStatusOfHooks(t *testing.T) {
 		status protocol.Status
 		reason string
 	}
-	idle, busy, waiting := state{protocol.StatusIdle, ""}, state{protocol.StatusBusy, ""}, state{protocol.StatusIdle, protocol.ReasonWaiting}
+	idle, busy, waiting := state{protocol.StatusIdle, ""}, state{protocol.StatusBusy, ""}, state{
+		protocol.StatusIdle, protocol.ReasonWaiting,
+	}
 	for _, c := range []struct {
 		name  string
 		hooks []string
 		want  state
 	}{
 		{"a prompt is work", []string{`{` + me + `"hook_event_name":"UserPromptSubmit","prompt":"go"}`}, busy},
-		{"a stop ends it", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"Stop"}`}, idle},
+		{
+			"a stop ends it",
+			[]string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"Stop"}`},
+			idle,
+		},
 		{"a stop by an error of the model ends the turn", []string{
 			`{` + me + `"hook_event_name":"UserPromptSubmit"}`,
 			`{` + me + `"hook_event_name":"StopFailure","error":"rate_limit"}`,
 		}, idle},
 		{"a program that started is idle", []string{`{` + me + `"hook_event_name":"SessionStart","source":"startup"}`}, idle},
-		{"a sub-agent's stop does not", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"SubagentStop"}`}, busy},
-		{"the end of the program ends it", []string{`{` + me + `"hook_event_name":"PreToolUse"}`, `{` + me + `"hook_event_name":"SessionEnd"}`}, idle},
-		{"a permission is waited for", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"PermissionRequest"}`}, waiting},
-		{"a notification may say so too", []string{`{` + me + `"hook_event_name":"Notification","notification_type":"permission_prompt"}`}, waiting},
-		{"the tool runs after it", []string{`{` + me + `"hook_event_name":"PermissionRequest"}`, `{` + me + `"hook_event_name":"PostToolUse"}`}, busy},
-		{"an unknown hook says only that there is a program", []string{`{` + me + `"hook_event_name":"Telepathy","status":"busy"}`}, idle},
+		{
+			"a sub-agent's stop does not",
+			[]string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"SubagentStop"}`},
+			busy,
+		},
+		{
+			"the end of the program ends it",
+			[]string{`{` + me + `"hook_event_name":"PreToolUse"}`, `{` + me + `"hook_event_name":"SessionEnd"}`},
+			idle,
+		},
+		{
+			"a permission is waited for",
+			[]string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"PermissionRequest"}`},
+			waiting,
+		},
+		{
+			"a notification may say so too",
+			[]string{`{` + me + `"hook_event_name":"Notification","notification_type":"permission_prompt"}`},
+			waiting,
+		},
+		{
+			"the tool runs after it",
+			[]string{`{` + me + `"hook_event_name":"PermissionRequest"}`, `{` + me + `"hook_event_name":"PostToolUse"}`},
+			busy,
+		},
+		{
+			"an unknown hook says only that there is a program",
+			[]string{`{` + me + `"hook_event_name":"Telepathy","status":"busy"}`},
+			idle,
+		},
 		{"one program is busy, another ends", []string{
 			`{"session_id":"a","hook_event_name":"UserPromptSubmit"}`, `{"session_id":"b","hook_event_name":"SessionEnd"}`,
 		}, busy},
-		{"a status in plain words", []string{`{"type":"status","status":"busy"}`}, busy},
-		{"the end of a status in plain words", []string{`{"type":"status","status":"busy"}`, `{"type":"status","status":"none"}`}, idle},
+		{"a status without the name of a hook", []string{`{"type":"status","status":"busy"}`}, busy},
+		{
+			"the end of a status in plain words",
+			[]string{`{"type":"status","status":"busy"}`, `{"type":"status","status":"none"}`},
+			idle,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newTestHost(t)
@@ -54,7 +88,8 @@ func TestStatusOfHooks(t *testing.T) {
 
 // A deny holds in a person's terminal too.
 func TestThePolicyDecidesAboutCallsOfATerminal(t *testing.T) {
-	s := newTestHostUnder(t, "version: 1\nrules: [{tool: shell:run, command: echo *, action: deny, message: No echo}]", nil)
+	s := newTestHostUnder(t, "version: 1\nrules: [{tool: shell:run, command: echo *, action: deny, message: No echo}]",
+		nil)
 	_, spec := s.session()
 	for name, c := range map[string]struct{ hook, want string }{
 		"a rule denies it": {
@@ -65,14 +100,18 @@ func TestThePolicyDecidesAboutCallsOfATerminal(t *testing.T) {
 			`"PreToolUse","tool_name":"Bash","tool_input":{"command":"sudo ls"}`,
 			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Runs with another user's rights"}}`,
 		},
-		"a question, which the person's program decides": {`"PreToolUse","tool_name":"Bash","tool_input":{"command":"touch a"}`, `{}`},
-		"an allowed call":         {`"PreToolUse","tool_name":"Read","tool_input":{"file_path":"a"}`, `{}`},
-		"a call that has ended":   {`"PostToolUse","tool_name":"Bash","tool_input":{"command":"echo x"}`, `{}`},
-		"a call without a tool":   {`"PreToolUse"`, `{}`},
-		"arguments of no meaning": {`"PreToolUse","tool_name":"Read","tool_input":7`, `{}`},
+		"a rule asks, so the person's program decides": {
+			`"PreToolUse","tool_name":"Bash","tool_input":{"command":"touch a"}`, `{}`,
+		},
+		"an allowed call":              {`"PreToolUse","tool_name":"Read","tool_input":{"file_path":"a"}`, `{}`},
+		"a call that has ended":        {`"PostToolUse","tool_name":"Bash","tool_input":{"command":"echo x"}`, `{}`},
+		"a call without a tool":        {`"PreToolUse"`, `{}`},
+		"arguments that are no object": {`"PreToolUse","tool_name":"Read","tool_input":7`, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, body := s.call(request{"POST", "/hook", `{"session_id":"tui","hook_event_name":` + c.hook + `}`, []string{bearer(spec.Local.Secret)}})
+			status, body := s.call(request{
+				"POST", "/hook", `{"session_id":"tui","hook_event_name":` + c.hook + `}`, []string{bearer(spec.Local.Secret)},
+			})
 			if status != http.StatusOK || body != c.want {
 				t.Errorf("got %d %s, not %s", status, body, c.want)
 			}
@@ -107,19 +146,59 @@ func TestAccessWithSecretsAndPaths(t *testing.T) {
 		{"a request without a secret", request{"POST", "/hook", hook, nil}, 401, "unauthorized"},
 		{"a request with a wrong secret", request{"POST", "/hook", hook, []string{bearer("bhw_x")}}, 401, "unauthorized"},
 		{"a request with the host's password", request{"POST", "/hook", hook, []string{bearer("pw")}}, 401, "unauthorized"},
-		{"nobody with an empty one", request{"POST", "/mcp", `{}`, []string{bearer("")}}, 401, "unauthorized"},
-		{"no secret in another scheme", request{"POST", "/hook", hook, []string{"Authorization: " + mine.Local.Secret + "x"}}, 401, "unauthorized"},
-		{"not for another's workspace", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: " + other.Dir}}, 403, "forbidden"},
-		{"not for a made up one", request{"POST", "/mcp", `{}`, []string{bearer(mine.Local.Secret), "X-Workspace-Path: /etc"}}, 403, "forbidden"},
-		{"not for a relative one", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: ."}}, 403, "forbidden"},
-		{"not under another name of this machine", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "Host: rebind.example"}}, 403, "forbidden"},
-		{"no page", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "Origin: https://evil.example"}}, 403, "forbidden"},
-		{"its own workspace", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: " + mine.Dir}}, 200, ""},
-		{"no stream of MCP", request{"GET", "/mcp", "", []string{bearer(mine.Local.Secret)}}, 405, "method_not_allowed"},
-		{"no hook without words", request{"POST", "/hook", `{}`, []string{bearer(mine.Local.Secret)}}, 400, "invalid"},
-		{"no unknown status", request{"POST", "/hook", `{"type":"status","status":"asleep"}`, []string{bearer(mine.Local.Secret)}}, 400, "invalid"},
-		{"no hook without end", request{"POST", "/hook", strings.Repeat(" ", 4<<20) + hook, []string{bearer(mine.Local.Secret)}}, 413, "too_large"},
-		{"no call without end", request{"POST", "/mcp", strings.Repeat(" ", 256<<10) + `{}`, []string{bearer(mine.Local.Secret)}}, 413, "too_large"},
+		{"a request with an empty secret", request{"POST", "/mcp", `{}`, []string{bearer("")}}, 401, "unauthorized"},
+		{
+			"no secret in another scheme",
+			request{"POST", "/hook", hook, []string{"Authorization: " + mine.Local.Secret + "x"}},
+			401, "unauthorized",
+		},
+		{
+			"not for another's workspace",
+			request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: " + other.Dir}},
+			403, "forbidden",
+		},
+		{
+			"not for a made up one",
+			request{"POST", "/mcp", `{}`, []string{bearer(mine.Local.Secret), "X-Workspace-Path: /etc"}},
+			403, "forbidden",
+		},
+		{
+			"not for a relative one",
+			request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: ."}},
+			403, "forbidden",
+		},
+		{
+			"not under another name of this machine",
+			request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "Host: rebind.example"}},
+			403, "forbidden",
+		},
+		{
+			"no page",
+			request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "Origin: https://evil.example"}},
+			403, "forbidden",
+		},
+		{
+			"its own workspace",
+			request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: " + mine.Dir}},
+			200, "",
+		},
+		{"MCP has no stream", request{"GET", "/mcp", "", []string{bearer(mine.Local.Secret)}}, 405, "method_not_allowed"},
+		{"a hook without members", request{"POST", "/hook", `{}`, []string{bearer(mine.Local.Secret)}}, 400, "invalid"},
+		{
+			"no unknown status",
+			request{"POST", "/hook", `{"type":"status","status":"asleep"}`, []string{bearer(mine.Local.Secret)}},
+			400, "invalid",
+		},
+		{
+			"no hook without end",
+			request{"POST", "/hook", strings.Repeat(" ", 4<<20) + hook, []string{bearer(mine.Local.Secret)}},
+			413, "too_large",
+		},
+		{
+			"no call without end",
+			request{"POST", "/mcp", strings.Repeat(" ", 256<<10) + `{}`, []string{bearer(mine.Local.Secret)}},
+			413, "too_large",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, body := s.call(c.q)
@@ -176,7 +255,9 @@ func TestASecretSurvivesARestartAndIsNeverLogged(t *testing.T) {
 	if _, err := s.host.Delete(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if status, _ := s.call(request{"POST", "/hook", `{"type":"status","status":"busy"}`, []string{bearer(spec.Local.Secret)}}); status != http.StatusUnauthorized {
+	if status, _ := s.call(request{
+		"POST", "/hook", `{"type":"status","status":"busy"}`, []string{bearer(spec.Local.Secret)},
+	}); status != http.StatusUnauthorized {
 		t.Errorf("after the session: %d", status)
 	}
 }
@@ -206,7 +287,11 @@ func TestATurnOfATerminalIsInTheHistory(t *testing.T) {
 		{"a turn left by Esc before another prompt", []string{
 			prompt("p1", "one"), prompt("p2", "two"), hook("Stop", `,"last_assistant_message":"Two"`),
 		}, "input one, state interrupted, input two, message Two, state done"},
-		{"a turn left with its program", []string{prompt("p1", "one"), hook("SessionEnd", "")}, "input one, state interrupted"},
+		{
+			"a turn left with its program",
+			[]string{prompt("p1", "one"), hook("SessionEnd", "")},
+			"input one, state interrupted",
+		},
 		{"a turn reported twice", []string{
 			prompt("p1", "one"), hook("Stop", ""), prompt("p1", "one"), hook("Stop", ""),
 			prompt("p2", "two"), hook("Stop", ""),

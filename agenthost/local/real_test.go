@@ -27,25 +27,31 @@ var realAgents = map[string]struct {
 	model, tool string
 	provider    func(command []string, llm, records string) agenthost.Provider
 }{
-	"opencode": {"openai-compatible/mock-1", "bellhop_workspace_setMetadata", func(command []string, llm, records string) agenthost.Provider {
-		return opencode.New(opencode.Options{
-			Find: at(command[0]), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records,
-		})
-	}},
+	"opencode": {
+		"openai-compatible/mock-1", "bellhop_workspace_setMetadata",
+		func(command []string, llm, records string) agenthost.Provider {
+			return opencode.New(opencode.Options{
+				Find: at(command[0]), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records,
+			})
+		},
+	},
 	"claude": {"", "mcp__bellhop__workspace_setMetadata", func(command []string, llm, records string) agenthost.Provider {
 		return claude.New(claude.Options{
-			Find: at(command[0]), Env: []string{"ANTHROPIC_BASE_URL=" + llm, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789"}, Records: records,
+			Find: at(command[0]),
+			Env:  []string{"ANTHROPIC_BASE_URL=" + llm, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789"}, Records: records,
 		})
 	}},
 	"codex": {"mock-1", "workspace_setMetadata", func(command []string, llm, records string) agenthost.Provider {
 		return codex.New(codex.Options{
-			Find: at(command[0]), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records, Retries: 1, Grace: 10 * time.Second,
+			Find: at(command[0]), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records,
+			Retries: 1, Grace: 10 * time.Second,
 		})
 	}},
 	"gemini": {"", "mcp_bellhop_workspace_setMetadata", func(command []string, llm, records string) agenthost.Provider {
 		return acp.Gemini(acp.Options{
 			Command: func(context.Context) ([]string, error) { return command, nil },
-			Env:     []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + llm}, Records: records, Grace: 10 * time.Second,
+			Env:     []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + llm},
+			Records: records, Grace: 10 * time.Second,
 		})
 	}},
 }
@@ -56,7 +62,8 @@ func TestRealAgentsCallTheHostsTools(t *testing.T) {
 	for name, c := range realAgents {
 		t.Run(name, func(t *testing.T) {
 			llm := mockllm.New(t)
-			s := newTestHostWith(t, map[string]agenthost.Provider{name: c.provider(agents.FindCommand(t, name), llm.URL, t.TempDir())})
+			provider := c.provider(agents.FindCommand(t, name), llm.URL, t.TempDir())
+			s := newTestHostWith(t, map[string]agenthost.Provider{name: provider})
 			opened, err := s.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Agent: name, Model: c.model})
 			if err != nil {
 				t.Fatal(err)

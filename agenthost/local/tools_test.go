@@ -26,7 +26,8 @@ func TestToolNamesSuitEveryClient(t *testing.T) {
 	names := map[string]string{}
 	for _, tool := range listed.Tools {
 		names[tool.Name] = tool.Title
-		if strings.Trim(tool.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || len("mcp__bellhop__"+tool.Name) > 64 {
+		if strings.Trim(tool.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" ||
+			len("mcp__bellhop__"+tool.Name) > 64 {
 			t.Errorf("some clients refuse the name %s", tool.Name)
 		}
 	}
@@ -99,10 +100,12 @@ func TestToolsOfAWorkspace(t *testing.T) {
 		t.Errorf("its own again: %v %s", got, failure)
 	}
 	s.spaces.dirty = true
-	if _, failure := s.tool(me, "workspace_delete", map[string]any{"path": path}); failure != "The workspace has uncommitted work. (conflict)" {
+	if _, failure := s.tool(me, "workspace_delete",
+		map[string]any{"path": path}); failure != "The workspace has uncommitted work. (conflict)" {
 		t.Errorf("unfinished work: %q", failure)
 	}
-	if got, failure := s.tool(me, "workspace_delete", map[string]any{"path": path, "force": true}); got["deleted"] != true {
+	if got, failure := s.tool(me, "workspace_delete",
+		map[string]any{"path": path, "force": true}); got["deleted"] != true {
 		t.Errorf("by force: %v %s", got, failure)
 	}
 	got, _ = s.tool(me, "workspace_setMetadata", map[string]any{"key": "title"})
@@ -120,7 +123,8 @@ func TestToolErrors(t *testing.T) {
 	for i := range 60 {
 		s.tool(another, "workspace_setMetadata", map[string]any{"key": "k" + strings.Repeat("x", i), "value": "v"})
 	}
-	const notYours = "This secret does not open that workspace. Name the session's own workspace, or one that its agent has made. (forbidden)"
+	const notYours = "This secret does not open that workspace. Name the session's own workspace, or one that its " +
+		"agent has made. (forbidden)"
 	for _, c := range []struct {
 		name    string
 		session *sdk.ClientSession
@@ -129,9 +133,17 @@ func TestToolErrors(t *testing.T) {
 		want    string
 	}{
 		{"another's workspace", me, "workspace_getStatus", map[string]any{"path": made["path"]}, notYours},
-		{"another's notes", me, "workspace_setMetadata", map[string]any{"path": other.Dir, "key": "a", "value": "b"}, notYours},
+		{
+			"another's notes", me, "workspace_setMetadata",
+			map[string]any{"path": other.Dir, "key": "a", "value": "b"},
+			notYours,
+		},
 		{"to delete another's", me, "workspace_delete", map[string]any{"path": made["path"], "force": true}, notYours},
-		{"to delete a session's own workspace", me, "workspace_delete", map[string]any{"path": spec.Dir, "force": true}, "A session works in this workspace. Its user deletes it with the session. (conflict)"},
+		{
+			"to delete a session's own workspace", me, "workspace_delete",
+			map[string]any{"path": spec.Dir, "force": true},
+			"A session works in this workspace. Its user deletes it with the session. (conflict)",
+		},
 		{"to delete everything", me, "workspace_delete", map[string]any{"path": "/", "force": true}, notYours},
 		{"to delete nothing", me, "workspace_delete", map[string]any{"path": ""}, "path is required. (invalid)"},
 		{"a name that is taken", me, "workspace_create", map[string]any{"name": "theirs"}, "The name is taken. (conflict)"},
@@ -140,14 +152,26 @@ func TestToolErrors(t *testing.T) {
 			map[string]any{"key": "bellhop.session", "value": "x"},
 			"The key must be 1 to 64 of A-Z a-z 0-9 . _ -, begin with a letter or digit and not with bellhop. (invalid)",
 		},
-		{"a long value", me, "workspace_setMetadata", map[string]any{"key": "a", "value": strings.Repeat("x", 5000)}, "A value may have 4096 bytes. (too_large)"},
-		{"too many keys", another, "workspace_setMetadata", map[string]any{"key": "one-more", "value": "x"}, "The workspace has as many keys as it may. Delete one. (too_large)"},
+		{
+			"a long value", me, "workspace_setMetadata",
+			map[string]any{"key": "a", "value": strings.Repeat("x", 5000)},
+			"A value may have 4096 bytes. (too_large)",
+		},
+		{
+			"too many keys", another, "workspace_setMetadata",
+			map[string]any{"key": "one-more", "value": "x"},
+			"The workspace has as many keys as it may. Delete one. (too_large)",
+		},
 		{
 			"a command that is not configured", me, "workspace_executeCommand",
 			map[string]any{"command": "rm -rf /"},
 			"No such command. The operator names the commands of a project in the host's configuration. (not_found)",
 		},
-		{"a long wait", me, "workspace_executeCommand", map[string]any{"command": "x", "timeoutSeconds": 601}, "timeoutSeconds must be 1 to 600. (invalid)"},
+		{
+			"a long wait", me, "workspace_executeCommand",
+			map[string]any{"command": "x", "timeoutSeconds": 601},
+			"timeoutSeconds must be 1 to 600. (invalid)",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, failure := s.tool(c.session, c.tool, c.args); failure != c.want {
@@ -182,7 +206,8 @@ func TestCommandsRunInTheWorkspaceAndAreBounded(t *testing.T) {
 		t.Errorf("got %v %q, want %q", got, failure, want)
 	}
 	got, _ = s.tool(me, "workspace_executeCommand", map[string]any{"command": "loud"})
-	if out, _ := got["output"].(string); len(out) != 32<<10 || !strings.HasSuffix(out, "xend\n") || got["truncated"] != true {
+	if out, _ := got["output"].(string); len(out) != 32<<10 || !strings.HasSuffix(out, "xend\n") ||
+		got["truncated"] != true {
 		t.Errorf("%d bytes, %v", len(out), got["truncated"])
 	}
 	got, _ = s.tool(me, "workspace_executeCommand", map[string]any{"command": "slow", "timeoutSeconds": 1})
@@ -204,7 +229,9 @@ func TestACommandStopsWhenItsCallerLeaves(t *testing.T) {
 	s.tool(me, "workspace_getStatus", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := me.CallTool(ctx, &sdk.CallToolParams{Name: "workspace_executeCommand", Arguments: map[string]any{"command": "slow"}}); err == nil {
+	if _, err := me.CallTool(ctx, &sdk.CallToolParams{
+		Name: "workspace_executeCommand", Arguments: map[string]any{"command": "slow"},
+	}); err == nil {
 		t.Error("the command ended by itself")
 	}
 	s.end() // ends the server's handlers; goleak finds any others
@@ -221,7 +248,8 @@ func TestAToolResultEqualsItsText(t *testing.T) {
 	}
 	text := result.Content[0].(*sdk.TextContent).Text
 	var same any
-	if err := json.Unmarshal([]byte(text), &same); err != nil || !strings.Contains(text, `<a> & é`) || !reflect.DeepEqual(same, result.StructuredContent) {
+	if err := json.Unmarshal([]byte(text), &same); err != nil || !strings.Contains(text, `<a> & é`) ||
+		!reflect.DeepEqual(same, result.StructuredContent) {
 		t.Errorf("%s %v %v", text, result.StructuredContent, err)
 	}
 	if slices.Contains([]string{"", "null"}, text) {
@@ -238,10 +266,13 @@ func TestACommandStopsWithTheHost(t *testing.T) {
 	s.tool(me, "workspace_getStatus", nil)
 	done := make(chan error, 1)
 	go func() {
-		_, err := me.CallTool(context.Background(), &sdk.CallToolParams{Name: "workspace_executeCommand", Arguments: map[string]any{"command": "slow"}})
+		_, err := me.CallTool(context.Background(), &sdk.CallToolParams{
+			Name: "workspace_executeCommand", Arguments: map[string]any{"command": "slow"},
+		})
 		done <- err
 	}()
-	for _, err := os.Stat(filepath.Join(spec.Dir, "begun")); err != nil; _, err = os.Stat(filepath.Join(spec.Dir, "begun")) {
+	for _, err := os.Stat(filepath.Join(spec.Dir,
+		"begun")); err != nil; _, err = os.Stat(filepath.Join(spec.Dir, "begun")) {
 		runtime.Gosched()
 	}
 	s.end()

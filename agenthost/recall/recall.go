@@ -29,15 +29,17 @@ type Journal interface {
 	Oldest(ctx context.Context) (*core.EventRecord, error)
 	// Newest returns events before the cursor, descending, over all epochs.
 	Newest(ctx context.Context, before protocol.Cursor, limit int) ([]core.EventRecord, error)
-	// Prompt returns what a turn was asked, "" when that was not kept.
+	// Prompt returns the prompt of a turn, "" if it was not stored.
 	Prompt(ctx context.Context, turnID string) (string, error)
 }
 
-// Read returns the record of the turns before the turn now, as a text to put before its
-// prompt; "" when there are none. A headless session's record begins with its
+// Read returns the record of the turns before the turn current, as a text to put before its
+// prompt; "" if there are none. A headless session's record begins with its
 // instructions.
-func Read(ctx context.Context, journal Journal, now string, headless bool) (string, protocol.ContextRestored, error) {
-	y := &record{journal: journal, now: now, room: Max - frameSize}
+func Read(
+	ctx context.Context, journal Journal, current string, headless bool,
+) (string, protocol.ContextRestored, error) {
+	y := &record{journal: journal, current: current, room: Max - frameSize}
 	if err := y.read(ctx, headless); err != nil || len(y.lines) == 0 {
 		return "", protocol.ContextRestored{}, err
 	}
@@ -49,7 +51,7 @@ func Read(ctx context.Context, journal Journal, now string, headless bool) (stri
 // no text of a user or a tool can look like another's.
 type record struct {
 	journal Journal
-	now     string // the turn that asks; its events are left out
+	current string // the turn that asks; its events are left out
 
 	room      int
 	first     string   // instructions; they are never left out
@@ -90,7 +92,7 @@ func (y *record) read(ctx context.Context, headless bool) error {
 		for i := range rows {
 			row := &rows[i]
 			at = row.Cursor
-			if row.TurnID == "" || row.TurnID == y.now {
+			if row.TurnID == "" || row.TurnID == y.current {
 				continue
 			}
 			if row.TurnID != turn {
@@ -100,7 +102,7 @@ func (y *record) read(ctx context.Context, headless bool) error {
 				turn, began = row.TurnID, len(y.lines)
 			}
 			if full, err := y.event(row); full || err != nil {
-				y.count(began)
+				y.countTurn(began)
 				return err
 			}
 		}
@@ -135,11 +137,12 @@ func (y *record) endTurn(ctx context.Context, turn string, began int) (full bool
 	if err == nil && prompt != "" {
 		full, err = y.add(line{User: y.cut(prompt, maxText)})
 	}
-	y.count(began)
+	y.countTurn(began)
 	return full, err
 }
 
-func (y *record) count(began int) {
+// countTurn counts a turn if lines were added since it began.
+func (y *record) countTurn(began int) {
 	if len(y.lines) > began {
 		y.turns++
 	}
@@ -191,7 +194,7 @@ func text(e *protocol.Event) string {
 	return *e.Text
 }
 
-// plain is a JSON string as text, any other value as JSON.
+// plain returns the text of a JSON string, and any other value as JSON.
 func plain(value json.RawMessage) string {
 	var text string
 	if len(value) == 0 || string(value) == "null" || json.Unmarshal(value, &text) == nil {
@@ -211,7 +214,7 @@ func outcomeOf(e *protocol.Event) string {
 	}
 }
 
-// add adds a line while there is room.
+// add adds a line. full means that there was no room for it.
 func (y *record) add(l line) (full bool, err error) {
 	raw, err := encode(l)
 	if err != nil {

@@ -35,10 +35,17 @@ func TestAProgramEndsAsWithoutASandbox(t *testing.T) {
 		signal         syscall.Signal
 		code           int
 	}{
-		"its exit code":                   {script: "echo ready; exit 7", output: "ready\n", code: 7},
-		"what it left behind ends too":    {script: "sleep 1000 & setsid sleep 1000 & echo ready", output: "ready\n"},
-		"an interrupt arrives once":       {`trap 'echo int; n=1' INT; echo ready; while [ -z "$n" ]; do sleep 0.01; done; exit 3`, "ready\nint\n", syscall.SIGINT, 3},
-		"a termination arrives":           {`trap 'echo term; exit 4' TERM; echo ready; while :; do sleep 0.01; done`, "ready\nterm\n", syscall.SIGTERM, 4},
+		"its exit code": {script: "echo ready; exit 7", output: "ready\n", code: 7},
+		"programs that it started in the background end too": {
+			script: "sleep 1000 & setsid sleep 1000 & echo ready", output: "ready\n",
+		},
+		"an interrupt arrives once": {
+			`trap 'echo int; n=1' INT; echo ready; while [ -z "$n" ]; do sleep 0.01; done; exit 3`, "ready\nint\n",
+			syscall.SIGINT, 3,
+		},
+		"a termination arrives": {
+			`trap 'echo term; exit 4' TERM; echo ready; while :; do sleep 0.01; done`, "ready\nterm\n", syscall.SIGTERM, 4,
+		},
 		"a closed output is seen":         {script: "echo ready; exec >&- 2>&-; sleep 1000", output: "ready\n", code: -1},
 		"it is killed with what it began": {"sleep 1000 & echo ready; wait", "ready\n", syscall.SIGKILL, -1},
 	} {

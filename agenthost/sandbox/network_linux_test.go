@@ -76,7 +76,9 @@ func TestABridgeIsTheOnlyWayOut(t *testing.T) {
 	path := filepath.Join(deep, "socket")
 	socket, err := ListenSocket(path)
 	echoing(t, socket, err)
-	m.session = Session{Bridges: []Bridge{{Port: 7001, To: tcp.Addr().String()}, {Port: 7002, To: path, Hello: "it is me"}}}
+	m.session = Session{
+		Bridges: []Bridge{{Port: 7001, To: tcp.Addr().String()}, {Port: 7002, To: path, Hello: "it is me"}},
+	}
 	for address, want := range map[string]string{
 		"127.0.0.1:7001":                "got hello\n",
 		"localhost:7001":                "got hello\n",
@@ -152,7 +154,9 @@ func TestAServedPortThatIsTakenIsReported(t *testing.T) {
 // language servers.
 func TestSocketsOfProgramsWorkInside(t *testing.T) {
 	m := newMachine(t, Options{})
-	for name, path := range map[string]string{"workspace": m.Workspace + "/s", "temporary": "/tmp/s", "abstract": "@inside"} {
+	for name, path := range map[string]string{
+		"workspace": m.Workspace + "/s", "temporary": "/tmp/s", "abstract": "@inside",
+	} {
 		if out, err := m.run(m.program, "pair", path); err != nil || out != "got hello" {
 			t.Errorf("%s: %q, %v", name, out, err)
 		}
@@ -217,7 +221,8 @@ func TestANeededNetworkThatCannotBeHadIsRefused(t *testing.T) {
 	options.NoNamespaces = false
 	s, err := Open(t.Context(), options)
 	must(t, err)
-	if level := s.Level(); level.Network != NetworkProxy || !slices.Contains(level.Blocked, escapeLoopback) || !slices.Contains(level.Blocked, escapeNetwork) {
+	if level := s.Level(); level.Network != NetworkProxy || !slices.Contains(level.Blocked, escapeLoopback) ||
+		!slices.Contains(level.Blocked, escapeNetwork) {
 		t.Errorf("%+v", level)
 	}
 }
@@ -227,12 +232,14 @@ func TestANeededNetworkThatCannotBeHadIsRefused(t *testing.T) {
 func TestANetworkThatLeadsNowhereIsNotUsed(t *testing.T) {
 	// The pretender is the launcher, except that it moves the bridge of the probe to another port.
 	pretender := filepath.Join(t.TempDir(), "launcher")
-	script := "#!/bin/sh\nspec=$(printf %s \"$2\" | sed 's/\"port\":7700/\"port\":7701/')\ncase $1 in sandbox-exec) shift 2; exec " +
+	script := "#!/bin/sh\nspec=$(printf %s \"$2\" | sed 's/\"port\":7700/\"port\":7701/')\ncase $1 in sandbox-exec) " +
+		"shift 2; exec " +
 		os.Args[0] + " sandbox-exec \"$spec\" \"$@\" ;; esac\nexec " + os.Args[0] + " \"$@\"\n"
 	must(t, os.WriteFile(pretender, []byte(script), 0o755)) //nolint:gosec // a program
 	s, err := Open(t.Context(), Options{Self: pretender, Data: t.TempDir(), Read: []string{filepath.Dir(os.Args[0])}})
 	must(t, err)
-	if level := s.Level(); !level.Namespaces || level.Network != NetworkOpen || !strings.Contains(level.NoNetwork, errNoBridge) {
+	if level := s.Level(); !level.Namespaces || level.Network != NetworkOpen ||
+		!strings.Contains(level.NoNetwork, errNoBridge) {
 		t.Errorf("%+v", level)
 	}
 	if !strings.Contains(s.Level().Summary(), "without a network of their own") {

@@ -54,12 +54,14 @@ func newMachine(t *testing.T, options Options) *machine {
 	t.Helper()
 	dir := t.TempDir()
 	m := &machine{T: t, target: target{
-		Host: filepath.Join(dir, "host"), Other: filepath.Join(dir, "workspaces", "other"), Workspace: filepath.Join(dir, "workspaces", "own"),
-		OtherHome: filepath.Join(dir, "state", "other"), Home: filepath.Join(dir, "state", "own"), User: filepath.Join(dir, "home", "ada"),
+		Host: filepath.Join(dir, "host"), Other: filepath.Join(dir, "workspaces", "other"),
+		Workspace: filepath.Join(dir, "workspaces", "own"), OtherHome: filepath.Join(dir, "state", "other"),
+		Home: filepath.Join(dir, "state", "own"), User: filepath.Join(dir, "home", "ada"),
 	}}
 	for path, content := range map[string]string{
-		m.Host + "/journal.db": "journal", m.Host + "/keyset": "keys", m.Host + "/removable": "", m.Other + "/secret": "secret",
-		m.OtherHome + "/login": "login", m.User + "/.ssh/id_ed25519": "key", m.Workspace + "/README": "own", m.Home + "/.profile": "own",
+		m.Host + "/journal.db": "journal", m.Host + "/keyset": "keys", m.Host + "/removable": "",
+		m.Other + "/secret": "secret", m.OtherHome + "/login": "login", m.User + "/.ssh/id_ed25519": "key",
+		m.Workspace + "/README": "own", m.Home + "/.profile": "own",
 	} {
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		must(t, os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // only the sandbox protects it
@@ -80,7 +82,8 @@ func (m *machine) serve() {
 	must(m.T, host.Start())
 	m.Cleanup(func() { _ = host.Process.Kill(); _ = host.Wait() })
 	m.Mark = "bellhop-escape-" + strconv.Itoa(host.Process.Pid)
-	m.Pid, m.Abstract, m.Socket = host.Process.Pid, "@"+filepath.Base(filepath.Dir(m.Host))+m.Name(), filepath.Join(m.Host, "socket")
+	m.Pid, m.Abstract, m.Socket = host.Process.Pid, "@"+filepath.Base(filepath.Dir(m.Host))+m.Name(),
+		filepath.Join(m.Host, "socket")
 	for _, address := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", m.Socket}, {"unix", m.Abstract}} {
 		listener, err := net.Listen(address[0], address[1])
 		must(m.T, err)
@@ -163,10 +166,12 @@ const (
 // The published matrix is what a hostile program really achieves.
 func TestTheMatrixIsWhatAHostileProgramAchieves(t *testing.T) {
 	columns := []map[string]string{
-		newMachine(t, Options{NoNamespaces: true}).attack(), newMachine(t, Options{Network: NetworkOpen}).attack(), attackWithBridges(t),
+		newMachine(t, Options{NoNamespaces: true}).attack(), newMachine(t, Options{Network: NetworkOpen}).attack(),
+		attackWithBridges(t),
 	}
 	var table strings.Builder
-	table.WriteString("\n| a program tries to | Landlock alone | with namespaces | network `proxy` or `none` |\n|---|---|---|---|\n")
+	table.WriteString("\n| a program tries to | Landlock alone | with namespaces | network `proxy` or `none` " +
+		"|\n|---|---|---|---|\n")
 	for _, e := range escapes {
 		table.WriteString("| " + e.name)
 		for i, results := range columns {
@@ -293,7 +298,8 @@ func TestConfiguredPathsAreOpened(t *testing.T) {
 func TestTheLevelIsMeasured(t *testing.T) {
 	m := newMachine(t, Options{Mode: ModeRequired})
 	level := m.sandbox.Level()
-	if !level.IsEnough() || level.Landlock < 6 || !level.Namespaces || !strings.HasPrefix(level.Summary(), "on (Landlock") {
+	if !level.IsEnough() || level.Landlock < 6 || !level.Namespaces ||
+		!strings.HasPrefix(level.Summary(), "on (Landlock") {
 		t.Errorf("%+v", level)
 	}
 	if left, err := filepath.Glob(filepath.Join(m.Host, ".probe-*")); err != nil || len(left) != 0 {
@@ -380,7 +386,9 @@ func TestALauncherThatCannotConfineStartsNothing(t *testing.T) {
 // Secrets are in the environment only: arguments are visible to every process.
 func TestTheSpecHoldsNoEnvironment(t *testing.T) {
 	m := newMachine(t, Options{})
-	c, err := m.sandbox.Confine(Session{Home: m.Home}, process.Command{Args: []string{"true"}, Env: []string{"KEY=canary"}})
+	c, err := m.sandbox.Confine(Session{Home: m.Home}, process.Command{
+		Args: []string{"true"}, Env: []string{"KEY=canary"},
+	})
 	must(t, err)
 	if strings.Contains(strings.Join(c.Args, " "), "canary") || !slices.Contains(c.Env, "KEY=canary") {
 		t.Errorf("%v", c)
@@ -392,7 +400,8 @@ func TestTheSpecHoldsNoEnvironment(t *testing.T) {
 func BenchmarkStart(b *testing.B) {
 	bridge := []Bridge{{Port: 7001, To: "127.0.0.1:1"}}
 	for name, spec := range map[string]*Spec{
-		"outside": nil, "landlock": {}, "namespaces": {Namespaces: true}, "network": {Namespaces: true, Network: true, Bridges: bridge},
+		"outside": nil, "landlock": {},
+		"namespaces": {Namespaces: true}, "network": {Namespaces: true, Network: true, Bridges: bridge},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

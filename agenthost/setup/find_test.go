@@ -20,15 +20,26 @@ func TestFindOnThePath(t *testing.T) {
 	}{
 		{"the pinned version is taken", "1.2.3", "", "", nil},
 		{"a newer patch is taken", "1.2.9", "", "", nil},
-		{"an older patch is refused", "1.2.2", "", protocol.CodeInvalid, []string{"is version 1.2.2, wanted is 1.2.3", "bellhop agents install fake", `version: "1.2.2"`}},
+		{
+			"an older patch is refused", "1.2.2", "", protocol.CodeInvalid,
+			[]string{"is version 1.2.2, wanted is 1.2.3", "bellhop agents install fake", `version: "1.2.2"`},
+		},
 		{"another minor version is refused", "1.3.3", "", protocol.CodeInvalid, []string{"bellhop agents install fake"}},
 		{"another major version is refused", "2.2.3", "", protocol.CodeInvalid, []string{"wanted is 1.2.3"}},
 		{"a newer preview is refused", "1.2.4-rc.1", "", protocol.CodeInvalid, []string{"1.2.4-rc.1"}},
 		{"the version that is configured is taken", "1.3.3", "1.3.3", "", nil},
 		{"any version is taken when that is configured", "0.1.0", "any", "", nil},
-		{"a program without a version is not", "none", "", protocol.CodeInvalid, []string{"cannot read the version of"}},
-		{"no program: the command that mends it", "", "", protocol.CodeUnavailable, []string{"Fake is not installed", "bellhop agents install fake"}},
-		{"no program, another version wanted", "", "1.3.3", protocol.CodeUnavailable, []string{"Fake 1.3.3 is not on the PATH"}},
+		{"a program without a version is refused", "none", "", protocol.CodeInvalid, []string{"cannot read the version of"}},
+		{
+			"no program: the hint names the command that installs it", "", "",
+			protocol.CodeUnavailable,
+			[]string{"Fake is not installed", "bellhop agents install fake"},
+		},
+		{
+			"no program, another version wanted", "", "1.3.3",
+			protocol.CodeUnavailable,
+			[]string{"Fake 1.3.3 is not on the PATH"},
+		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			w := newTestRegistry(t, program("1.2.3"))
@@ -57,7 +68,8 @@ func TestTheInstalledProgramIsPreferredToThePath(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	own := w.script("own", "1.2.5")
-	if got, err := w.cache().Find(t.Context(), "fake", setup.Want{Path: own}); err != nil || got.Path() != own || got.Source != setup.SourceConfigured {
+	if got, err := w.cache().Find(t.Context(), "fake", setup.Want{Path: own}); err != nil || got.Path() != own ||
+		got.Source != setup.SourceConfigured {
 		t.Errorf("a configured path: %+v, %v", got, err)
 	}
 }
@@ -131,7 +143,8 @@ echo ok >` + w.agent.Main + "\n"
 		t.Fatalf("%+v, %v, %v", got, fresh, err)
 	}
 	arguments, _ := os.ReadFile(filepath.Join(w.dir, "arguments"))
-	if !strings.Contains(string(arguments), "ci --ignore-scripts") || !strings.Contains(string(arguments), w.server.URL+prefix) {
+	if !strings.Contains(string(arguments), "ci --ignore-scripts") ||
+		!strings.Contains(string(arguments), w.server.URL+prefix) {
 		t.Errorf("npm was called with %s", arguments)
 	}
 

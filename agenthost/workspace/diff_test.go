@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"bellhop/protocol"
 )
@@ -52,11 +53,15 @@ func TestDiffShowsEveryKindOfChange(t *testing.T) {
 			must(t, os.Symlink("..", filepath.Join(dir, "up")))
 			must(t, os.Symlink("/etc", filepath.Join(dir, "etc")))
 		}, "added etc; added loop; added up"},
-		"names with special characters": {func(t *testing.T, dir string) {
-			for _, name := range []string{"--help", "-rf", "a b", "ü", "line\nend", "tab\tx", `"quoted"`, ":(glob)*", "*"} {
-				write(t, dir, name, "x\n")
-			}
-		}, `added "quoted"; added *; added --help; added -rf; added :(glob)*; added a b; added line\nend; added ` + "tab\tx; added ü"},
+		"names with special characters": {
+			func(t *testing.T, dir string) {
+				for _, name := range []string{"--help", "-rf", "a b", "ü", "line\nend", "tab\tx", `"quoted"`, ":(glob)*", "*"} {
+					write(t, dir, name, "x\n")
+				}
+			},
+			`added "quoted"; added *; added --help; added -rf; added :(glob)*; added a b; added line\nend; added ` +
+				"tab\tx; added ü",
+		},
 		"a fifo is not read": {func(t *testing.T, dir string) {
 			must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 			write(t, dir, "a.txt", "a\n")
@@ -79,7 +84,8 @@ func TestDiffShowsEveryKindOfChange(t *testing.T) {
 		}, "added inner"},
 		"the index is damaged": {func(t *testing.T, dir string) {
 			write(t, dir, "README", "other\n")
-			must(t, os.WriteFile(run(t, dir, "rev-parse", "--path-format=absolute", "--git-path", "index"), []byte("garbage"), 0o600))
+			must(t,
+				os.WriteFile(run(t, dir, "rev-parse", "--path-format=absolute", "--git-path", "index"), []byte("garbage"), 0o600))
 		}, "modified README"},
 		"the index is locked": {func(t *testing.T, dir string) {
 			write(t, dir, "README", "other\n")
@@ -102,7 +108,8 @@ func TestDiffShowsEveryKindOfChange(t *testing.T) {
 			if diff.Base != run(t, shop, "rev-parse", "main") || diff.Truncated {
 				t.Errorf("base %s, truncated %v", diff.Base, diff.Truncated)
 			}
-			if n := strings.Count("\n"+diff.Patch, "\ndiff --git "); n != len(diff.Files) && name != "a file that became a link" {
+			if n := strings.Count("\n"+diff.Patch, "\ndiff --git "); n != len(diff.Files) &&
+				name != "a file that became a link" {
 				t.Errorf("%d files in the patch:\n%s", n, diff.Patch)
 			}
 		})
@@ -238,9 +245,29 @@ func TestDiffWithoutWorkspaceOrBasis(t *testing.T) {
 }
 
 func TestParseFilesRefusesMalformedOutput(t *testing.T) {
-	for _, out := range []string{":", ":1 2 3 4 M", "1\t2\tx\x00", ":1 2 3 4 M\x00a\x00x\x00", ":1 2 3 4 M\x00a\x001\t1\ta\x001\t1\tb\x00"} {
+	for _, out := range []string{
+		":", ":1 2 3 4 M", "1\t2\tx\x00", ":1 2 3 4 M\x00a\x00x\x00", ":1 2 3 4 M\x00a\x001\t1\ta\x001\t1\tb\x00",
+	} {
 		if files, err := parseFiles(out); err == nil {
 			t.Errorf("%q: %v", out, files)
 		}
+	}
+}
+
+// Git takes a file for changed, whatever its size and time are, if it is not older than the index.
+func TestCopiesOfAnIndexKeepItsTime(t *testing.T) {
+	k, _, dir := cloned(t)
+	rec, err := k.existingRecord(uuid, "shop")
+	must(t, err)
+	at := time.Now().Add(-time.Hour).Truncate(time.Second)
+	must(t, os.Chtimes(filepath.Join(dir, ".git", "index"), at, at))
+	mirror, err := k.mirror(t.Context(), rec)
+	must(t, err)
+	copied := mirror
+	copied.indexFile = filepath.Join(t.TempDir(), "index")
+	must(t, k.copyIndex(t.Context(), mirror, copied, ""))
+	info, err := os.Stat(copied.indexFile)
+	if err != nil || !info.ModTime().Equal(at) {
+		t.Errorf("%v, %v", info, err)
 	}
 }

@@ -32,6 +32,9 @@ type call struct {
 	limit   int           // bytes of output; 0 = 1 MiB. Longer output ends git with errOutputLimit
 	time    time.Duration // 0 = 30 s
 	noFiles bool          // git reads and writes no file of the work tree, so no content filter can start
+	env     []string      // further variables
+
+	connects bool // git may connect to another repository
 }
 
 // repository names a git directory explicitly, because an agent may have changed
@@ -41,6 +44,7 @@ type repository struct {
 	gitDir   string // of the worktree
 	workTree string
 
+	commonDir string // has the settings, refs and attributes instead of gitDir
 	indexFile string // replaces the index of the work tree
 	objectDir string // receives new objects instead of the repository
 }
@@ -122,7 +126,7 @@ func inheritedEnvironment() []string {
 	env := []string{
 		"LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_LAZY_FETCH=1",
-		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_MERGE_AUTOEDIT=no",
+		"GIT_MERGE_AUTOEDIT=no", "GIT_PROXY_COMMAND=", "GIT_ASKPASS=", "SSH_ASKPASS=",
 		// New repositories stay of the kind that writeEmptyRepository and the mirrors know.
 		"GIT_DEFAULT_HASH=sha1", "GIT_DEFAULT_REF_FORMAT=files",
 	}
@@ -184,7 +188,7 @@ func (r runner) execute(ctx context.Context, c call, config [][2]string) ([]byte
 	}, &cappedBuffer{limit: stderrBytes}
 	cmd := exec.CommandContext(ctx, r.program, c.args...)
 	cmd.Dir = cmp.Or(c.dir, c.repo.workTree)
-	cmd.Env = slices.Concat(r.env, c.repo.environment(), configVariables(config))
+	cmd.Env = slices.Concat(r.env, c.protocols(), c.repo.environment(), configVariables(config), c.env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, stdout, stderr
 	// Killing the process group also ends ssh and remote helpers, which would
 	// otherwise hold the pipes open.
@@ -205,11 +209,21 @@ func (r runner) execute(ctx context.Context, c call, config [][2]string) ([]byte
 	}
 }
 
+// protocols allows git to connect only where that is the purpose: git before 2.45 fetches missing objects
+// of a partial clone by itself, from where and with what program its repository says.
+func (c call) protocols() []string {
+	if c.connects {
+		return []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"}
+	}
+	return []string{"GIT_ALLOW_PROTOCOL=none"}
+}
+
 func (r repository) environment() []string {
 	var env []string
 	for _, v := range [][2]string{
 		{"GIT_DIR", r.gitDir},
 		{"GIT_WORK_TREE", r.workTree},
+		{"GIT_COMMON_DIR", r.commonDir},
 		{"GIT_INDEX_FILE", r.indexFile},
 		{"GIT_OBJECT_DIRECTORY", r.objectDir},
 	} {

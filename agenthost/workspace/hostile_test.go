@@ -12,7 +12,8 @@ import (
 func tryRun(dir string, args ...string) error {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.org")
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=a@example.org")
 	return cmd.Run()
 }
 
@@ -26,7 +27,10 @@ func setTraps(t *testing.T, dir string) string {
 	included := filepath.Join(t.TempDir(), "included")
 	must(t, os.WriteFile(included, []byte("[core]\n\tfsmonitor = "+trap+"\n"), 0o600))
 	gitDir := run(t, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
-	for _, hook := range []string{"post-checkout", "pre-commit", "post-commit", "reference-transaction", "post-index-change", "fsmonitor-watchman", "post-rewrite", "pre-auto-gc"} {
+	for _, hook := range []string{
+		"post-checkout", "pre-commit", "post-commit", "reference-transaction", "post-index-change", "fsmonitor-watchman",
+		"post-rewrite", "pre-auto-gc",
+	} {
 		path := filepath.Join(gitDir, "hooks", hook)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		content, err := os.ReadFile(trap)
@@ -35,16 +39,25 @@ func setTraps(t *testing.T, dir string) string {
 	}
 	for name, value := range map[string]string{
 		"core.fsmonitor": trap, "core.pager": trap, "core.editor": trap, "core.sshCommand": trap, "core.askPass": trap,
-		"core.gitProxy": trap, "url.ext::" + trap + ".insteadOf": "/", "remote.origin.url": "ext::" + trap, "include.path": included, "uploadpack.packObjectsHook": trap,
-		"core.hooksPath": filepath.Join(gitDir, "hooks"), "diff.external": trap, "core.alternateRefsCommand": trap,
-		"diff.bad.textconv": trap, "diff.bad.command": trap, "credential.helper": "!" + trap, "gpg.program": trap, "commit.gpgSign": "true",
-		"filter.bad.clean": trap, "filter.bad.smudge": trap, "filter.bad.process": trap, "filter.bad.required": "true",
+		"core.gitProxy": trap, "url.ext::" + trap + ".insteadOf": "/", "remote.origin.url": "ext::" + trap,
+		"include.path": included, "uploadpack.packObjectsHook": trap, "core.hooksPath": filepath.Join(gitDir, "hooks"),
+		"diff.external": trap, "core.alternateRefsCommand": trap, "diff.bad.textconv": trap, "diff.bad.command": trap,
+		"credential.helper": "!" + trap, "gpg.program": trap, "commit.gpgSign": "true", "filter.bad.clean": trap,
+		"filter.bad.smudge": trap, "filter.bad.process": trap, "filter.bad.required": "true",
 		"filter.a=b.clean": trap, "filter.a=b.smudge": trap,
 	} {
 		run(t, dir, "config", "--file", filepath.Join(gitDir, "config"), name, value)
 	}
-	must(t, os.WriteFile(filepath.Join(gitDir, "info", "attributes"), []byte("* filter=bad diff=bad\n*.ab filter=a=b\n"), 0o600))
+	must(t,
+		os.WriteFile(filepath.Join(gitDir, "info", "attributes"), []byte("* filter=bad diff=bad\n*.ab filter=a=b\n"), 0o600))
 	return sprung
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	must(t, err)
+	return content
 }
 
 func TestHostileRepositoriesStartNoProgram(t *testing.T) {
@@ -76,6 +89,11 @@ func TestHostileRepositoriesStartNoProgram(t *testing.T) {
 			t.Error(err)
 		}
 		if project != "shared" {
+			done := k.commit(id, project, "Work")
+			if got := string(mustRead(t, filepath.Join(dir, "y.ab"))); got != "y\n" || done.Files < 2 {
+				t.Errorf("%s: committed %+v, %q", id, done, got)
+			}
+			must(t, k.tryDiscard(id, project, "README", "y.ab", "x.ab"))
 			must(t, k.Delete(t.Context(), dir, true))
 			k.session(id, project)
 		}

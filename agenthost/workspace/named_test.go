@@ -69,13 +69,13 @@ func TestAWorkspaceIsItsOwnersAlone(t *testing.T) {
 	must(t, err)
 	k.session("own", "shop")
 	for what, c := range map[string]struct{ session, name, owner string }{
-		"another owner":             {"s1", "fix", "bob"},
-		"no owner":                  {"s1", "fix", ""},
-		"an owner that nobody is":   {"s1", "operators", ""},
-		"a workspace of nobody":     {"s1", "operators", "ada"},
-		"a name that is not taken":  {"s1", "nothing", "ada"},
-		"a session's own workspace": {"s1", "../own", "ada"},
-		"a record":                  {"s1", ".records", "ada"},
+		"another owner":                     {"s1", "fix", "bob"},
+		"no owner":                          {"s1", "fix", ""},
+		"no owner for an unowned workspace": {"s1", "operators", ""},
+		"an unowned workspace":              {"s1", "operators", "ada"},
+		"a name that is not taken":          {"s1", "nothing", "ada"},
+		"a session's own workspace":         {"s1", "../own", "ada"},
+		"a record":                          {"s1", ".records", "ada"},
 	} {
 		_, err := k.Use(t.Context(), c.session, c.name, c.owner, alive)
 		if protocol.CodeOf(err) != protocol.CodeNoWorkspace {

@@ -93,7 +93,7 @@ func (m *Manager) copyIndex(ctx context.Context, repo, scratchRepo repository, f
 			return err
 		}
 		_, err = io.Copy(target, source)
-		if err = errors.Join(err, target.Close()); err != nil {
+		if err = errors.Join(err, target.Close(), keepTime(source, scratchRepo.indexFile)); err != nil {
 			return err
 		}
 		if _, err = m.git.run(
@@ -113,6 +113,16 @@ func (m *Manager) copyIndex(ctx context.Context, repo, scratchRepo repository, f
 	}
 	_, err = m.git.run(ctx, call{repo: scratchRepo, args: []string{"read-tree", fallbackTree}})
 	return err
+}
+
+// keepTime gives the copy of an index its time. Git trusts the size of a file that is older than the index, so
+// in a copy with a later time it would miss a change of the same second that keeps the size.
+func keepTime(index *os.File, target string) error {
+	info, err := index.Stat()
+	if err != nil {
+		return err
+	}
+	return os.Chtimes(target, info.ModTime(), info.ModTime())
 }
 
 var updateIndex = []string{"update-index", "--add", "--remove", "-z", "--stdin"}

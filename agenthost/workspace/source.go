@@ -198,15 +198,7 @@ func (m *Manager) cloneOrFetch(ctx context.Context, name string, p Project) erro
 	case err != nil:
 		return err
 	}
-	// The URL and the upload program come from our configuration, because agents can
-	// change the clone's.
-	_, err = m.git.run(ctx, call{
-		dir: p.Path, noFiles: true, time: fetchTimeout,
-		args: []string{
-			"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--upload-pack=git-upload-pack",
-			"--end-of-options", p.Clone, "+refs/heads/*:refs/remotes/origin/*",
-		},
-	})
+	err = m.update(ctx, name, p)
 	if err != nil {
 		if m.git.program == "" || ctx.Err() != nil {
 			return err
@@ -234,7 +226,7 @@ func (m *Manager) clone(ctx context.Context, name string, p Project) error {
 		args = append(args, "--branch="+p.Branch)
 	}
 	_, err := m.git.run(ctx, call{
-		dir: filepath.Dir(next), noFiles: true, time: cloneTimeout,
+		dir: filepath.Dir(next), noFiles: true, time: cloneTimeout, connects: true,
 		args: append(args, "--end-of-options", p.Clone, next),
 	})
 	if isGitMissing(err) {

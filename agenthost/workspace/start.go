@@ -48,7 +48,8 @@ func (rec *record) startFrom(branch string) error {
 
 // canBranch returns an error if the workspace of a record cannot start from the branch that it names.
 func (m *Manager) canBranch(rec *record) error {
-	if rec.From != "" && (rec.Project == "" || rec.Kind == kindShared || rec.Kind == kindPlain || m.projects[rec.Project].InPlace) {
+	if rec.From != "" &&
+		(rec.Project == "" || rec.Kind == kindShared || rec.Kind == kindPlain || m.projects[rec.Project].InPlace) {
 		return errNoBranches(rec.Project)
 	}
 	return nil
@@ -82,7 +83,8 @@ func (m *Manager) branchCommit(
 func errNoDirectory(project, branch, dir string) error {
 	return &protocol.Error{
 		Code: protocol.CodeNoBranch, Message: fmt.Sprintf("The branch %q has no directory %s", branch, dir),
-		Hint: fmt.Sprintf("The project %s is the directory %s, which the branch %q does not have: choose another branch", project, dir, branch),
+		Hint: fmt.Sprintf("The project %s is the directory %s, which the branch %q does not have: choose another branch",
+			project, dir, branch),
 	}
 }
 
@@ -91,7 +93,8 @@ func errNoDirectory(project, branch, dir string) error {
 func errBranchMissing(project, branch string) error {
 	return &protocol.Error{
 		Code: protocol.CodeNoBranch, Message: fmt.Sprintf("The project %s has no branch %q", project, branch),
-		Hint: fmt.Sprintf("The project %s has no branch %q on this host: choose one that it has, or push it first", project, branch),
+		Hint: fmt.Sprintf("The project %s has no branch %q on this host: choose one that it has, or push it first",
+			project, branch),
 	}
 }
 
@@ -104,7 +107,8 @@ func errNoBranches(project string) error {
 	}
 	return &protocol.Error{
 		Code: protocol.CodeInvalid, Message: fmt.Sprintf("Sessions of the project %s start from no branch", project),
-		Hint: fmt.Sprintf("They work in the own directory of the project %s, with what is checked out there: leave the branch out", project),
+		Hint: fmt.Sprintf("They work in the own directory of the project %s, with what is checked out there: "+
+			"leave the branch out", project),
 	}
 }
 

@@ -60,7 +60,8 @@ func TestBadAnnouncementsAreRefused(t *testing.T) {
 		`{"text":"a","expiresIn":9}`:                  "expiresIn must be from 10 to 2592000 seconds",
 		`{"text":"a","expiresIn":-1}`:                 "expiresIn must be from 10 to 2592000 seconds",
 		`{"text":"a","expiresIn":2592001}`:            "expiresIn must be from 10 to 2592000 seconds",
-		`{"text":"a","announcementId":"a b"}`:         "announcementId must have 1 to 64 letters, digits, hyphens or underscores",
+		`{"text":"a","announcementId":"a b"}`: "announcementId must have 1 to 64 letters, digits, " +
+			"hyphens or underscores",
 	} {
 		want(t, s.as(s.admin, "POST", "/api/announcements", body), 400, `{"error":"`+message+`","code":"invalid"}`)
 	}

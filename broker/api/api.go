@@ -35,6 +35,7 @@ type API struct {
 	Offers        *broker.Offers
 	Workspaces    *broker.Workspaces
 	Files         *broker.Files
+	Ships         *broker.Ships
 	Parts         []Part  // other resources of the same server
 	Console       Console // serves the paths without a route; may be nil
 	Doctor        func(ctx context.Context) *doctor.Report

@@ -22,7 +22,8 @@ func relayed(t *testing.T, h http.HandlerFunc) (base string, s *site) {
 	host := httptest.NewServer(h)
 	t.Cleanup(host.Close)
 	s = newSite(t)
-	rec := s.as(s.ada, "POST", "/api/tasks", `{"title":"A task","agentUrl":"`+host.URL+`","agentPassword":"`+agentPassword+`"}`)
+	rec := s.as(s.ada, "POST", "/api/tasks",
+		`{"title":"A task","agentUrl":"`+host.URL+`","agentPassword":"`+agentPassword+`"}`)
 	if rec.Code != http.StatusCreated {
 		t.Fatal(rec.Body)
 	}
@@ -58,7 +59,8 @@ func TestARelayPassesFramesAsTheyCome(t *testing.T) {
 	})
 	t.Cleanup(end)
 	answer := ask(t, t.Context(), "GET", url+"?token=canary", "", nil)
-	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" || answer.Header.Get("Set-Cookie") != "" {
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" ||
+		answer.Header.Get("Set-Cookie") != "" {
 		t.Errorf("%d %v", answer.StatusCode, answer.Header)
 	}
 	lines := bufio.NewReader(answer.Body)
@@ -81,15 +83,18 @@ func TestARelayPassesTheRequestAndTheAnswer(t *testing.T) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.WriteHeader(http.StatusConflict)
 		_, _ = io.WriteString(w, strings.Join([]string{
-			r.Method, r.URL.RawQuery, string(body), r.Header.Get("Authorization"), r.Header.Get("Last-Event-Id"), r.Header.Get("Cookie"), r.Header.Get("X-Other"),
+			r.Method, r.URL.RawQuery, string(body), r.Header.Get("Authorization"), r.Header.Get("Last-Event-Id"),
+			r.Header.Get("Cookie"), r.Header.Get("X-Other"),
 		}, "|"))
 	})
 	answer := ask(t, t.Context(), "POST", url+"?token=a%2Bb&after=3-4", `{"prompt":"x"}`, http.Header{
-		"Authorization": {"Bearer stream"}, "Content-Type": {"application/json"}, "Last-Event-Id": {"3-4"}, "Cookie": {"session=canary"}, "X-Other": {"1"},
+		"Authorization": {"Bearer stream"}, "Content-Type": {"application/json"}, "Last-Event-Id": {"3-4"},
+		"Cookie": {"session=canary"}, "X-Other": {"1"},
 	})
 	got, err := io.ReadAll(answer.Body)
 	must(t, err)
-	if want := `POST|after=3-4&token=a%2Bb|{"prompt":"x"}|Bearer stream|3-4||`; answer.StatusCode != http.StatusConflict || string(got) != want {
+	if want := `POST|after=3-4&token=a%2Bb|{"prompt":"x"}|Bearer stream|3-4||`; answer.StatusCode != http.StatusConflict ||
+		string(got) != want {
 		t.Errorf("%d %s", answer.StatusCode, got)
 	}
 	if answer.Header.Get("Retry-After") != "7" || answer.Header.Get("Access-Control-Allow-Origin") != "" {
@@ -150,7 +155,7 @@ func TestARelayEndsWithEitherSide(t *testing.T) {
 	s.api.End()
 	<-gone
 	if _, err := io.ReadAll(answer.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a broker that ends looks like a turn that does: %v", err)
+		t.Errorf("the end of the broker looks like the end of the turn: %v", err)
 	}
 }
 
@@ -159,7 +164,8 @@ func TestARelayWithoutItsHost(t *testing.T) {
 	s.host.fail(nil)
 	id := s.newTask("") // the host of this task does not exist
 	rec := s.as(nil, "GET", "/api/agent/stream/"+id, "")
-	want(t, rec, 502, `{"error":"Failed to connect to agent server","code":"bad_gateway","hint":"Check that the agent host runs and that the broker reaches its URL"}`)
+	want(t, rec, 502,
+		`{"error":"Failed to connect to agent server","code":"bad_gateway","hint":"Check that the agent host runs and that the broker reaches its URL"}`)
 	gone := strings.TrimPrefix(url[strings.LastIndex(url, "/"):], "/")
 	want(t, s.as(s.ada, "DELETE", "/api/tasks/"+gone, ""), 200, `{"success":true}`)
 	want(t, s.as(nil, "GET", "/api/agent/stream/"+gone, ""), 404, `{"error":"Task not found","code":"not_found"}`)

@@ -34,13 +34,17 @@ func (a *API) Routes(e *echo.Echo) {
 	e.PATCH("/api/tasks/:id", httpapi.Handle(ok, a.updateTask), noStore, user)
 	e.DELETE("/api/tasks/:id", httpapi.Handle(ok, a.deleteTask), noStore, user)
 	e.GET("/api/tasks/:id/messages", httpapi.Handle(ok, a.listMessages), noStore, user)
+	e.GET("/api/tasks/:id/usage", httpapi.Handle(ok, a.taskUsage), noStore, user)
 	e.GET("/api/tasks/:id/workspace", httpapi.Handle(ok, a.taskWorkspace), noStore, user)
 	e.GET("/api/tasks/:id/paths", httpapi.Handle(ok, a.taskPaths), noStore, user)
+	e.POST("/api/tasks/:id/commit", httpapi.Handle(ok, a.commit), noStore, user)
+	e.POST("/api/tasks/:id/discard", httpapi.Handle(ok, a.discard), noStore, user)
 	e.GET("/api/tasks/:id/queue", httpapi.Handle(ok, a.listQueue), noStore, user)
 	e.POST("/api/tasks/:id/queue", httpapi.Handle(created, a.addQueued, httpapi.MaxBody(protocol.MaxPrompt)),
 		noStore, user, httpapi.RequestDeadline(protocol.PromptTimeout))
 	e.PATCH("/api/tasks/:id/queue", httpapi.Handle(ok, a.changeQueue), noStore, user)
-	e.PATCH("/api/tasks/:id/queue/:messageId", httpapi.Handle(ok, a.changeQueued, httpapi.MaxBody(protocol.MaxCheckIn)), noStore, user)
+	e.PATCH("/api/tasks/:id/queue/:messageId", httpapi.Handle(ok, a.changeQueued, httpapi.MaxBody(protocol.MaxCheckIn)),
+		noStore, user)
 	e.DELETE("/api/tasks/:id/queue/:messageId", httpapi.Handle(ok, a.removeQueued), noStore, user)
 	e.POST("/api/tasks/:id/queue/:messageId/send", httpapi.Handle(ok, a.sendQueued), noStore, user)
 	e.GET("/api/tasks/:id/events", a.taskFeed, user)

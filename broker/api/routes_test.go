@@ -29,18 +29,22 @@ var open = map[string]string{
 var guarded = []string{
 	"GET /api/auth/me", "POST /api/auth/password", "GET /api/auth/sign-ins", "DELETE /api/auth/sign-ins/:signInId",
 	"GET /api/auth/second-factor", "POST /api/auth/second-factor", "POST /api/auth/second-factor/confirm",
-	"POST /api/auth/second-factor/recovery-codes", "POST /api/auth/second-factor/disable", "DELETE /api/users/:id/second-factor",
+	"POST /api/auth/second-factor/recovery-codes", "POST /api/auth/second-factor/disable",
+	"DELETE /api/users/:id/second-factor",
 	"GET /api/users", "PATCH /api/users/:id", "DELETE /api/users/:id",
 	"GET /api/users/:id/sign-ins", "DELETE /api/users/:id/sign-ins/:signInId",
 	"GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/:id",
 	"POST /api/tasks", "GET /api/tasks", "GET /api/tasks/:id", "PATCH /api/tasks/:id", "DELETE /api/tasks/:id",
 	"GET /api/tasks/:id/messages", "GET /api/tasks/:id/events", "GET /api/events",
 	"GET /api/tasks/:id/queue", "POST /api/tasks/:id/queue", "PATCH /api/tasks/:id/queue",
-	"PATCH /api/tasks/:id/queue/:messageId", "DELETE /api/tasks/:id/queue/:messageId", "POST /api/tasks/:id/queue/:messageId/send",
+	"PATCH /api/tasks/:id/queue/:messageId", "DELETE /api/tasks/:id/queue/:messageId",
+	"POST /api/tasks/:id/queue/:messageId/send",
 	"POST /api/agent", "POST /api/agent/attach", "POST /api/agent/interrupt", "POST /api/agent/restart",
 	"POST /api/agent/finish", "POST /api/agent/diff",
 	"GET /api/interactions", "POST /api/interactions/:id",
-	"GET /api/agents", "GET /api/workspaces", "GET /api/tasks/:id/workspace", "GET /api/tasks/:id/paths", "GET /api/paths", "GET /api/doctor", "GET /metrics",
+	"GET /api/agents", "GET /api/workspaces", "GET /api/paths", "GET /api/doctor", "GET /metrics",
+	"GET /api/tasks/:id/usage", "GET /api/tasks/:id/workspace", "GET /api/tasks/:id/paths",
+	"POST /api/tasks/:id/commit", "POST /api/tasks/:id/discard",
 	"GET /api/announcements", "POST /api/announcements", "DELETE /api/announcements/:id",
 	"GET /api/audit", "GET /api/audit/export",
 	"GET /api/orphans", "POST /api/orphans/:sessionId",
@@ -69,7 +73,9 @@ func TestWithoutCredentialsEveryRouteIsUnauthorized(t *testing.T) {
 	for _, name := range guarded {
 		t.Run(name, func(t *testing.T) {
 			method, path, _ := strings.Cut(name, " ")
-			rec := s.as(nil, method, strings.NewReplacer(":id", "some-id", ":signInId", "some-id", ":sessionId", "some-id", ":messageId", "some-id").Replace(path), "")
+			rec := s.as(nil, method,
+				strings.NewReplacer(":id", "some-id", ":signInId", "some-id", ":sessionId", "some-id", ":messageId",
+					"some-id").Replace(path), "")
 			want(t, rec, 401, unauthorized)
 			if got := rec.Header().Get("Cache-Control"); got != "no-store" {
 				t.Errorf("Cache-Control %q", got)

@@ -8,10 +8,11 @@ import (
 )
 
 type listTasksRequest struct {
-	Cursor   string `query:"cursor" json:"-"`
-	Limit    int    `query:"limit" json:"-"`
-	Q        string `query:"q" json:"-"`
-	Archived *bool  `query:"archived" json:"-"`
+	Cursor   string           `query:"cursor" json:"-"`
+	Limit    int              `query:"limit" json:"-"`
+	Q        string           `query:"q" json:"-"`
+	Archived *bool            `query:"archived" json:"-"`
+	State    broker.TaskState `query:"state" json:"-"`
 }
 
 type taskRequest struct {
@@ -57,6 +58,11 @@ func (a *API) getTask(ctx context.Context, req *getTaskRequest) (*protocol.Task,
 	return a.Tasks.Get(ctx, a.Auth.Caller(ctx).UserID, req.ID, broker.Await(req.awaitQuery))
 }
 
+// taskUsage returns what the closed turns of a task used.
+func (a *API) taskUsage(ctx context.Context, req *taskRequest) (*protocol.TaskUsage, error) {
+	return a.Tasks.Usage(ctx, a.Auth.Caller(ctx).UserID, req.ID)
+}
+
 func (a *API) updateTask(ctx context.Context, req *updateTaskRequest) (*protocol.Task, error) {
 	return a.Tasks.Update(ctx, a.Auth.Caller(ctx), req.ID, req.TaskPatch)
 }
@@ -67,7 +73,8 @@ func (a *API) deleteTask(ctx context.Context, req *taskRequest) (*protocol.Succe
 
 func (a *API) listMessages(ctx context.Context, req *listMessagesRequest) (*protocol.MessageList, error) {
 	return a.Tasks.Messages(ctx, a.Auth.Caller(ctx).UserID, req.ID, broker.MessageQuery{
-		After: req.After, Before: req.Before, Since: req.Since, Limit: req.Limit, Await: broker.Await(req.awaitQuery), With: req.With,
+		After: req.After, Before: req.Before, Since: req.Since, Limit: req.Limit,
+		Await: broker.Await(req.awaitQuery), With: req.With,
 	})
 }
 

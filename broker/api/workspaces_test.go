@@ -5,13 +5,14 @@ import (
 	"testing"
 )
 
-func TestWorkspacesAreTheirUsersAlone(t *testing.T) {
+func TestOnlyTheirUserSeesWorkspaces(t *testing.T) {
 	s := newSite(t)
 	s.host.owner = s.ada.id
 	created := s.as(s.admin, "POST", "/api/hosts", `{"name":"one","url":"`+agentURL+`","password":"`+agentPassword+`"}`)
 	host := field(t, created, "id")
 	const hers = `{"name":"fix","project":"shop","branch":"bellhop/fix","dirty":false,"unpushed":0,"metadata":{},"createdAt":"+0s","createdBy":"s1"}`
-	want(t, s.as(s.ada, "GET", "/api/workspaces", ""), 200, `{"hosts":[{"hostId":"<id1>","name":"one","workspaces":[`+hers+`]}]}`)
+	want(t, s.as(s.ada, "GET", "/api/workspaces", ""), 200,
+		`{"hosts":[{"hostId":"<id1>","name":"one","workspaces":[`+hers+`]}]}`)
 	want(t, s.as(s.bob, "GET", "/api/workspaces", ""), 200, `{"hosts":[{"hostId":"<id1>","name":"one","workspaces":[]}]}`)
 	for _, c := range []struct {
 		name, body string
@@ -29,7 +30,8 @@ func TestWorkspacesAreTheirUsersAlone(t *testing.T) {
 		}
 	}
 	rec := s.as(s.ada, "POST", "/api/tasks", `{"title":"T","workspace":"fix"}`)
-	if body := rec.Body.String(); rec.Code != 201 || !strings.Contains(body, `"workspace":"fix"`) || !strings.Contains(body, host) {
+	if body := rec.Body.String(); rec.Code != 201 || !strings.Contains(body, `"workspace":"fix"`) ||
+		!strings.Contains(body, host) {
 		t.Fatalf("%d %s", rec.Code, body)
 	}
 	rec = s.as(s.ada, "PATCH", "/api/tasks/"+field(t, rec, "id"), `{"project":"blog"}`)
@@ -38,11 +40,20 @@ func TestWorkspacesAreTheirUsersAlone(t *testing.T) {
 	}
 }
 
-func TestTheWorkspaceOfATaskIsItsUsersAlone(t *testing.T) {
+func TestOnlyItsUserSeesTheWorkspaceOfATask(t *testing.T) {
 	s := newSite(t)
 	id, _ := s.checkedIn()
 	path := "/api/tasks/" + id + "/workspace"
 	want(t, s.as(s.ada, "GET", path, ""), 200, `{"workspace":null}`)
+	want(t, s.as(s.bob, "GET", path, ""), 404, `{"error":"Task not found","code":"not_found"}`)
+	want(t, s.as(nil, "GET", path, ""), 401, `{"error":"Unauthorized","code":"unauthorized"}`)
+}
+
+func TestOnlyItsUserSeesTheUsageOfATask(t *testing.T) {
+	s := newSite(t)
+	id, _ := s.checkedIn()
+	path := "/api/tasks/" + id + "/usage"
+	want(t, s.as(s.ada, "GET", path, ""), 200, `{"turns":0,"unreported":0,"usage":{}}`)
 	want(t, s.as(s.bob, "GET", path, ""), 404, `{"error":"Task not found","code":"not_found"}`)
 	want(t, s.as(nil, "GET", path, ""), 401, `{"error":"Unauthorized","code":"unauthorized"}`)
 }

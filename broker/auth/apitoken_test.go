@@ -122,21 +122,25 @@ func TestInvalidNewTokensAreRefused(t *testing.T) {
 		message string
 	}{
 		{"without a name", broker.APIToken{Name: " "}, "name is required"},
-		{"with an endless name", broker.APIToken{Name: strings.Repeat("ä", 201)}, "name is longer than 200 characters"},
-		{"expired", broker.APIToken{Name: "a", ExpiresAt: &past}, "expiresAt is in the past"},
-		{"of no kind", broker.APIToken{Name: "a", Kind: "admin"}, "kind must be user or agent"},
 		{
-			"of an agent, without saying which",
+			"with a name that is too long",
+			broker.APIToken{Name: strings.Repeat("ä", 201)},
+			"name is longer than 200 characters",
+		},
+		{"expired", broker.APIToken{Name: "a", ExpiresAt: &past}, "expiresAt is in the past"},
+		{"of an unknown kind", broker.APIToken{Name: "a", Kind: "admin"}, "kind must be user or agent"},
+		{
+			"of an agent without an identifier",
 			broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: " "},
 			"agentIdentifier is required for tokens of kind agent",
 		},
 		{
-			"of an agent with an endless identifier",
+			"of an agent with an identifier that is too long",
 			broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: strings.Repeat("x", 201)},
 			"agentIdentifier is longer than 200 bytes",
 		},
 		{
-			"for an agent, of kind user",
+			"of a user with an agent's identifier",
 			broker.APIToken{Name: "a", AgentIdentifier: "x"},
 			"agentIdentifier belongs to tokens of kind agent",
 		},

@@ -88,10 +88,22 @@ func wantError(t *testing.T, err error, want protocol.Error) {
 }
 
 func TestOpenRefused(t *testing.T) {
-	const session, connect, noToken = "Failed to create agent session", "Failed to connect to agent server", "No stream token returned from agent"
-	unreachable := protocol.Error{Code: protocol.CodeBadGateway, Message: connect, Hint: "Check that the agent host runs and that the broker reaches its URL"}
-	notHost := protocol.Error{Code: protocol.CodeBadGateway, Message: connect, Hint: "Check the agent URL: nothing there answers as an agent host"}
-	tokenless := protocol.Error{Code: protocol.CodeBadGateway, Message: noToken, Hint: "The agent URL must be that of an agent host"}
+	const (
+		session = "Failed to create agent session"
+		connect = "Failed to connect to agent server"
+		noToken = "No stream token returned from agent"
+	)
+	unreachable := protocol.Error{
+		Code: protocol.CodeBadGateway, Message: connect,
+		Hint: "Check that the agent host runs and that the broker reaches its URL",
+	}
+	notHost := protocol.Error{
+		Code: protocol.CodeBadGateway, Message: connect,
+		Hint: "Check the agent URL: nothing there answers as an agent host",
+	}
+	tokenless := protocol.Error{
+		Code: protocol.CodeBadGateway, Message: noToken, Hint: "The agent URL must be that of an agent host",
+	}
 	refused := func(hint, code string) protocol.Error {
 		e := protocol.Error{Code: protocol.CodeBadGateway, Message: session, Hint: hint}
 		if code != "" {
@@ -102,22 +114,43 @@ func TestOpenRefused(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.WriteHeader(http.StatusBadRequest)
-		_ = json.NewEncoder(w).Encode(protocol.ErrorBody{Error: "x", Code: "odd", Hint: r.Header.Get("Authorization") + " " + string(body)})
+		_ = json.NewEncoder(w).Encode(protocol.ErrorBody{
+			Error: "x", Code: "odd", Hint: r.Header.Get("Authorization") + " " + string(body),
+		})
 	}
 	for _, tt := range []struct {
 		name string
 		host http.HandlerFunc
 		want protocol.Error
 	}{
-		{"an error in the one shape keeps its code and hint", answering(409, `{"error":"no","code":"foreign_broker","hint":"Unbind it"}`), refused("Unbind it", "foreign_broker")},
-		{"a host's 401 is no 401 of the broker", answering(401, `{"error":"no","code":"unauthorized"}`), refused("The agent host refused the password: set the one it was started with", "unauthorized")},
-		{"an error in another shape", answering(500, `oops`), refused("The agent host answered with status 500: its log says more", "")},
-		{"not an agent host", answering(404, `<html>`), refused("Check the agent URL: nothing there answers as an agent host", "")},
+		{
+			"an error in the one shape keeps its code and hint",
+			answering(409, `{"error":"no","code":"foreign_broker","hint":"Unbind it"}`),
+			refused("Unbind it", "foreign_broker"),
+		},
+		{
+			"a host's 401 is no 401 of the broker", answering(401, `{"error":"no","code":"unauthorized"}`),
+			refused("The agent host refused the password: set the one it was started with", "unauthorized"),
+		},
+		{
+			"an error in another shape", answering(500, `oops`),
+			refused("The agent host answered with status 500: its log says more", ""),
+		},
+		{
+			"not an agent host", answering(404, `<html>`),
+			refused("Check the agent URL: nothing there answers as an agent host", ""),
+		},
 		{"a redirect is not followed", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}, refused("The agent URL redirects, which is not followed: use the address it redirects to", "")},
-		{"a host's hint that repeats secrets is redacted", echo, refused(`Bearer [redacted] {"sessionId":"s1","webhookUrl":"http://broker.example/api/agent/webhook?token=[redacted]","cursor":null}`, "odd")},
-		{"a long hint is cut", answering(400, `{"code":"odd","hint":"`+strings.Repeat("é", 400)+`"}`), refused(strings.Repeat("é", 250)+"…", "odd")},
+		{
+			"a host's hint that repeats secrets is redacted", echo,
+			refused(`Bearer [redacted] {"sessionId":"s1","webhookUrl":"http://broker.example/api/agent/webhook?token=[redacted]","cursor":null}`, "odd"),
+		},
+		{
+			"a long hint is cut", answering(400, `{"code":"odd","hint":"`+strings.Repeat("é", 400)+`"}`),
+			refused(strings.Repeat("é", 250)+"…", "odd"),
+		},
 		{"2xx, not JSON", answering(200, `<html>`), notHost},
 		{"2xx, empty", answering(200, ``), notHost},
 		{"2xx, JSON cut short", answering(200, `{"token":"x"`), notHost},
@@ -150,7 +183,10 @@ func TestUnreachableHosts(t *testing.T) {
 	}
 	unused := "http://" + listener.Addr().String()
 	_ = listener.Close()
-	want := protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"}
+	want := protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
+		Hint: "Check that the agent host runs and that the broker reaches its URL",
+	}
 	for name, url := range map[string]string{
 		"nothing listens":   unused,
 		"no URL":            "",
@@ -189,7 +225,8 @@ func TestASlowHostTimesOut(t *testing.T) {
 	release := make(chan struct{})
 	url := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release) })
-	_, err := newClient(t, hosts.Options{Timeout: 20 * time.Millisecond}).Open(t.Context(), target(url, password), openRequest)
+	_, err := newClient(t, hosts.Options{Timeout: 20 * time.Millisecond}).Open(t.Context(),
+		target(url, password), openRequest)
 	wantError(t, err, protocol.Error{
 		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
 		Hint: "POST /session of the agent server must answer within 10 s: let it start slow work at POST /stream",
@@ -203,10 +240,17 @@ func TestOpen(t *testing.T) {
 		want         protocol.OpenSessionResponse
 	}{
 		{"a basic host answers a token alone", `{"token":"t"}`, protocol.OpenSessionResponse{Token: "t"}},
-		{"members of a basic host's own do not hurt", `{"token":"t","status":200,"expiresAt":17}`, protocol.OpenSessionResponse{Token: "t"}},
 		{
-			"all members", `{"token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
-			protocol.OpenSessionResponse{Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9}, StreamCursor: &cursor, Status: "busy", OpenTurn: "u", Capabilities: []string{"events"}},
+			"members of a basic host's own do not hurt", `{"token":"t","status":200,"expiresAt":17}`,
+			protocol.OpenSessionResponse{Token: "t"},
+		},
+		{
+			"all members",
+			`{"token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
+			protocol.OpenSessionResponse{
+				Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9},
+				StreamCursor: &cursor, Status: "busy", OpenTurn: "u", Capabilities: []string{"events"},
+			},
 		},
 		{
 			"a stream URL with another scheme than HTTP is dropped", `{"token":"t","streamUrl":"javascript:alert(1)"}`,
@@ -214,7 +258,8 @@ func TestOpen(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := newClient(t, hosts.Options{}).Open(t.Context(), target(serve(t, answering(200, tt.answer))+"/", password), openRequest)
+			got, err := newClient(t, hosts.Options{}).Open(t.Context(),
+				target(serve(t, answering(200, tt.answer))+"/", password), openRequest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,14 +299,20 @@ func TestGuardedTargetsNeedTheGuard(t *testing.T) {
 	guarded := target(url, password)
 	guarded.Guarded = true
 	_, err := newClient(t, hosts.Options{}).Open(t.Context(), guarded, openRequest)
-	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+	wantError(t, err, protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
+		Hint: "Check that the agent host runs and that the broker reaches its URL",
+	})
 
 	dialed := false
-	guard := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		dialed = true
-		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}}}
-	if _, err := newClient(t, hosts.Options{Guarded: guard}).Open(t.Context(), guarded, openRequest); err != nil || !dialed {
+	guard := &http.Client{
+		Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialed = true
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		}},
+	}
+	if _, err := newClient(t, hosts.Options{Guarded: guard}).Open(t.Context(), guarded, openRequest); err != nil ||
+		!dialed {
 		t.Errorf("error %v, dialed through the guard: %t", err, dialed)
 	}
 }
@@ -343,7 +394,9 @@ func TestAHostGetsTheIDOfTheRequestThatItsBrokerServes(t *testing.T) {
 	})), password)
 	ctx := requestid.With(t.Context(), "r-1")
 	_ = c.Interrupt(ctx, to, "s")
-	relayed, err := c.Relay(ctx, to, &broker.RelayRequest{SessionID: "s", Method: http.MethodGet, Header: http.Header{"X-Request-Id": {"other"}}})
+	relayed, err := c.Relay(ctx, to, &broker.RelayRequest{
+		SessionID: "s", Method: http.MethodGet, Header: http.Header{"X-Request-Id": {"other"}},
+	})
 	if err == nil {
 		err = relayed.Body.Close()
 	}
@@ -359,10 +412,28 @@ func TestSessionCallsRefused(t *testing.T) {
 		host http.HandlerFunc
 		want protocol.Error
 	}{
-		{"the host's own code", answering(409, `{"error":"Answered already","code":"answered","hint":"h"}`), protocol.Error{Code: protocol.CodeAnswered, Message: "Answered already", Hint: "h"}},
-		{"no such session", answering(404, `{"error":"No session","code":"not_found"}`), protocol.Error{Code: protocol.CodeNotFound, Message: "No session"}},
-		{"the broker's password, not its caller, is refused", answering(401, `{"error":"no","code":"unauthorized"}`), protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "The agent host refused the password: set the one it was started with"}},
-		{"the host's own failure", answering(500, `{"error":"Internal error","code":"internal"}`), protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "The agent host answered with status 500: its log says more"}},
+		{
+			"the host's own code", answering(409, `{"error":"Answered already","code":"answered","hint":"h"}`),
+			protocol.Error{Code: protocol.CodeAnswered, Message: "Answered already", Hint: "h"},
+		},
+		{
+			"no such session", answering(404, `{"error":"No session","code":"not_found"}`),
+			protocol.Error{Code: protocol.CodeNotFound, Message: "No session"},
+		},
+		{
+			"the broker's password, not its caller, is refused", answering(401, `{"error":"no","code":"unauthorized"}`),
+			protocol.Error{
+				Code: protocol.CodeBadGateway, Message: "The agent host failed",
+				Hint: "The agent host refused the password: set the one it was started with",
+			},
+		},
+		{
+			"the host's own failure", answering(500, `{"error":"Internal error","code":"internal"}`),
+			protocol.Error{
+				Code: protocol.CodeBadGateway, Message: "The agent host failed",
+				Hint: "The agent host answered with status 500: its log says more",
+			},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, to := newClient(t, hosts.Options{}), target(serve(t, tt.host), password)
@@ -386,8 +457,12 @@ func TestSessionCallsRefused(t *testing.T) {
 // A turn is closed as lost when its host says that it does not work on it. Only the host can say so.
 func TestEventsThatNoHostWroteAreNoAnswer(t *testing.T) {
 	for _, body := range []string{"no", `{"success":true}`, `{}`, `{"events":null}`} {
-		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
-		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check the agent URL: nothing there answers as an agent host"})
+		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s",
+			broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
+		wantError(t, err, protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
+			Hint: "Check the agent URL: nothing there answers as an agent host",
+		})
 	}
 	_, err := newClient(t, hosts.Options{}).Events(t.Context(),
 		target(serve(t, answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"none"}`))), "s",
@@ -406,7 +481,10 @@ func TestReadinessIsTheHostsHealth(t *testing.T) {
 	}{
 		{"ready", answering(200, `{"status":"ready"}`), broker.HostOK, ""},
 		{"little room", answering(200, `{"status":"ready","storage":"low"}`), broker.HostLowSpace, ""},
-		{"a full disk", answering(507, `{"error":"The agent host's disk is full","code":"storage_full"}`), broker.HostFull, ""},
+		{
+			"a full disk", answering(507, `{"error":"The agent host's disk is full","code":"storage_full"}`),
+			broker.HostFull, "",
+		},
 		{"200 in another shape", answering(200, `fine`), broker.HostOK, ""},
 		{"a basic host without the route", answering(404, `Cannot GET /readyz`), broker.HostOK, ""},
 		{"a basic host that asks for a credential", answering(401, ``), broker.HostOK, ""},

@@ -31,6 +31,8 @@ var relayedCodes = map[protocol.Code]bool{
 	protocol.CodeNoTurn:          true,
 	protocol.CodeNoWorkspace:     true,
 	protocol.CodeNoBranch:        true,
+	protocol.CodeNothingToCommit: true,
+	protocol.CodeUnmerged:        true,
 	protocol.CodeForeignBroker:   true,
 	protocol.CodeAnswered:        true,
 	protocol.CodeGone:            true,
@@ -53,7 +55,9 @@ const hintNotHost = "Check the agent URL: nothing there answers as an agent host
 
 // notHost returns the error for a 2xx that no agent host writes, such as a web page.
 func notHost(err error) error {
-	return &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: hintNotHost, Err: err}
+	return &protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: hintNotHost, Err: err,
+	}
 }
 
 // sessionRefused returns the error for a /session without a 2xx. It contains the

@@ -20,7 +20,7 @@ var (
 	// announcedMessage and announcedTurn have the columns whose values are arguments of the
 	// statement. The others come from the task's row.
 	announcedMessage = logTable.Pick(
-		"created_at", "late", "type", "turn_id", "id", "role", "status", "body_hash", "message", "artifacts")
+		"created_at", "late", "type", "turn_id", "id", "role", "status", "body_hash", "message", "artifacts", "words")
 	announcedTurn = turns.Without("task_id")
 
 	// Numbers of the first parameter ($4) of each.
@@ -50,7 +50,7 @@ func (s *Store) Announce(ctx context.Context, userID string, m *broker.Message, 
 	if moving, err := s.moving(ctx); err != nil || moving {
 		return 0, err
 	}
-	row := logRow{message: *m}
+	row := logRow{message: *m, indexed: wordsOf(userID, m.Message.Message)}
 	args := []any{m.TaskID, userID, m.CreatedAt.UTC()}
 	for i := range announcedMessage {
 		args = append(args, announcedMessage[i].Value(&row))

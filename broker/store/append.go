@@ -50,8 +50,12 @@ var (
 	// appendedRow has the columns that differ between the texts of a statement.
 	appendedRow = logTable.Pick("task_no", "event_id", "epoch", "event_seq", "turn_id", "body", "seq", "rev", "id")
 
+	// appendedWords come as text, because the driver does not know arrays of words.
+	appendedWords = []table.Column[logRow]{{Name: "words", Type: "text", Value: func(r *logRow) any { return r.words() }}}
+	appendedRows  = slices.Concat(appendedRow, appendedWords)
+
 	firstRow    = 1 + len(wantedTask)
-	appendArity = len(wantedTask) + len(appendedRow)
+	appendArity = len(wantedTask) + len(appendedRows)
 )
 
 // appendSQL takes each column of all rows as one array, so the text is the same
@@ -73,8 +77,9 @@ var appendSQL = `WITH wanted AS MATERIALIZED (
 		last_activity_at = l.at, last_event_at = l.at, changed_at = l.at
 	FROM locked l WHERE t.no = l.no
 ), new_rows AS (
-	INSERT INTO log (` + table.Names("", appendedRow) + `, created_at, late, type, role, status)
-	SELECT r.*, l.at, FALSE, 'text', 'ASSISTANT', 'SENT' FROM ` + table.Unnest("r", firstRow, appendedRow) + `
+	INSERT INTO log (` + table.Names("", appendedRow) + `, words, created_at, late, type, role, status)
+	SELECT ` + table.Names("r.", appendedRow) + `, r.words::tsvector, l.at, FALSE, 'text', 'ASSISTANT', 'SENT'
+	FROM ` + table.Unnest("r", firstRow, appendedRows) + `
 	JOIN locked l ON l.no = r.task_no
 ), new_changes AS (
 	INSERT INTO change_ranges (task_no, rev, n, kind, seq)
@@ -122,5 +127,5 @@ func appendArgs(group []*appendRequest) []any {
 		}
 	}
 	args := database.AppendArrays(make([]any, 0, appendArity), wantedTask, group)
-	return database.AppendArrays(args, appendedRow, rows)
+	return database.AppendArrays(args, appendedRows, rows)
 }

@@ -80,5 +80,5 @@ func statementsOf(b *broker.Batch) ([]table.Statement, error) {
 	add(interactions.Upsert(b.Interactions...))
 	add(changeRanges.Insert(rangesOf(b)...))
 	add(auditLog.Insert(b.Audit...))
-	return append(all, tasks.Update(b.Task)), nil
+	return append(all, writtenTasks.Update(b.Task)), nil
 }

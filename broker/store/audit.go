@@ -62,7 +62,8 @@ func (s *Store) AuditEntries(ctx context.Context, f broker.AuditFilter) ([]proto
 	if f.Until != nil {
 		add("audit_log.at < ?", f.Until.UTC())
 	}
-	const byEmail = "IN (SELECT id FROM users WHERE email = ?)"
+	// The subquery is computed once, so that indexes find the rows.
+	const byEmail = "= (SELECT id FROM users WHERE email = ?)"
 	if f.Actor != "" {
 		add("(audit_log.actor_id = ? OR audit_log.actor_kind = ? OR audit_log.actor_id "+byEmail+")", f.Actor, f.Actor,
 			strings.ToLower(f.Actor))

@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"bellhop/broker"
 	"bellhop/internal/database"
 	"bellhop/internal/table"
-	"bellhop/protocol"
 )
 
 // changeRange holds n changes of a task with consecutive revs. In a range of message
@@ -82,10 +80,7 @@ func (s *Store) ChangeRefs(ctx context.Context, taskID string, since int64, limi
 	if err != nil {
 		return nil, err
 	}
-	// first is the first rev of the range with since+1.
-	const first = `COALESCE((SELECT max(rev) FROM change_ranges WHERE ` + ofTask + ` AND rev <= ?), 0)`
-	ranges, err := database.Find(ctx, s.db, changeRanges, "Changes of task", taskID,
-		"WHERE "+ofTask+" AND rev >= "+first+" ORDER BY rev LIMIT ?", taskID, taskID, since+1, limit+1)
+	ranges, err := s.rangesAfter(ctx, taskID, since, limit+1)
 	var refs []broker.ChangeRef
 	for i := range ranges {
 		refs = ranges[i].appendAfter(refs, since)
@@ -107,35 +102,4 @@ func (s *Store) Revs(ctx context.Context, taskIDs []string) (map[string]int64, e
 		revs[r.ID] = r.Rev
 	}
 	return revs, nil
-}
-
-// hints has the columns of a task that the feed of a user shows.
-var hints = table.New("tasks",
-	table.Text("id", func(h *broker.UserHint) *string { return &h.TaskID }),
-	table.Text("user_id", func(h *broker.UserHint) *string { return &h.UserID }),
-	table.Integer("rev", func(h *broker.UserHint) *int64 { return &h.Rev }),
-	table.Text("agent_status", func(h *broker.UserHint) *protocol.Status { return &h.AgentStatus }),
-	table.Text("reason", func(h *broker.UserHint) *string { return &h.Reason }),
-	table.Integer("open_questions", func(h *broker.UserHint) *int { return &h.OpenInteractions }),
-	table.Time("changed_at", func(h *broker.UserHint) *time.Time { return &h.ChangedAt }),
-)
-
-// Hints implements broker.FeedStore.
-func (s *Store) Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error) {
-	found, err := database.Find(ctx, s.db, hints, "Hints of user", userID,
-		"WHERE user_id = ? AND deleted_at IS NULL ORDER BY changed_at DESC, id DESC LIMIT ?", userID, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]protocol.TaskHint, len(found))
-	for i := range found {
-		list[i] = found[i].TaskHint
-	}
-	return list, nil
-}
-
-// HintsSince implements broker.FeedStore.
-func (s *Store) HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]broker.UserHint, error) {
-	return database.Find(ctx, s.db, hints, "Hints", "",
-		"WHERE user_id IN ? AND changed_at >= ? ORDER BY changed_at, id", userIDs, since.UTC())
 }

@@ -7,16 +7,29 @@ import (
 	"bellhop/internal/database"
 )
 
-// DueTasks implements broker.DueStore.
-func (s *Store) DueTasks(ctx context.Context, hostEvents bool, when broker.Overdue) ([]broker.DueTask, error) {
-	var due []broker.DueTask
-	err := s.conn(ctx).Raw(`SELECT DISTINCT tasks.id AS id, COALESCE(tasks.host_id, tasks.agent_url) AS host
-		FROM turns JOIN tasks ON tasks.id = turns.task_id
-		WHERE turns.state <> 'closed' AND tasks.deleted_at IS NULL AND tasks.host_events = ? AND (
+// DueTasks implements broker.DueStore. The page is one of the index of turns that are not closed: most of
+// these are not due. SQLite begins with the left side of a CROSS JOIN.
+func (s *Store) DueTasks(
+	ctx context.Context, hostEvents bool, when broker.Overdue, after string, limit int,
+) (due []broker.DueTask, last string, err error) {
+	var page []string
+	err = s.conn(ctx).Raw(`SELECT task_id FROM turns WHERE state <> 'closed' AND task_id > ? ORDER BY task_id LIMIT ?`,
+		after, limit).Scan(&page).Error
+	if err != nil || len(page) == 0 {
+		return nil, "", database.Fault(err, "Due tasks", "")
+	}
+	last = page[len(page)-1]
+	err = s.conn(ctx).Raw(`SELECT DISTINCT tasks.id AS id, COALESCE(tasks.host_id, tasks.agent_url) AS host
+		FROM turns CROSS JOIN tasks
+		WHERE tasks.id = turns.task_id AND turns.state <> 'closed' AND turns.task_id > ? AND turns.task_id <= ?
+			AND tasks.deleted_at IS NULL AND tasks.host_events = ? AND (
 			turns.state = 'open' AND (tasks.last_event_at IS NULL OR tasks.last_event_at <= ? OR tasks.last_event_at > ?)
 			OR turns.state = 'announced' AND turns.announced_at <= ?)
-		ORDER BY 1`, hostEvents, when.Silent.UTC(), when.Future.UTC(), when.Announced.UTC()).Scan(&due).Error
-	return due, database.Fault(err, "Due tasks", "")
+		ORDER BY 1`, after, last, hostEvents, when.Silent.UTC(), when.Future.UTC(), when.Announced.UTC()).Scan(&due).Error
+	if len(page) < limit {
+		last = ""
+	}
+	return due, last, database.Fault(err, "Due tasks", "")
 }
 
 // maxUnfinished limits the tasks whose hosts are asked for events, when a question is not stored yet.

@@ -34,13 +34,15 @@ var hosts = table.New("hosts",
 	table.Time("created_at", func(h *sealedHost) *time.Time { return &h.CreatedAt }).Fixed(),
 )
 
-// busyHosts adds the numbers of open turns and of owed ends, counted once for all hosts.
+// busyHosts adds the numbers of open turns and of owed ends, counted once for all hosts. SQLite begins with
+// the left side of a CROSS JOIN, which has fewer rows than tasks.
 var busyHosts = table.New(`hosts LEFT JOIN (
-		SELECT tasks.host_id AS id, count(*) AS turns FROM turns JOIN tasks ON tasks.id = turns.task_id
-		WHERE tasks.deleted_at IS NULL AND turns.state <> 'closed' GROUP BY tasks.host_id) busy ON busy.id = hosts.id
+		SELECT tasks.host_id AS id, count(*) AS turns FROM turns CROSS JOIN tasks
+		WHERE tasks.id = turns.task_id AND tasks.deleted_at IS NULL AND turns.state <> 'closed'
+		GROUP BY tasks.host_id) busy ON busy.id = hosts.id
 	LEFT JOIN (
-		SELECT tasks.host_id AS id, count(*) AS ends FROM session_ends JOIN tasks ON tasks.id = session_ends.task_id
-		GROUP BY tasks.host_id) owing ON owing.id = hosts.id`,
+		SELECT tasks.host_id AS id, count(*) AS ends FROM session_ends CROSS JOIN tasks
+		WHERE tasks.id = session_ends.task_id GROUP BY tasks.host_id) owing ON owing.id = hosts.id`,
 	append(hosts.Qualified(),
 		table.Integer(`COALESCE(busy.turns, 0)`, func(h *sealedHost) *int { return &h.OpenTurns }),
 		table.Integer(`COALESCE(owing.ends, 0)`, func(h *sealedHost) *int { return &h.OwedEnds }))...)
@@ -165,5 +167,6 @@ func errOwing(ends int64) error {
 
 // SetHostHealth implements broker.HostStore.
 func (s *Store) SetHostHealth(ctx context.Context, id string, health broker.HostHealth, at time.Time) error {
-	return s.db.ExecOne(ctx, "Host", id, `UPDATE hosts SET health = ?, checked_at = ? WHERE id = ?`, string(health), at.UTC(), id)
+	return s.db.ExecOne(ctx, "Host", id, `UPDATE hosts SET health = ?, checked_at = ? WHERE id = ?`,
+		string(health), at.UTC(), id)
 }

@@ -72,7 +72,7 @@ func TestAnIncarnationEndsOnce(t *testing.T) {
 		}
 		for _, id := range ids {
 			if id != now {
-				t.Errorf("one of those who ended it got %q, another %q", id, now)
+				t.Errorf("one of the goroutines that ended it got %q, another %q", id, now)
 			}
 		}
 	})

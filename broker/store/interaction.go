@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"bellhop/broker"
@@ -46,7 +49,8 @@ func (s *Store) TaskInteractions(ctx context.Context, taskID string, ids []strin
 
 // TurnInteractions implements broker.TaskStore.
 func (s *Store) TurnInteractions(ctx context.Context, taskID string, turnIDs []string) ([]broker.Interaction, error) {
-	return s.interactions(ctx, "WHERE interactions.task_id = ? AND interactions.turn_id IN ? ORDER BY interactions.created_at, interactions.id",
+	return s.interactions(ctx,
+		"WHERE interactions.task_id = ? AND interactions.turn_id IN ? ORDER BY interactions.created_at, interactions.id",
 		taskID, turnIDs)
 }
 
@@ -57,12 +61,26 @@ func (s *Store) OpenInteractions(ctx context.Context, taskID string) ([]broker.I
 
 // Interactions implements broker.InteractionStore; newest first.
 func (s *Store) Interactions(ctx context.Context, userID, state string, limit int) ([]broker.Interaction, error) {
-	condition, args := "tasks.user_id = ? AND tasks.deleted_at IS NULL", []any{userID}
-	if state != "" {
-		condition, args = condition+" AND interactions.state = ?", append(args, state)
+	states := []protocol.InteractionState{protocol.InteractionState(state)}
+	if state == "" { // the index has the states apart
+		states = []protocol.InteractionState{
+			protocol.InteractionOpen, protocol.InteractionResolved, protocol.InteractionExpired,
+		}
 	}
-	return s.interactions(ctx, "WHERE "+condition+" ORDER BY interactions.created_at DESC, interactions.id DESC LIMIT ?",
-		append(args, limit)...)
+	var all []broker.Interaction
+	for _, one := range states {
+		found, err := s.interactions(ctx, `WHERE interactions.user_id = ? AND interactions.state = ?
+			AND tasks.deleted_at IS NULL ORDER BY interactions.created_at DESC, interactions.id DESC LIMIT ?`,
+			userID, string(one), limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortStableFunc(all, func(a, b broker.Interaction) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+	})
+	return all[:min(len(all), limit)], nil
 }
 
 // Interaction implements broker.InteractionStore.

@@ -17,6 +17,7 @@ type logRow struct {
 	taskNo  int64
 	event   broker.StoredEvent
 	message broker.Message
+	indexed string // the words of message, once logRows is done: a group's leader does not compute them
 }
 
 func (r *logRow) at() *time.Time {
@@ -56,7 +57,17 @@ var logTable = table.New("log",
 	table.OptionalTextBytes("body", func(r *logRow) *json.RawMessage { return &r.event.Body }),
 	only((*logRow).hasText, table.Text("message", func(r *logRow) *string { return &r.message.Message.Message })),
 	table.JSONList("artifacts", nil, func(r *logRow) *[]protocol.Artifact { return &r.message.Artifacts }),
+	table.Column[logRow]{Name: "words", Type: "tsvector", Value: func(r *logRow) any { return r.words() }},
 )
+
+// words returns the words of the row's message, "" for a message without text and nil for an event without
+// a message.
+func (r *logRow) words() any {
+	if !r.hasMessage() {
+		return nil
+	}
+	return r.indexed
+}
 
 func (r *logRow) hasPosition() bool { return r.event.Epoch > 0 }
 func (r *logRow) hasMessage() bool  { return r.message.Seq > 0 }
@@ -95,7 +106,7 @@ var (
 	// revivedEvents also has the columns of a message. A late event gets its message
 	// when it moves to a position of the present epoch.
 	revivedEvents = table.New("log", slices.Concat(movedEvents.Columns, logTable.Pick(
-		"created_at", "seq", "rev", "id", "role", "status", "tool_call_id", "phase", "message", "artifacts"))...)
+		"created_at", "seq", "rev", "id", "role", "status", "tool_call_id", "phase", "message", "artifacts", "words"))...)
 )
 
 // move returns the statement that gives the row's event its new position.
@@ -133,6 +144,11 @@ func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 	}
 	if b.Task.No == 0 && len(rows)+len(moved) > 0 {
 		return nil, nil, fmt.Errorf("task %s was not read from the database", b.Task.ID)
+	}
+	for _, list := range [][]logRow{rows, moved} {
+		for i := range list {
+			list[i].indexed = wordsOf(b.Task.UserID, list[i].message.Message.Message)
+		}
 	}
 	return rows, moved, nil
 }

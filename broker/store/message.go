@@ -41,8 +41,10 @@ func messageRows(name, body string) *table.Table[messageRow] {
 	)
 }
 
+const textBody = "CASE WHEN type = 'text' THEN body END"
+
 var (
-	messages    = messageRows("log", "CASE WHEN type = 'text' THEN body END")
+	messages    = messageRows("log", textBody)
 	oldMessages = messageRows("old_messages", "NULL")
 )
 
@@ -140,16 +142,25 @@ func (s *Store) TurnMessage(ctx context.Context, taskID, turnID string) (*broker
 	})
 }
 
-// LastWithHash implements broker.SessionStore. Such messages are rare and not
-// indexed: the search begins at the newest.
-func (s *Store) LastWithHash(ctx context.Context, taskID, prefix string) (*broker.Message, error) {
-	return s.oneMessage(ctx, taskID, selection{
-		condition: "substr(body_hash, 1, ?) = ?", args: []any{len(prefix), prefix}, newestFirst: true,
-	})
+// isDiff selects messages that hold a diff, in the words of their index. The hash begins with broker.DiffHash.
+const isDiff = "substr(body_hash, 1, 5) = 'diff:'"
+
+// LastDiff implements broker.SessionStore.
+func (s *Store) LastDiff(ctx context.Context, taskID string) (*broker.Message, error) {
+	return s.oneMessage(ctx, taskID, selection{condition: isDiff, newestFirst: true})
 }
 
 // Messages implements broker.TaskStore.
 func (s *Store) Messages(ctx context.Context, taskID string, q broker.MessageQuery) ([]broker.Message, error) {
+	if q.Since != nil && q.Limit > 0 {
+		seqs, known, err := s.changedSince(ctx, taskID, q)
+		switch {
+		case err != nil || known && len(seqs) == 0:
+			return nil, err
+		case known:
+			return s.MessagesBySeq(ctx, taskID, seqs)
+		}
+	}
 	wanted := selection{newestFirst: q.Before != nil && q.After == nil, limit: q.Limit}
 	var condition strings.Builder
 	for _, bound := range []struct {
@@ -171,12 +182,12 @@ func (s *Store) Messages(ctx context.Context, taskID string, q broker.MessageQue
 
 // MessagesBySeq implements broker.FeedStore.
 func (s *Store) MessagesBySeq(ctx context.Context, taskID string, seqs []int64) ([]broker.Message, error) {
-	return s.messages(ctx, taskID, selection{condition: "seq IN ?", args: []any{seqs}})
+	return s.messagesAmong(ctx, taskID, "seq", s.numbered, s.numbers(slices.Clone(seqs)))
 }
 
 // ToolMessages implements broker.UpdateStore.
 func (s *Store) ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]broker.Message, error) {
-	return s.messages(ctx, taskID, selection{condition: "tool_call_id IN ?", args: []any{toolCallIDs}})
+	return s.messagesAmong(ctx, taskID, "tool_call_id", s.db.In, s.db.Texts(toolCallIDs))
 }
 
 // RunningTools implements broker.UpdateStore. The rows of a turn come after its
@@ -191,7 +202,7 @@ func (s *Store) RunningTools(ctx context.Context, taskID, turnID string) ([]brok
 		return nil, err
 	}
 	return s.messages(ctx, taskID, selection{
-		condition: "seq > ? AND turn_id = ? AND phase = ?", args: []any{after, turnID, string(broker.PhaseCall)},
+		condition: "seq > ? AND turn_id = ? AND phase = 'call'", args: []any{after, turnID},
 	})
 }
 
@@ -218,7 +229,8 @@ func (s *Store) Texts(ctx context.Context, taskID string, after int64, limit int
 	if err != nil {
 		return nil, err
 	}
-	found, err := database.Find(ctx, s.db, texts, "Messages of task", taskID, q.rest(ofTask+" AND seq IS NOT NULL"), q.values(taskID)...)
+	found, err := database.Find(ctx, s.db, texts, "Messages of task", taskID,
+		q.rest(ofTask+" AND seq IS NOT NULL"), q.values(taskID)...)
 	return merged(old, found, func(a, b *broker.StoredText) bool { return a.Seq < b.Seq }, limit), err
 }
 

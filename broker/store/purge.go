@@ -68,7 +68,7 @@ func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (purged
 	return purged, failures.err()
 }
 
-// purge deletes a task's rows; those that cannot be deleted keep no others. The task's row is the
+// purge deletes a task's rows; a row that cannot be deleted does not stop the others. The task's row is the
 // last one: until then a repetition finds it.
 func (s *Store) purge(ctx context.Context, t deletedTask) (purged int64, err error) {
 	var failed []error
@@ -81,7 +81,7 @@ func (s *Store) purge(ctx context.Context, t deletedTask) (purged int64, err err
 	case err != nil || ctx.Err() != nil:
 		return 0, err
 	case t.Owed:
-		_, err := s.db.Exec(ctx, "Task", t.ID, `UPDATE tasks SET title = '' WHERE id = ? AND title <> ''`, t.ID)
+		_, err := s.db.Exec(ctx, "Task", t.ID, `UPDATE tasks SET title = '', words = '' WHERE id = ? AND title <> ''`, t.ID)
 		return 0, err
 	}
 	return s.db.Exec(ctx, "Task", t.ID, `DELETE FROM tasks WHERE id = ?
@@ -120,7 +120,7 @@ type prunedTask struct {
 }
 
 // eachTask calls do for each task that is due. columns are what it reads of tasks t and event_prunings p
-// beside id and no, due among them. One that fails keeps no others.
+// beside id and no, due among them. A task that fails does not stop the others.
 func (s *Store) eachTask(
 	ctx context.Context, columns string, args []any, do func(t prunedTask) (int64, error),
 ) (total int64, err error) {
@@ -162,7 +162,7 @@ func (s *Store) PruneChanges(ctx context.Context, keep int64) (int64, error) {
 }
 
 // pruneChanges deletes a task's changes up to rev, in order: a reader of the feed detects only that the first
-// ones are gone. A range that goes on behind rev is cut.
+// ones are gone. A range that continues behind rev is cut.
 func (s *Store) pruneChanges(ctx context.Context, taskID string, rev int64) (deleted int64, err error) {
 	_, err = whileMoving(ctx, s, func() ([]struct{}, error) {
 		deleted, err = s.db.DeleteChunks(ctx, "Changes of task", taskID, database.Chunks{

@@ -86,7 +86,8 @@ func (s *Store) ClaimRevocation(ctx context.Context, r *broker.Revocation, next 
 // SettleRevocation implements broker.RevocationStore.
 func (s *Store) SettleRevocation(ctx context.Context, r *broker.Revocation) error {
 	table, where, args := owed(r)
-	_, err := s.db.Exec(ctx, revocationOf, r.TaskID, "DELETE FROM "+table+where+" AND attempts = ?", append(args, r.Attempts)...)
+	_, err := s.db.Exec(ctx, revocationOf, r.TaskID, "DELETE FROM "+table+where+" AND attempts = ?",
+		append(args, r.Attempts)...)
 	return err
 }
 
@@ -94,11 +95,11 @@ func (s *Store) SettleRevocation(ctx context.Context, r *broker.Revocation) erro
 func (s *Store) DelayRevocations(ctx context.Context, host string, at time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		for _, delay := range []string{
-			`UPDATE revocations SET due_at = ? WHERE due_at < ? AND EXISTS (
-				SELECT 1 FROM tasks t WHERE t.id = revocations.task_id AND COALESCE(t.host_id, t.agent_url) = ?)`,
-			`UPDATE ended_credentials SET due_at = ? WHERE due_at < ? AND EXISTS (
-				SELECT 1 FROM tasks t WHERE t.id = ended_credentials.task_id
-				AND COALESCE(ended_credentials.host_id, t.host_id, t.agent_url) = ?)`,
+			`UPDATE revocations SET due_at = ? WHERE due_at < ? AND (
+				SELECT COALESCE(t.host_id, t.agent_url) FROM tasks t WHERE t.id = revocations.task_id) = ?`,
+			`UPDATE ended_credentials SET due_at = ? WHERE due_at < ? AND (
+				SELECT COALESCE(ended_credentials.host_id, t.host_id, t.agent_url) FROM tasks t
+				WHERE t.id = ended_credentials.task_id) = ?`,
 		} {
 			if _, err := s.db.Exec(ctx, revocationOf, host, delay, at.UTC(), at.UTC(), host); err != nil {
 				return err

@@ -85,7 +85,8 @@ func (s *Store) SettleEnd(ctx context.Context, taskID string) error {
 // because that table is small and the one of tasks is not.
 func (s *Store) DelayEnds(ctx context.Context, host string, at time.Time) error {
 	_, err := s.db.Exec(ctx, endsOfHost, host, `UPDATE session_ends SET due_at = ? WHERE due_at < ? AND `+
-		ownedByHost+`COALESCE(t.host_id, t.agent_url) = ?)`, at.UTC(), at.UTC(), host)
+		`(SELECT COALESCE(t.host_id, t.agent_url) FROM tasks t WHERE t.id = session_ends.task_id) = ?`,
+		at.UTC(), at.UTC(), host)
 	return err
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"bellhop/broker"
@@ -54,6 +53,13 @@ var tasks = table.New("tasks",
 	table.Text("queue_now", func(t *broker.Task) *string { return &t.Queue.Now }),
 )
 
+// writtenTasks adds the words of the title, which are only searched.
+var writtenTasks = table.New("tasks", append(slices.Clone(tasks.Columns), titleWords)...)
+
+var titleWords = table.Column[broker.Task]{
+	Name: "words", Type: "tsvector", Value: func(t *broker.Task) any { return wordsOf(t.UserID, t.Title) },
+}
+
 type newTask struct {
 	task                         *broker.Task
 	agentPassword, webhookSecret []byte
@@ -61,7 +67,7 @@ type newTask struct {
 
 // newTasks is tasks with the secrets of a new task, whose number the database assigns.
 var newTasks = table.New("tasks", append(
-	table.Lift(tasks.Without("no"), func(n *newTask) *broker.Task { return n.task }),
+	table.Lift(writtenTasks.Without("no"), func(n *newTask) *broker.Task { return n.task }),
 	table.Bytes("agent_password", func(n *newTask) *[]byte { return &n.agentPassword }),
 	table.Bytes("webhook_secret", func(n *newTask) *[]byte { return &n.webhookSecret }),
 )...)
@@ -86,7 +92,8 @@ func (s *Store) CreateTask(ctx context.Context, t *broker.Task) error {
 
 // Task implements broker.TaskStore.
 func (s *Store) Task(ctx context.Context, userID, id string) (*broker.Task, error) {
-	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ? AND user_id = ? AND deleted_at IS NULL", id, userID)
+	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ? AND user_id = ? AND deleted_at IS NULL",
+		id, userID)
 }
 
 // AnyTask implements broker.ReconcilerStore.
@@ -100,30 +107,3 @@ func (s *Store) AnyTask(ctx context.Context, id string) (*broker.Task, error) {
 func (s *Store) LockTask(ctx context.Context, id string) (*broker.Task, error) {
 	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ?"+s.lock("FOR NO KEY UPDATE"), id)
 }
-
-// Tasks implements broker.TaskStore.
-func (s *Store) Tasks(ctx context.Context, userID string, f broker.TaskFilter) ([]broker.Task, error) {
-	rest, args := "WHERE user_id = ? AND deleted_at IS NULL", []any{userID}
-	if f.Archived != nil {
-		rest, args = rest+" AND archived = ?", append(args, *f.Archived)
-	}
-	if f.Before != nil {
-		at := f.Before.At.UTC()
-		rest, args = rest+" AND (last_activity_at < ? OR (last_activity_at = ? AND id < ?))", append(args, at, at, f.Before.ID)
-	}
-	rest += " ORDER BY last_activity_at DESC, id DESC"
-	if f.Q == "" {
-		rest, args = rest+" LIMIT ?", append(args, f.Limit)
-	}
-	found, err := database.Find(ctx, s.db, tasks, "Tasks of user", userID, rest, args...)
-	if f.Q == "" || err != nil {
-		return found, err
-	}
-	// SQLite's lower() supports only ASCII, so titles are compared here.
-	wanted := fold(f.Q)
-	found = slices.DeleteFunc(found, func(t broker.Task) bool { return !strings.Contains(fold(t.Title), wanted) })
-	return found[:min(len(found), f.Limit)], nil
-}
-
-// fold maps titles that differ only in case to the same text.
-func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }

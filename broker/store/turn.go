@@ -38,6 +38,12 @@ func (s *Store) TurnsIn(ctx context.Context, taskID string, states ...broker.Tur
 	return s.turns(ctx, taskID, condition, states)
 }
 
+// ClosedTurns implements broker.TaskStore.
+func (s *Store) ClosedTurns(ctx context.Context, taskID, after string, limit int) ([]broker.Turn, error) {
+	return database.Find(ctx, s.db, turns, "ClosedTurns of task", taskID,
+		"WHERE task_id = ? AND id > ? AND state = 'closed' ORDER BY id LIMIT ?", taskID, after, limit)
+}
+
 func (s *Store) turns(ctx context.Context, taskID, condition string, arg any) ([]broker.Turn, error) {
 	return database.Find(ctx, s.db, turns, "Turns of task", taskID,
 		"WHERE task_id = ? AND "+condition+" ORDER BY announced_at, id", taskID, arg)

@@ -22,9 +22,9 @@ type adoptCommand struct {
 
 // Help is shown by --help.
 func (adoptCommand) Help() string {
-	return "An orphan is a session of a host whose task the broker does not have, because its database was restored from a " +
-		"backup that is older than the task. The host has kept all of its events. Adopting the session creates the task " +
-		"again; the host then sends the events and the users' messages." + `
+	return "An orphan is a session of a host whose task the broker does not have, because its database was restored " +
+		"from a backup that is older than the task. The host has kept all of its events. Adopting the session creates " +
+		"the task again; the host then sends the events and the users' messages." + `
 
   bellhop adopt
   bellhop adopt --all

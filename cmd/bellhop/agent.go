@@ -47,7 +47,8 @@ type agentCommand struct {
 // Help is shown by --help.
 func (agentCommand) Help() string {
 	var b strings.Builder
-	b.WriteString("The model 'demo' is scripted, not a language model. It works with real tools in its directory and understands:\n\n")
+	b.WriteString("The model 'demo' is scripted, not a language model. It works with real tools in its directory and " +
+		"understands:\n\n")
 	for _, c := range agent.Commands() {
 		_, _ = fmt.Fprintf(&b, "  %-22s %s\n", c.Usage, c.Help)
 	}
@@ -193,7 +194,8 @@ func (c agentCommand) listen(ctx context.Context) (net.Listener, error) {
 	}
 	if tcpAddr, ok := listener.Addr().(*net.TCPAddr); (!ok || !tcpAddr.IP.IsLoopback()) && c.Token.IsZero() {
 		return nil, errors.Join(
-			fmt.Errorf("agent: other machines can reach %s: set BELLHOP_AGENT_TOKEN or BELLHOP_AGENT_TOKEN_FILE", listener.Addr()),
+			fmt.Errorf("agent: other machines can reach %s: set BELLHOP_AGENT_TOKEN or BELLHOP_AGENT_TOKEN_FILE",
+				listener.Addr()),
 			listener.Close())
 	}
 	return listener, nil

@@ -24,8 +24,8 @@ type announceCommand struct {
 
 // Help is shown by --help.
 func (announceCommand) Help() string {
-	return "Every console shows an announcement, and so does every client of the headless interface of each registered host. " +
-		"It disappears when its time is over or it is taken back." + `
+	return "Every console shows an announcement, and so does every client of the headless interface of each " +
+		"registered host. It disappears when its time is over or it is taken back." + `
 
   bellhop announce --level warning --for 2h 'The broker restarts at 18:00 UTC.'
   bellhop announce

@@ -75,9 +75,10 @@ type importCommand struct {
 
 // Help is shown by --help.
 func (importCommand) Help() string {
-	return "It stores the whole archive or nothing: nothing if the file is damaged or of another version, if a user has no account here, " +
-		"or if one of the tasks is here already. Agents begin without memory of what they did, as on any new host; " +
-		"queued messages wait until their queue is continued; webhooks of notebooks are set again by their agents." + `
+	return "It stores the whole archive or nothing: nothing if the file is damaged or of another version, if a user " +
+		"has no account here, or if one of the tasks is here already. Agents begin without memory of what they did, as " +
+		"on any new host; queued messages wait until their queue is continued; webhooks of notebooks are set again by " +
+		"their agents." + `
 
   bellhop import bellhop.jsonl --host builder`
 }

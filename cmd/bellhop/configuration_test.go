@@ -41,7 +41,8 @@ func variablesByCommand(t *testing.T) map[string][]string {
 
 func loadCompose(t *testing.T) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{filepath.Join("..", "..", "docker-compose.yml")}, cli.WithoutEnvironmentResolution)
+	options, err := cli.NewProjectOptions([]string{filepath.Join("..", "..", "docker-compose.yml")},
+		cli.WithoutEnvironmentResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,18 +134,50 @@ func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 		env  map[string]string
 		want []string
 	}{
-		"no keyset":               {args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db}, want: []string{"BELLHOP_KEYSET is not set", "bellhop keys generate"}},
-		"a damaged keyset":        {args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db, "BELLHOP_KEYSET_FILE": short}, want: []string{"BELLHOP_KEYSET is not a keyset"}},
-		"a secret given twice":    {args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET": "x", "BELLHOP_KEYSET_FILE": short}, want: []string{"set BELLHOP_KEYSET or BELLHOP_KEYSET_FILE, not both"}},
-		"a missing secret file":   {args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET_FILE": filepath.Join(dir, "none")}, want: []string{"BELLHOP_KEYSET_FILE", "no such file"}},
-		"no database":             {args: []string{"migrate", "status"}, want: []string{"BELLHOP_DATABASE_URL is not set", "sqlite:PATH"}},
-		"an unknown database":     {args: []string{"migrate", "status"}, env: map[string]string{"BELLHOP_DATABASE_URL": "mysql://root:geheim@x/y"}, want: []string{"BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"}},
-		"no host password":        {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir}, want: []string{"BELLHOP_HOST_PASSWORD is not set", "bellhop hosts add"}},
-		"an invalid origin":       {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--allowed-origins", "*"}, want: []string{"BELLHOP_HOST_ALLOWED_ORIGINS"}},
-		"an invalid CIDR":         {args: []string{"serve", "--outbound-allow", "10.0.0.0/99"}, want: []string{"BELLHOP_OUTBOUND_ALLOW", "not a CIDR"}},
-		"a public URL with query": {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--public-url", "http://x/?a=b"}, want: []string{"BELLHOP_HOST_PUBLIC_URL must be a plain http:// or https:// URL"}},
-		"chat without a token":    {args: []string{"chat"}, want: []string{"no API token", "BELLHOP_TOKEN"}},
-		"an address in use":       {args: []string{"serve", "--listen", "256.0.0.1:1"}, want: []string{"cannot listen on 256.0.0.1:1", "BELLHOP_LISTEN"}},
+		"no keyset": {
+			args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db},
+			want: []string{"BELLHOP_KEYSET is not set", "bellhop keys generate"},
+		},
+		"a damaged keyset": {
+			args: []string{"serve", "--listen", "127.0.0.1:0"},
+			env:  map[string]string{"BELLHOP_DATABASE_URL": db, "BELLHOP_KEYSET_FILE": short},
+			want: []string{"BELLHOP_KEYSET is not a keyset"},
+		},
+		"a secret given twice": {
+			args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET": "x", "BELLHOP_KEYSET_FILE": short},
+			want: []string{"set BELLHOP_KEYSET or BELLHOP_KEYSET_FILE, not both"},
+		},
+		"a missing secret file": {
+			args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET_FILE": filepath.Join(dir, "none")},
+			want: []string{"BELLHOP_KEYSET_FILE", "no such file"},
+		},
+		"no database": {
+			args: []string{"migrate", "status"}, want: []string{"BELLHOP_DATABASE_URL is not set", "sqlite:PATH"},
+		},
+		"an unknown database": {
+			args: []string{"migrate", "status"}, env: map[string]string{"BELLHOP_DATABASE_URL": "mysql://root:geheim@x/y"},
+			want: []string{"BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"},
+		},
+		"no host password": {
+			args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir},
+			want: []string{"BELLHOP_HOST_PASSWORD is not set", "bellhop hosts add"},
+		},
+		"an invalid origin": {
+			args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--allowed-origins", "*"},
+			want: []string{"BELLHOP_HOST_ALLOWED_ORIGINS"},
+		},
+		"an invalid CIDR": {
+			args: []string{"serve", "--outbound-allow", "10.0.0.0/99"}, want: []string{"BELLHOP_OUTBOUND_ALLOW", "not a CIDR"},
+		},
+		"a public URL with query": {
+			args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--public-url", "http://x/?a=b"},
+			want: []string{"BELLHOP_HOST_PUBLIC_URL must be a plain http:// or https:// URL"},
+		},
+		"chat without a token": {args: []string{"chat"}, want: []string{"no API token", "BELLHOP_TOKEN"}},
+		"an address in use": {
+			args: []string{"serve", "--listen", "256.0.0.1:1"},
+			want: []string{"cannot listen on 256.0.0.1:1", "BELLHOP_LISTEN"},
+		},
 		"dev on a taken address": {
 			args: []string{"dev", "--data", filepath.Join(dir, "dev"), "--listen", "256.0.0.1:1"},
 			want: []string{"cannot listen on 256.0.0.1:1", "another address with --listen"},
@@ -215,6 +248,8 @@ func TestHelpShowsExamples(t *testing.T) {
 		{"licenses", "Apache License"},
 		{"licenses", "github.com/labstack/echo"},
 		{"licenses", "react-dom"},
+		{"sbom", `"bomFormat": "CycloneDX"`},
+		{"sbom", "pkg:npm/react-dom@"},
 		{"keys generate --help", "copy apart from the database"},
 	} {
 		code, stdout, stderr := runCommand(t, strings.Fields(tt.args)...)

@@ -64,6 +64,7 @@ type commandLine struct {
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
 	Bench       benchCommand       `cmd:"" help:"Measure broker and host on this machine, beside references (Linux)."`
 	Licenses    licensesCommand    `cmd:"" help:"Print the licence, and the notices of the software that the binary contains."`
+	SBOM        sbomCommand        `cmd:"" name:"sbom" help:"Print the software bill of materials of the binary (CycloneDX)."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`
@@ -130,7 +131,9 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 			}
 		}()
 	}
-	env := &environment{ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli)}
+	env := &environment{
+		ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli),
+	}
 	if err := parsed.Run(env); err != nil && !errors.Is(err, context.Canceled) {
 		printError(stderr, err)
 		if errors.Is(err, agent.ErrDenied) {

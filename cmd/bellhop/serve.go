@@ -9,24 +9,26 @@ import (
 	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/protocol"
 )
 
 type serveCommand struct {
 	brokerFlags `embed:""`
 
-	StreamOrigins  []string       `env:"BELLHOP_STREAM_ORIGINS" placeholder:"ORIGIN" help:"Exact origins that agent hosts may have the console stream from, besides those with the name of their registered URL, comma-separated. The console reaches others through the broker."`
-	TrustedProxies []string       `env:"BELLHOP_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the broker, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
-	OutboundAllow  []string       `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
-	CustomAgentURL string         `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
-	CustomPassword bool           `name:"custom-agent-password-from-task" env:"BELLHOP_CUSTOM_AGENT_PASSWORD_FROM_TASK" help:"Send the stored password of each task or its host to the custom agent URL. Default: no password."`
-	AgentLifetime  time.Duration  `env:"BELLHOP_AGENT_LIFETIME" default:"720h" placeholder:"DURATION" help:"Lifetime of inactive notebook connections (${default})."`
-	TokenLife      time.Duration  `env:"BELLHOP_TOKEN_MAX_LIFETIME" default:"8760h" placeholder:"DURATION" help:"How long API tokens may live (${default}); 0 for tokens that need no expiry."`
-	Quotas         quotaFlags     `embed:"" prefix:"quota-"`
-	Retention      retentionFlags `embed:""`
-	SessionKeys    string         `env:"BELLHOP_SESSION_KEYS" enum:"on,off" default:"on" help:"'off' while replicas of a release without session keys run longer than an hour beside this one."`
-	AdminListen    string         `env:"BELLHOP_ADMIN_LISTEN" placeholder:"ADDR" help:"Address for metrics and profiles (pprof), such as :7710, which is on loopback. Default: none."`
-	AdminToken     seal.Secret    `env:"BELLHOP_ADMIN_TOKEN" secret:"" placeholder:"TOKEN" help:"Token of requests to the admin address, at least 16 characters."`
-	DefaultAgent   string         `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none. Default: the host chooses."`
+	StreamOrigins   []string       `env:"BELLHOP_STREAM_ORIGINS" placeholder:"ORIGIN" help:"Exact origins that agent hosts may have the console stream from, besides those with the name of their registered URL, comma-separated. The console reaches others through the broker."`
+	TrustedProxies  []string       `env:"BELLHOP_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the broker, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
+	OutboundAllow   []string       `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
+	CustomAgentURL  string         `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
+	CustomPassword  bool           `name:"custom-agent-password-from-task" env:"BELLHOP_CUSTOM_AGENT_PASSWORD_FROM_TASK" help:"Send the stored password of each task or its host to the custom agent URL. Default: no password."`
+	AgentLifetime   time.Duration  `env:"BELLHOP_AGENT_LIFETIME" default:"720h" placeholder:"DURATION" help:"Lifetime of inactive notebook connections (${default})."`
+	TokenLife       time.Duration  `env:"BELLHOP_TOKEN_MAX_LIFETIME" default:"8760h" placeholder:"DURATION" help:"How long API tokens may live (${default}); 0 for tokens that need no expiry."`
+	Quotas          quotaFlags     `embed:"" prefix:"quota-"`
+	RememberedTasks int            `env:"BELLHOP_REMEMBERED_TASKS" default:"20000" placeholder:"N" help:"How many tasks' keys, tokens and last states are kept in memory (${default}); 0 for none."`
+	Retention       retentionFlags `embed:""`
+	SessionKeys     string         `env:"BELLHOP_SESSION_KEYS" enum:"on,off" default:"on" help:"'off' while replicas of a release without session keys run longer than an hour beside this one."`
+	AdminListen     string         `env:"BELLHOP_ADMIN_LISTEN" placeholder:"ADDR" help:"Address for metrics and profiles (pprof), such as :7710, which is on loopback. Default: none."`
+	AdminToken      seal.Secret    `env:"BELLHOP_ADMIN_TOKEN" secret:"" placeholder:"TOKEN" help:"Token of requests to the admin address, at least 16 characters."`
+	DefaultAgent    string         `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none. Default: the host chooses."`
 }
 
 // quotaFlags are the most that one user may have.
@@ -91,17 +93,24 @@ func (c serveCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	if c.RememberedTasks < 0 {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "BELLHOP_REMEMBERED_TASKS is negative",
+			Hint: "set a number of tasks; 0 remembers none, and every request asks the database",
+		}
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	opened, err := app.OpenBroker(env.ctx, app.BrokerConfig{
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
-		AllowedOrigins: c.AllowedOrigins, StreamOrigins: c.StreamOrigins, TrustedProxies: c.TrustedProxies, OutboundAllow: allow,
-		CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPassword, DefaultAgent: c.DefaultAgent,
-		NoSessionKeys: c.SessionKeys == "off",
-		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(),
-		Version: version, DiskWarning: int64(c.DiskWarning), Retention: retention, TokenLife: c.TokenLife, Quotas: c.Quotas.limits(),
+		AllowedOrigins: c.AllowedOrigins, StreamOrigins: c.StreamOrigins, TrustedProxies: c.TrustedProxies,
+		OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPassword,
+		DefaultAgent: c.DefaultAgent, NoSessionKeys: c.SessionKeys == "off", AgentLifetime: c.AgentLifetime,
+		VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(), Version: version,
+		DiskWarning: int64(c.DiskWarning), Retention: retention, Remember: &c.RememberedTasks,
+		TokenLife: c.TokenLife, Quotas: c.Quotas.limits(),
 		AdminListen: c.AdminListen, AdminToken: c.AdminToken,
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"bellhop/internal/torture"
 )
 
-// tortureCommand is hidden from the help: it is for those who want to see the
+// tortureCommand is hidden from the help: it is for operators who want to see the
 // promise of docs/reliability.md proven, not for operation.
 type tortureCommand struct {
 	Run   tortureRunCommand   `cmd:"" default:"withargs" help:"Run clusters of real processes under faults and check that nothing is lost or doubled."`
@@ -35,7 +35,8 @@ type tortureRunCommand struct {
 
 // Help explains the outcome.
 func (tortureRunCommand) Help() string {
-	return "It needs PostgreSQL's programs (initdb, pg_basebackup). Exit code 0: everything was stored once, in order, and the checker found all damage of its self-test."
+	return "It needs PostgreSQL's programs (initdb, pg_basebackup). Exit code 0: everything was stored once, in " +
+		"order, and the checker found all damage of its self-test."
 }
 
 // Run runs the rounds and prints the report.
@@ -91,8 +92,9 @@ func tortureVars() map[string]string {
 	p := torture.DefaultProfile()
 	vars := map[string]string{}
 	for name, n := range map[string]int{
-		"kills": p.Kills, "failovers": p.Failovers, "journalRestores": p.JournalRestores, "databaseRestores": p.DatabaseRestores,
-		"fullDisks": p.FullDisks, "networkFaults": p.NetworkFaults, "events": p.Events,
+		"kills": p.Kills, "failovers": p.Failovers, "journalRestores": p.JournalRestores,
+		"databaseRestores": p.DatabaseRestores, "fullDisks": p.FullDisks,
+		"networkFaults": p.NetworkFaults, "events": p.Events,
 	} {
 		vars[name] = strconv.Itoa(n)
 	}

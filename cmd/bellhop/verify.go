@@ -20,9 +20,9 @@ type verifyCommand struct {
 
 // Help is shown by --help.
 func (verifyCommand) Help() string {
-	return "Compares every event of the journals with the database: its position, its id, its content, and for texts the " +
-		"message. It can run while broker and hosts run. Events that are not acknowledged yet are no difference. The " +
-		"exit code is 1 if a session differs or could not be compared." + `
+	return "Compares every event of the journals with the database: its position, its id, its content, and for texts " +
+		"the message. It can run while broker and hosts run. Events that are not acknowledged yet are no difference. " +
+		"The exit code is 1 if a session differs or could not be compared." + `
 
   bellhop verify
   bellhop verify --json --host first
@@ -63,7 +63,9 @@ func (c verifyCommand) Run(env *environment) error {
 	})
 }
 
-func (c verifyCommand) verify(ctx context.Context, recovery *app.Recovery, report *verifyReport, add func(*broker.Verification)) error {
+func (c verifyCommand) verify(
+	ctx context.Context, recovery *app.Recovery, report *verifyReport, add func(*broker.Verification),
+) error {
 	if c.Journal != "" {
 		return recovery.VerifyFile(ctx, c.Journal, add)
 	}
@@ -106,14 +108,18 @@ func (c verifyCommand) print(env *environment, report *verifyReport) error {
 		case v.Unknown:
 			why = "the broker has no such task ('bellhop adopt')"
 		}
-		rows = append(rows, []string{v.SessionID, count(v.Journal), count(v.Missing), count(v.Different), count(v.Invented), count(v.Messages), why})
+		rows = append(rows, []string{
+			v.SessionID, count(v.Journal), count(v.Missing), count(v.Different), count(v.Invented), count(v.Messages), why,
+		})
 	}
 	if len(rows) > 0 {
-		if err := table(env.stdout, []string{"SESSION", "EVENTS", "MISSING", "DIFFERENT", "INVENTED", "MESSAGES", "FIRST"}, rows); err != nil {
+		if err := table(env.stdout, []string{"SESSION", "EVENTS", "MISSING", "DIFFERENT", "INVENTED", "MESSAGES", "FIRST"},
+			rows); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(env.stdout, "%d sessions, %d events, %d sessions differ\n", report.Sessions, report.Events, len(rows))
+	_, err := fmt.Fprintf(env.stdout, "%d sessions, %d events, %d sessions differ\n", report.Sessions,
+		report.Events, len(rows))
 	return err
 }
 

@@ -302,4 +302,5 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-const fixedKeyset = "CMvH2vYOEmQKWAowdHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUuY3J5cHRvLnRpbmsuQWVzR2NtS2V5EiIaIMMGznSzo-4pWtawxawm2RxkLWHzINAaBEni80_zdeD8GAEQARjLx9r2DiAB"
+const fixedKeyset = "CMvH2vYOEmQKWAowdHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUuY3J5cHRvLnRpbmsuQWVzR2NtS2V5EiIaIMMGznSzo-" +
+	"4pWtawxawm2RxkLWHzINAaBEni80_zdeD8GAEQARjLx9r2DiAB"

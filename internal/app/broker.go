@@ -57,6 +57,7 @@ type BrokerConfig struct {
 	TokenLife       time.Duration // how long API tokens may live; 0 = they need no expiry
 	Quotas          Quotas        // of each user
 	Retention       Retention
+	Remember        *int             // tasks whose keys, tokens and states the broker remembers; nil = 20,000
 	DiskWarning     int64            // bytes of free space below which a warning is shown; 0 = none
 	Now             func() time.Time // nil = time.Now
 
@@ -92,27 +93,6 @@ type Broker struct {
 	incarnation   *broker.Incarnation
 	recovery      *broker.Recovery
 	guard         *diskspace.Guard // nil for a database on a server
-}
-
-// Quotas are the most that one user may have; 0: no limit.
-type Quotas struct {
-	broker.QuotaLimits
-	Requests int // a minute, to one replica
-}
-
-// Retention says what a broker keeps; 0: everything.
-type Retention struct {
-	broker.Retention
-	Deliveries time.Duration // deliveries that ended more recently
-}
-
-// DefaultRetention is what a broker keeps unless it is configured.
-func DefaultRetention() Retention {
-	const day = 24 * time.Hour
-	return Retention{
-		Retention:  broker.Retention{Audit: 365 * day, Changes: 10_000, Refused: 1000},
-		Deliveries: 30 * day,
-	}
 }
 
 // Admin is the part of a broker that administration commands use.
@@ -264,7 +244,8 @@ func (a *Admin) newBroker(
 	}
 	link, targets := b.link, b.Sessions.Targets
 	front := &api.API{
-		Auth: a.Auth, Tasks: b.Tasks, Sessions: b.Sessions, Queue: b.queue, Hosts: a.Hosts, Feed: b.feed, Announcements: b.announcements,
+		Auth: a.Auth, Tasks: b.Tasks, Sessions: b.Sessions, Queue: b.queue, Hosts: a.Hosts,
+		Feed: b.feed, Announcements: b.announcements,
 		Adoption: &broker.Adoption{
 			Store: a.Store, Updater: b.Tasks.Updater, Link: link, Hosts: link, Sessions: b.Sessions, Now: now, Log: log,
 		},
@@ -273,14 +254,18 @@ func (a *Admin) newBroker(
 		Quotas:       b.Sessions.Quotas,
 		Webhook: inbound.New(inbound.Options{
 			Ingest: b.Reconciler.Ingest, Sessions: b.Sessions, Incarnation: b.incarnation.ID, Now: now, Log: log,
+			Remember: c.Remember,
 		}),
-		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces, Files: &broker.Files{Sessions: b.Sessions, Link: link}, Doctor: a.diagnose,
+		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces,
+		Files: &broker.Files{Sessions: b.Sessions, Link: link}, Doctor: a.diagnose,
+		Ships: &broker.Ships{Sessions: b.Sessions, Users: a.Store, Link: link},
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console, Disk: c.disk(),
 		Metrics: a.metrics.Handler(), Observer: a.observer(),
 	}
 	operator := adminConfig{
-		Variable: "BELLHOP_ADMIN_LISTEN", Listen: c.AdminListen, SecretVariable: "BELLHOP_ADMIN_TOKEN", Secret: c.AdminToken, Log: log,
+		Variable: "BELLHOP_ADMIN_LISTEN", Listen: c.AdminListen, SecretVariable: "BELLHOP_ADMIN_TOKEN",
+		Secret: c.AdminToken, Log: log,
 	}
 	if b.admin, err = operator.open(front.Metrics); err != nil {
 		return nil, err
@@ -307,8 +292,8 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 		return nil, err
 	}
 	link := hosts.New(hosts.Options{
-		Keys: keys, Guarded: guard.Client(netguard.Timeouts{}), GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log,
-		Observer: a.observer(),
+		Keys: keys, Guarded: guard.Client(netguard.Timeouts{}),
+		GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log, Observer: a.observer(),
 	})
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
 	books.notifier.feed = changes
@@ -324,29 +309,31 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	}
 	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	reconciler.Ingest = &broker.Ingest{
-		Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Observer: a.observer(), Now: now, Log: log,
+		Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Observer: a.observer(),
+		Now: now, Log: log, Remember: c.Remember,
 	}
 	tasks.Reconciler = reconciler
 	sessions := &broker.Sessions{
-		Store: st, Updater: updater, Targets: targets, Link: link, Ends: ends, Offers: offers, Quotas: quotas, Reconciler: reconciler,
-		BrokerID: installation, Incarnation: incarnation, PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link,
-		Origins: c.StreamOrigins, Observer: a.observer(), Now: now, Log: log,
+		Store: st, Updater: updater, Targets: targets, Link: link, Ends: ends, Offers: offers, Quotas: quotas,
+		Reconciler: reconciler, BrokerID: installation, Incarnation: incarnation, PublicURL: c.WebhookURL,
+		BrowserURL: c.PublicURL, Relayer: link, Origins: c.StreamOrigins, Observer: a.observer(), Now: now, Log: log,
 	}
 	queue := &broker.Queue{Store: st, Updater: updater, Sessions: sessions, Now: now, Log: log}
 	updater.Queued = queue.Wake
+	revocations := &broker.Revocations{Store: st, Targets: targets, Link: link, BrokerID: installation, Now: now, Log: log}
 	a.Hosts.Link, a.Hosts.Ends = link, ends
 	return &Broker{
 		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, Reconciler: reconciler, link: link,
 		outbound: books.worker, verifier: books.verifier, feed: changes, incarnation: incarnation, ends: ends, queue: queue,
-		revocations:   &broker.Revocations{Store: st, Targets: targets, Link: link, BrokerID: installation, Now: now, Log: log},
+		offers: offers, revocations: revocations,
 		announcements: a.newAnnouncements(targets, link, installation, changes),
-		offers:        offers,
 		maintenance: &broker.Maintenance{
 			Store: st, Updater: updater, Tasks: tasks, Retention: c.Retention.Retention, Observer: a.observer(),
 			Now: now, Log: log,
 		},
 		recovery: &broker.Recovery{
-			Store: st, Link: link, Targets: targets, Incarnation: incarnation, Reconciler: reconciler, BrokerID: installation, Now: now, Log: log,
+			Store: st, Link: link, Targets: targets, Incarnation: incarnation, Reconciler: reconciler, BrokerID: installation,
+			Now: now, Log: log,
 		},
 	}, nil
 }
@@ -364,14 +351,16 @@ func (a *Admin) newAnnouncements(
 	targets *broker.Targets, link broker.AnnouncementLink, brokerID string, changes *feed.Feed,
 ) *broker.Announcements {
 	return &broker.Announcements{
-		Store: a.Store, Targets: targets, Link: link, BrokerID: brokerID, Notify: changes.Announced, Now: a.config.Now, Log: a.config.Log,
+		Store: a.Store, Targets: targets, Link: link, BrokerID: brokerID, Notify: changes.Announced,
+		Now: a.config.Now, Log: a.config.Log,
 	}
 }
 
 func (a *Admin) newConsole(sessions *broker.Sessions) (*web.Console, error) {
 	files, _ := web.Build()
 	return web.New(web.Options{
-		Files: files, Base: api.BasePath(a.config.PublicURL), Version: a.config.Version, Visitor: api.Visitor(a.Auth, sessions),
+		Files: files, Base: api.BasePath(a.config.PublicURL),
+		Version: a.config.Version, Visitor: api.Visitor(a.Auth, sessions),
 	})
 }
 
@@ -384,6 +373,7 @@ func (b *Broker) Run(ctx context.Context) error {
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
 		b.incarnation.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
 		func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
+		func(ctx context.Context) error { return b.Store.Index(ctx, b.config.Log) },
 	}
 	if b.guard != nil {
 		runs = append(runs, b.guard.Run)

@@ -112,7 +112,8 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 	if c.Password.IsZero() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "BELLHOP_HOST_PASSWORD is not set",
-			Hint: "Brokers sign in with it. Set BELLHOP_HOST_PASSWORD or BELLHOP_HOST_PASSWORD_FILE, and give the same to 'bellhop hosts add'.",
+			Hint: "Brokers sign in with it. Set BELLHOP_HOST_PASSWORD or BELLHOP_HOST_PASSWORD_FILE, and give the same to " +
+				"'bellhop hosts add'.",
 		}
 	}
 	origins, err := httpapi.ParseOrigins(c.AllowedOrigins)

@@ -41,7 +41,8 @@ func request(address string) error {
 // proxyOf is http.ProxyFromEnvironment, which spares the addresses of targets here.
 func proxyOf(r *http.Request) (*url.URL, error) {
 	direct := strings.Split(os.Getenv("NO_PROXY"), ",")
-	if proxy := os.Getenv("HTTP_PROXY"); proxy != "" && !slices.Contains(direct, r.URL.Hostname()) && !slices.Contains(direct, "*") {
+	if proxy := os.Getenv("HTTP_PROXY"); proxy != "" && !slices.Contains(direct, r.URL.Hostname()) &&
+		!slices.Contains(direct, "*") {
 		return url.Parse(proxy)
 	}
 	return nil, nil //nolint:nilnil // no proxy
@@ -56,7 +57,9 @@ func (h *confinedHost) get(agent, url string, env ...string) string {
 		Args: []string{os.Args[0]}, Dir: h.workspace, Output: &output,
 		Env: slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.stateDir, getVariable + "=" + url}, env),
 		Confine: func(c process.Command) (process.Command, error) {
-			return h.Confine(agenthost.Confined{Session: "s1", Agent: agent, Project: "shop", Dir: h.workspace, StateDir: h.stateDir}, c)
+			return h.Confine(agenthost.Confined{
+				Session: "s1", Agent: agent, Project: "shop", Dir: h.workspace, StateDir: h.stateDir,
+			}, c)
 		},
 	})
 	if err != nil {
@@ -73,9 +76,11 @@ func target(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprintf(w, "%s key %s", r.URL.Path, r.Header.Get("X-Api-Key"))
-	})}}
+	server := &httptest.Server{
+		Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(w, "%s key %s", r.URL.Path, r.Header.Get("X-Api-Key"))
+		})},
+	}
 	server.Start()
 	t.Cleanup(server.Close)
 	return server
@@ -83,7 +88,9 @@ func target(t *testing.T) *httptest.Server {
 
 func TestTheNetworkOfAnAgent(t *testing.T) {
 	one, two := target(t), target(t)
-	local := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "local") }))
+	local := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "local")
+	}))
 	defer local.Close()
 	address := func(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
 	h := newConfinedHost(t, func(c *HostConfig) {
@@ -113,7 +120,8 @@ func TestTheNetworkOfAnAgent(t *testing.T) {
 		{"none", local.URL, ""},
 		{"free", one.URL, "200\n"},
 	} {
-		if got := h.get(c.agent, c.url); c.want == "" && !strings.Contains(got, "connect: ") || !strings.HasPrefix(got, c.want) {
+		if got := h.get(c.agent, c.url); c.want == "" && !strings.Contains(got, "connect: ") ||
+			!strings.HasPrefix(got, c.want) {
 			t.Errorf("%s to %s: %s", c.agent, c.url, got)
 		}
 	}
@@ -156,7 +164,8 @@ func TestAModelsKeyStaysOutsideOfTheSandbox(t *testing.T) {
 	kind, _ := agents.Find("claude")
 	env := set.env("claude", kind, c.File.Agents["claude"])
 	base := stdio.Lookup(env, "ANTHROPIC_BASE_URL")
-	if strings.Contains(strings.Join(env, " "), "canary") || stdio.Lookup(env, "ANTHROPIC_API_KEY") != keptKey || base != "http://127.0.0.1:3128/anthropic" {
+	if strings.Contains(strings.Join(env, " "), "canary") || stdio.Lookup(env, "ANTHROPIC_API_KEY") != keptKey ||
+		base != "http://127.0.0.1:3128/anthropic" {
 		t.Errorf("%q", env)
 	}
 	if got := h.get("claude", base+"/v1/messages", env...); got != "200\n/base/v1/messages key canary-own" {
@@ -179,13 +188,39 @@ func TestModelAccess(t *testing.T) {
 		ports         []int
 		keeps         bool // the key is inside
 	}{
-		"a key":                    {"claude", []string{"ANTHROPIC_API_KEY=" + key}, "anthropic", "", nil, false},
-		"a token":                  {"claude", []string{"ANTHROPIC_AUTH_TOKEN=" + key}, "anthropic", "", nil, false},
-		"a login":                  {"claude", []string{"CLAUDE_CODE_OAUTH_TOKEN=" + key}, "", "api.anthropic.com console.anthropic.com platform.claude.com", nil, true},
-		"two keys":                 {"opencode", []string{"ANTHROPIC_API_KEY=" + key, "OPENAI_API_KEY=" + key, "GEMINI_API_KEY=x"}, "anthropic openai", "generativelanguage.googleapis.com oauth2.googleapis.com cloudcode-pa.googleapis.com openrouter.ai", nil, false},
-		"a server of this machine": {"acp", []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=http://localhost:8080/v1", "ANTHROPIC_API_KEY=x", "GEMINI_API_KEY=x", "OPENROUTER_API_KEY=x"}, "", "api.anthropic.com console.anthropic.com platform.claude.com generativelanguage.googleapis.com oauth2.googleapis.com cloudcode-pa.googleapis.com openrouter.ai", []int{8080}, true},
-		"a server of another":      {"jsonl", []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=https://models.example.org"}, "", "models.example.org:443", nil, true},
-		"nothing":                  {"jsonl", nil, "", "", nil, false},
+		"a key":   {"claude", []string{"ANTHROPIC_API_KEY=" + key}, "anthropic", "", nil, false},
+		"a token": {"claude", []string{"ANTHROPIC_AUTH_TOKEN=" + key}, "anthropic", "", nil, false},
+		"a login": {
+			"claude",
+			[]string{"CLAUDE_CODE_OAUTH_TOKEN=" + key},
+			"",
+			"api.anthropic.com console.anthropic.com platform.claude.com", nil, true,
+		},
+		"two keys": {
+			"opencode",
+			[]string{"ANTHROPIC_API_KEY=" + key, "OPENAI_API_KEY=" + key, "GEMINI_API_KEY=x"},
+			"anthropic openai",
+			"generativelanguage.googleapis.com oauth2.googleapis.com cloudcode-pa.googleapis.com openrouter.ai", nil, false,
+		},
+		"a server of this machine": {
+			"acp",
+			[]string{
+				"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=http://localhost:8080/v1", "ANTHROPIC_API_KEY=x",
+				"GEMINI_API_KEY=x", "OPENROUTER_API_KEY=x",
+			},
+			"",
+			"api.anthropic.com console.anthropic.com platform.claude.com generativelanguage.googleapis.com " +
+				"oauth2.googleapis.com cloudcode-pa.googleapis.com openrouter.ai",
+			[]int{8080},
+			true,
+		},
+		"a server of another": {
+			"jsonl",
+			[]string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=https://models.example.org"},
+			"",
+			"models.example.org:443", nil, true,
+		},
+		"nothing": {"jsonl", nil, "", "", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kind, _ := agents.Find(c.kind)
@@ -197,7 +232,8 @@ func TestModelAccess(t *testing.T) {
 			for _, route := range got.routes {
 				routes = append(routes, route.Name)
 			}
-			if strings.Join(routes, " ") != c.routes || strings.Join(got.names, " ") != c.names || !slices.Equal(got.ports, c.ports) ||
+			if strings.Join(routes, " ") != c.routes || strings.Join(got.names, " ") != c.names ||
+				!slices.Equal(got.ports, c.ports) ||
 				strings.Contains(strings.Join(got.env, " "), key) != c.keeps {
 				t.Errorf("%q %q %v %q", routes, got.names, got.ports, got.env)
 			}
@@ -219,22 +255,33 @@ sandbox:
   agents: {mine: {network: none}, claude: {allow: ["*.example.net"]}}
   projects: {shop: {allow: [10.0.0.0/8]}}
 `)
-	if err != nil || !file.Sandbox.options().NeedsNetwork || !slices.Equal(file.Sandbox.listed("claude", "shop"), []string{"example.org", "*.example.net", "10.0.0.0/8"}) {
+	if err != nil || !file.Sandbox.options().NeedsNetwork ||
+		!slices.Equal(file.Sandbox.listed("claude", "shop"), []string{"example.org", "*.example.net", "10.0.0.0/8"}) {
 		t.Errorf("%+v, %v", file.Sandbox, err)
 	}
 	if empty, err := readHostFile(t, "sandbox: on"); err != nil || empty.Sandbox.options().NeedsNetwork {
 		t.Errorf("%+v, %v", empty.Sandbox, err)
 	}
 	for name, c := range map[string]struct{ content, want string }{
-		"an unknown network":           {"sandbox: {network: closed}", `there is no network "closed"`},
-		"an unknown one of an agent":   {"sandbox: {agents: {claude: {network: vpn}}}", `there is no network "vpn" for the agent claude`},
-		"a project's network":          {"projects: {shop: /tmp}\nsandbox: {projects: {shop: {network: none}}}", "the project shop names a network"},
-		"without a sandbox":            {"sandbox: {mode: off, network: proxy}", "needs namespaces"},
-		"without namespaces":           {"sandbox: {namespaces: false, agents: {claude: {network: none}}}", "needs namespaces"},
-		"targets of an open network":   {"sandbox: {network: open, allow: [example.org]}", "has no effect"},
-		"targets without a network":    {"sandbox: {agents: {claude: {network: none, allow: [example.org]}}}", "has no effect"},
-		"a URL as a target":            {"sandbox: {allow: ['https://example.org']}", "is no target"},
-		"a wrong target of a project":  {"projects: {shop: /tmp}\nsandbox: {projects: {shop: {allow: ['*']}}}", "is no target"},
+		"an unknown network": {"sandbox: {network: closed}", `there is no network "closed"`},
+		"an unknown one of an agent": {
+			"sandbox: {agents: {claude: {network: vpn}}}", `there is no network "vpn" for the agent claude`,
+		},
+		"a project's network": {
+			"projects: {shop: /tmp}\nsandbox: {projects: {shop: {network: none}}}", "the project shop names a network",
+		},
+		"without a sandbox": {"sandbox: {mode: off, network: proxy}", "needs namespaces"},
+		"without namespaces": {
+			"sandbox: {namespaces: false, agents: {claude: {network: none}}}", "needs namespaces",
+		},
+		"targets of an open network": {"sandbox: {network: open, allow: [example.org]}", "has no effect"},
+		"targets without a network": {
+			"sandbox: {agents: {claude: {network: none, allow: [example.org]}}}", "has no effect",
+		},
+		"a URL as a target": {"sandbox: {allow: ['https://example.org']}", "is no target"},
+		"a wrong target of a project": {
+			"projects: {shop: /tmp}\nsandbox: {projects: {shop: {allow: ['*']}}}", "is no target",
+		},
 		"a target that is not a list ": {"sandbox: {allow: example.org}", "cannot unmarshal"},
 	} {
 		if _, err := readHostFile(t, c.content); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -28,7 +28,8 @@ func (c StoreConfig) openDatabase(ctx context.Context) (*database.DB, error) {
 	if c.DatabaseURL.IsZero() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "BELLHOP_DATABASE_URL is not set",
-			Hint: "Set it to postgres://user:password@server/name or sqlite:PATH, or run 'bellhop dev', which needs no configuration.",
+			Hint: "Set it to postgres://user:password@server/name or sqlite:PATH, or run 'bellhop dev', which needs no " +
+				"configuration.",
 		}
 	}
 	return database.Open(ctx, c.DatabaseURL.Reveal(),
@@ -59,7 +60,9 @@ func (c StoreConfig) newSealer() (*seal.Sealer, error) {
 	}
 	sealer, err := seal.Parse(c.Keyset.Reveal())
 	if err != nil {
-		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "BELLHOP_KEYSET is not a keyset", Hint: hint, Err: err}
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "BELLHOP_KEYSET is not a keyset", Hint: hint, Err: err,
+		}
 	}
 	return sealer, nil
 }
@@ -71,7 +74,7 @@ type Schema struct {
 }
 
 // Migrate applies the missing migrations and moves the rows of earlier versions, which
-// may take minutes. If ctx ends, the next Migrate or a broker goes on.
+// may take minutes. If ctx ends, the next Migrate or a broker continues.
 func Migrate(ctx context.Context, c StoreConfig) (*Schema, error) {
 	return withDatabase(ctx, c, func(db *database.DB) error {
 		if err := db.Migrate(ctx, migrations.For(db.Dialect())); err != nil {

@@ -21,8 +21,11 @@ const (
 	byDatabase  made = iota // the database assigns it
 	hostOrNull              // the host that Import was called with
 	secret                  // a new one, sealed
-	pausedQueue             // stopped if messages are queued: a person lets them go on
+	pausedQueue             // stopped if messages are queued, until a person resumes the queue
 )
+
+// unsearched leaves the words of messages to the broker, which adds them again (broker/store/index.go).
+var unsearched = map[string]any{"words": nil}
 
 // ofUsers lists what archives hold, each table after those that it refers to.
 var ofUsers = []*relation{
@@ -31,19 +34,26 @@ var ofUsers = []*relation{
 		absent: map[string]any{
 			"no": byDatabase, "host_id": hostOrNull, "webhook_secret": secret,
 			"agent_password": nil, "previous_password": nil, "previous_until": nil, "deleted_at": nil,
+			"words": nil, "active_slot": byDatabase, "changed_slot": byDatabase, "state": byDatabase,
 			"queue_paused": pausedQueue, "queue_now": "", "workspace": "",
 		},
 		parts: []*relation{
 			{table: "turns", owner: "task_id", key: "id", order: "id"},
-			{table: "interactions", owner: "task_id", key: "id", order: "id"},
+			{table: "interactions", owner: "task_id", key: "id", order: "id", absent: map[string]any{"user_id": byDatabase}},
 			{table: "queued_messages", owner: "task_id", key: "id", order: "position, id"},
-			{table: "log", owner: "task_no", key: "no", order: "created_at, epoch, event_seq, seq, event_id"},
+			{
+				table: "log", owner: "task_no", key: "no", order: "created_at, epoch, event_seq, seq, event_id",
+				absent: unsearched,
+			},
 			{table: "change_ranges", owner: "task_no", key: "no", order: "rev"},
 		},
 	},
 	// The addresses of webhooks and their endpoints, which have secrets, stay behind: agents ask for
 	// new messages until they set a webhook again.
-	{table: "agent_sessions", owner: "user_id", key: "id", order: "id", absent: map[string]any{"webhook_url": "", "endpoint_id": ""}},
+	{
+		table: "agent_sessions", owner: "user_id", key: "id",
+		order: "id", absent: map[string]any{"webhook_url": "", "endpoint_id": ""},
+	},
 	{table: "notebooks", owner: "user_id", key: "id", order: "id"},
 	{
 		table: "sources", owner: "user_id", key: "id", order: "id",

@@ -32,6 +32,8 @@ type Options struct {
 	Patience    time.Duration // longest wait for a transaction to begin: default 2 s, SQLite 5 s
 	MaxLifetime time.Duration // of a connection to PostgreSQL: default 30 min
 	Pooler      Pooler        // PostgreSQL: a pooler between this program and the server
+
+	OnNotice func(message string) // PostgreSQL: receives the server's notices; may be nil
 }
 
 // DB is an open database. It is safe for concurrent use.

@@ -39,9 +39,11 @@ func TestAReadOnlyServerIsUnavailableAndServiceResumes(t *testing.T) {
 	db := withNotes(t, open(t, server.URL(), database.Options{}))
 	set := func(value string) {
 		t.Helper()
-		if err := db.Conn(t.Context()).Exec("ALTER DATABASE postgres SET default_transaction_read_only = " + value).Error; err != nil {
+		if err := db.Conn(t.Context()).Exec("ALTER DATABASE postgres SET default_transaction_read_only = " +
+			value).Error; err != nil {
 			// In a read-only session a transaction must be declared read-write.
-			if err := db.Conn(t.Context()).Exec("BEGIN READ WRITE; ALTER DATABASE postgres SET default_transaction_read_only = " + value + "; COMMIT").Error; err != nil {
+			if err := db.Conn(t.Context()).Exec("BEGIN READ WRITE; ALTER DATABASE postgres SET " +
+				"default_transaction_read_only = " + value + "; COMMIT").Error; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,7 +52,8 @@ func TestAReadOnlyServerIsUnavailableAndServiceResumes(t *testing.T) {
 		return db.Write(t.Context(), func(ctx context.Context) error { return insert(ctx, db, id) })
 	}
 	set("on")
-	if err := db.Conn(t.Context()).Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()").Error; err != nil {
+	if err := db.Conn(t.Context()).Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> " +
+		"pg_backend_pid() AND datname = current_database()").Error; err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Conn(t.Context()).Exec("SELECT pg_terminate_backend(pg_backend_pid())").Error; err == nil {
@@ -135,7 +138,8 @@ func TestAnUnresponsiveDatabaseDelaysARequestOnce(t *testing.T) {
 	for range 2 {
 		ctx := database.WithBudget(t.Context(), limit)
 		for range 3 { // three statements of one request
-			if err := database.Fault(db.Conn(ctx).Exec("SELECT 1").Error, "x", 1); protocol.CodeOf(err) != protocol.CodeUnavailable {
+			if err := database.Fault(db.Conn(ctx).Exec("SELECT 1").Error, "x",
+				1); protocol.CodeOf(err) != protocol.CodeUnavailable {
 				t.Errorf("without an answer: %v", err)
 			}
 		}
@@ -148,7 +152,8 @@ func TestAnUnresponsiveDatabaseDelaysARequestOnce(t *testing.T) {
 			t.Errorf("with the breaker open: %v", err)
 		}
 		var n int
-		if err := database.Fault(db.Conn(t.Context()).Raw("SELECT 1").Row().Scan(&n), "x", 1); protocol.CodeOf(err) != protocol.CodeUnavailable {
+		if err := database.Fault(db.Conn(t.Context()).Raw("SELECT 1").Row().Scan(&n), "x",
+			1); protocol.CodeOf(err) != protocol.CodeUnavailable {
 			t.Errorf("a row with the breaker open: %v", err)
 		}
 	}

@@ -92,7 +92,8 @@ func checkVersion(ctx context.Context, p *goose.Provider) error {
 		return err
 	}
 	if current > target {
-		return fmt.Errorf("%w: it is at version %d, this binary knows %d; run the newer binary, or restore the backup made before the upgrade",
+		return fmt.Errorf("%w: it is at version %d, this binary knows %d; run the newer binary, or restore the backup "+
+			"made before the upgrade",
 			errNewer, current, target)
 	}
 	status, err := p.Status(ctx)

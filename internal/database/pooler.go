@@ -102,10 +102,18 @@ func (c *poolerConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 	return tx, nil
 }
 
-// ExecContext implements driver.ExecerContext.
+// concurrently finds the statements that PostgreSQL refuses inside a transaction: those of migrations that
+// build or drop an index while brokers serve. A comment may be before them.
+var concurrently = regexp.MustCompile(`(?i)^(\s+|--[^\n]*\n)*(CREATE|DROP)\s+(UNIQUE\s+)?INDEX\s+CONCURRENTLY\s`)
+
+// ExecContext implements driver.ExecerContext. A statement that must not be in a transaction is sent alone: the
+// pooler keeps one connection to the server for it. It runs with the settings of that connection.
 func (c *poolerConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := replaceArrays(args); err != nil {
 		return nil, err
+	}
+	if len(args) == 0 && concurrently.MatchString(query) {
+		return c.Conn.ExecContext(ctx, query, args)
 	}
 	tx, err := c.ownTransaction(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
@@ -43,6 +44,9 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	}
 	generation := &generation{}
 	config.OnPgError = generation.onError
+	if opts.OnNotice != nil {
+		config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { opts.OnNotice(n.Message) }
+	}
 	pool, err := opts.Pooler.open(config,
 		stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 			generation.mark(c)
@@ -124,7 +128,8 @@ func parsePostgresURL(rawURL string) (*pgx.ConnConfig, error) {
 		return nil, &protocol.Error{
 			Code:    protocol.CodeInvalid,
 			Message: "BELLHOP_DATABASE_URL cannot be read",
-			Hint:    "it looks like postgres://user:password@host:5432/name?sslmode=require; percent-encode special characters in the password",
+			Hint: "it looks like postgres://user:password@host:5432/name?sslmode=require; percent-encode special " +
+				"characters in the password",
 		}
 	}
 	return config, nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3/driver"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
 	"github.com/ncruces/go-sqlite3/gormlite"
 
 	"bellhop/internal/private"
@@ -44,17 +45,20 @@ func openSQLite(path string, opts Options) (*DB, error) {
 	db.migrator = func() (*sql.DB, error) {
 		// The driver's own time format, because goose reads times written by
 		// SQLite's datetime().
-		return driver.Open(sqliteDSN(path, opts.VFS, "", "busy_timeout(30000)", "synchronous(FULL)", "foreign_keys(1)"))
+		dsn := sqliteDSN(path, opts.VFS, "", "busy_timeout(30000)", "synchronous(FULL)", "foreign_keys(1)")
+		return driver.Open(dsn, fts5.Register)
 	}
-	common := []string{"busy_timeout(2000)", "journal_mode(WAL)", "synchronous(" + opts.Synchronous + ")", "foreign_keys(1)"}
-	writer, err := driver.Open(sqliteDSN(path, opts.VFS, sqliteTime, common...))
+	common := []string{
+		"busy_timeout(2000)", "journal_mode(WAL)", "synchronous(" + opts.Synchronous + ")", "foreign_keys(1)",
+	}
+	writer, err := driver.Open(sqliteDSN(path, opts.VFS, sqliteTime, common...), fts5.Register)
 	if err != nil {
 		return nil, Fault(err, "database file", path)
 	}
 	// One connection: writers queue in Go, in order, instead of polling for the
 	// lock of the file.
 	writer.SetMaxOpenConns(1)
-	reader, err := driver.Open(sqliteDSN(path, opts.VFS, sqliteTime, append(common, "query_only(1)")...))
+	reader, err := driver.Open(sqliteDSN(path, opts.VFS, sqliteTime, append(common, "query_only(1)")...), fts5.Register)
 	if err != nil {
 		return nil, errors.Join(Fault(err, "database file", path), writer.Close())
 	}

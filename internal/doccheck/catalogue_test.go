@@ -13,7 +13,8 @@ import (
 )
 
 // testName matches a test of Go, a story, or a file of tests of the console.
-var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`|`(stories/[a-z-]+\\.txtar)`|`(web/[\\w/-]+\\.(?:test|spec)\\.tsx?)`")
+var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`|`(stories/[a-z-]+\\.txtar)`|" +
+	"`(web/[\\w/-]+\\.(?:test|spec)\\.tsx?)`")
 
 // Every test that docs/catalogue.md names exists, and every case that applies has
 // a test.

@@ -27,7 +27,8 @@ func TestEveryPromiseNamesItsTests(t *testing.T) {
 				continue
 			}
 			if !others[s.text] {
-				t.Errorf("%s:%d: %q names no test\nHint: add a footnote that names one. If the sentence promises nothing, add it to %s.",
+				t.Errorf("%s:%d: %q names no test\nHint: add a footnote that names one. If the sentence promises "+
+					"nothing, add it to %s.",
 					p.name, s.number, s.text, noPromise)
 			}
 			others[s.text] = false

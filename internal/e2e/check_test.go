@@ -25,8 +25,10 @@ func story() *history {
 	s.Acknowledged, s.BrokerAt = s.Cursor, s.Cursor
 	s.append(`{"type":"status","status":"busy"}`, "", 0)
 	s.append(`{"type":"text","id":"a","text":"hello"}`, `{"type":"text-end","id":"a"`, 4)
-	s.append(`{"type":"tool-call","toolCallId":"c","toolName":"ls","input":{"p":1}}`, `{"type":"tool-call","toolCallId":"c","toolName":"ls","input":{"p":1}`, 5)
-	s.append(`{"type":"tool-result","toolCallId":"c","toolName":"ls","output":"f"}`, `{"type":"tool-result","toolCallId":"c","toolName":"ls","output":"f"`, 6)
+	s.append(`{"type":"tool-call","toolCallId":"c","toolName":"ls","input":{"p":1}}`,
+		`{"type":"tool-call","toolCallId":"c","toolName":"ls","input":{"p":1}`, 5)
+	s.append(`{"type":"tool-result","toolCallId":"c","toolName":"ls","output":"f"}`,
+		`{"type":"tool-result","toolCallId":"c","toolName":"ls","output":"f"`, 6)
 	s.append(`{"type":"text","id":"b","text":"bye"}`, `{"type":"text-end","id":"b"`, 9)
 	s.append(`{"type":"finish","finishReason":"stop"}`, `{"type":"finish","finishReason":"stop"`, 10)
 	s.Rows, s.Served = slices.Clone(s.Journal), slices.Clone(s.Journal)
@@ -35,7 +37,10 @@ func story() *history {
 	s.Messages = []protocol.Message{
 		{ID: "m1", Seq: 1, TurnID: "turn", Role: protocol.RoleUser, Status: protocol.MessageSent, Message: "list"},
 		{ID: "m2", Seq: 2, TurnID: "turn", Role: protocol.RoleAssistant, Message: "hello", EventID: "e2"},
-		{ID: "m3", Seq: 3, TurnID: "turn", Role: protocol.RoleAssistant, Artifacts: []protocol.Artifact{{Type: protocol.ArtifactToolUse, Content: json.RawMessage(tool)}}},
+		{
+			ID: "m3", Seq: 3, TurnID: "turn", Role: protocol.RoleAssistant,
+			Artifacts: []protocol.Artifact{{Type: protocol.ArtifactToolUse, Content: json.RawMessage(tool)}},
+		},
 		{ID: "m4", Seq: 4, TurnID: "turn", Role: protocol.RoleAssistant, Message: "bye", EventID: "e5"},
 	}
 	s.Readings = []reading{s.starter(), s.watcher()}
@@ -55,7 +60,8 @@ func (s *sessionHistory) append(body, part string, offset int) {
 	_ = json.Unmarshal([]byte(body), &typed)
 	e := event{
 		Cursor: protocol.Cursor{Epoch: 1, Seq: n}, ID: id, TurnID: "turn", Type: typed.Type,
-		Body: fmt.Sprintf(`%s,"sessionId":"task","eventId":%q,"epoch":1,"seq":%d,"turnId":"turn","timestamp":1}`, body[:len(body)-1], id, n),
+		Body: fmt.Sprintf(`%s,"sessionId":"task","eventId":%q,"epoch":1,"seq":%d,"turnId":"turn","timestamp":1}`,
+			body[:len(body)-1], id, n),
 	}
 	if part != "" {
 		e.Part = fmt.Sprintf(`%s,"event":{"id":%q,"seq":%d,"turnId":"turn"}}`, part, id, n)
@@ -143,7 +149,10 @@ func TestTheCheckerDetectsEveryViolation(t *testing.T) {
 		{"an event that no host sent", ruleInvented, func(s *sessionHistory) {
 			s.Rows = append(s.Rows, event{ID: "e9", Cursor: protocol.Cursor{Epoch: 1, Seq: 9}})
 		}},
-		{"reordered rows", ruleOrder, func(s *sessionHistory) { s.Rows[1].Cursor, s.Rows[4].Cursor = s.Rows[4].Cursor, s.Rows[1].Cursor }},
+		{
+			"reordered rows", ruleOrder,
+			func(s *sessionHistory) { s.Rows[1].Cursor, s.Rows[4].Cursor = s.Rows[4].Cursor, s.Rows[1].Cursor },
+		},
 		{"a changed body", ruleBody, func(s *sessionHistory) { s.Rows[3].Body = s.Rows[2].Body }},
 		{"an event moved to another turn", ruleBody, func(s *sessionHistory) { s.Rows[3].TurnID = "other" }},
 		{"a late event", ruleQuiet, func(s *sessionHistory) { s.Rows[3].Late = true }},
@@ -161,23 +170,44 @@ func TestTheCheckerDetectsEveryViolation(t *testing.T) {
 		{"a task that names an open turn", ruleNoOpen, func(s *sessionHistory) { s.OpenTurn = "turn" }},
 		{"a turn without a finish", ruleOneFinish, func(s *sessionHistory) { s.Journal[5].Type = protocol.EventStatus }},
 		{"a turn with two", ruleOneFinish, func(s *sessionHistory) { s.Journal[1].Type = protocol.EventFinish }},
-		{"a finish that the broker recorded differently", ruleOneFinish, func(s *sessionHistory) { s.BrokerTurns[0].Finish = protocol.FinishOther }},
-		{"a text behind the finish", ruleOneFinish, func(s *sessionHistory) { s.Journal[4], s.Journal[5] = s.Journal[5], s.Journal[4] }},
+		{
+			"a finish that the broker recorded differently", ruleOneFinish,
+			func(s *sessionHistory) { s.BrokerTurns[0].Finish = protocol.FinishOther },
+		},
+		{
+			"a text behind the finish", ruleOneFinish,
+			func(s *sessionHistory) { s.Journal[4], s.Journal[5] = s.Journal[5], s.Journal[4] },
+		},
 		{"a lost message", ruleMessage, func(s *sessionHistory) { s.Messages = s.Messages[1:] }},
 		{"a changed message", ruleMessage, func(s *sessionHistory) { s.Messages[0].Message = "lisp" }},
-		{"a message that stays SENDING", ruleMessage, func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageSending }},
-		{"an ERROR on a message whose turn ran", ruleMessage, func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageError }},
+		{
+			"a message that stays SENDING", ruleMessage,
+			func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageSending },
+		},
+		{
+			"an ERROR on a message whose turn ran", ruleMessage,
+			func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageError },
+		},
 		{"a message that no user sent", ruleMessage, func(s *sessionHistory) { s.Sent = nil }},
 		{"a changed text", ruleText, func(s *sessionHistory) { s.Messages[1].Message = "hello " }},
 		{"a text without a message", ruleText, func(s *sessionHistory) { s.Messages = slices.Delete(s.Messages, 1, 2) }},
 		{"a text with two", ruleDoubled, func(s *sessionHistory) { s.Messages = append(s.Messages, s.Messages[3]) }},
-		{"messages in another order", ruleDisplay, func(s *sessionHistory) { s.Messages[1], s.Messages[3] = s.Messages[3], s.Messages[1] }},
+		{
+			"messages in another order", ruleDisplay,
+			func(s *sessionHistory) { s.Messages[1], s.Messages[3] = s.Messages[3], s.Messages[1] },
+		},
 		{"a tool without a row", ruleTool, func(s *sessionHistory) { s.Messages[2].Artifacts = nil }},
 		{"a tool still running", ruleTool, func(s *sessionHistory) {
 			s.Messages[2].Artifacts[0].Content = json.RawMessage(`{"toolCallId":"c","toolName":"ls","input":{"p":1},"state":"running"}`)
 		}},
-		{"a frame id with other bytes", ruleSameID, func(s *sessionHistory) { watcher(s).Frames[7].Data = `{"type":"text-delta","id":"b","text":"BYE"}` }},
-		{"a frame unlike the journal's", ruleSameID, func(s *sessionHistory) { starter(s, 1).Frames[1].Data = `{"type":"tool-call"}` }},
+		{
+			"a frame id with other bytes", ruleSameID,
+			func(s *sessionHistory) { watcher(s).Frames[7].Data = `{"type":"text-delta","id":"b","text":"BYE"}` },
+		},
+		{
+			"a frame unlike the journal's", ruleSameID,
+			func(s *sessionHistory) { starter(s, 1).Frames[1].Data = `{"type":"tool-call"}` },
+		},
 		{"a frame sent twice", ruleRising, func(s *sessionHistory) {
 			c := starter(s, 1)
 			c.Frames = slices.Insert(c.Frames, 2, c.Frames[1])
@@ -186,14 +216,22 @@ func TestTheCheckerDetectsEveryViolation(t *testing.T) {
 			c := starter(s, 0)
 			c.Frames[1], c.Frames[2] = c.Frames[2], c.Frames[1]
 		}},
-		{"a frame without an id amid a live stream", ruleRising, func(s *sessionHistory) { starter(s, 1).Frames[4].ID = "" }},
+		{
+			"a frame without an id in the middle of a live stream", ruleRising,
+			func(s *sessionHistory) { starter(s, 1).Frames[4].ID = "" },
+		},
 		{"a lost frame", ruleHole, func(s *sessionHistory) {
 			c := starter(s, 0)
 			c.Frames = slices.Delete(c.Frames, 1, 2)
-			watcher(s).Frames = slices.Insert(watcher(s).Frames, 1, seenFrame{"1-2", `{"type":"text-delta","id":"a","text":"hel"}`})
+			watcher(s).Frames = slices.Insert(watcher(s).Frames, 1, seenFrame{
+				"1-2", `{"type":"text-delta","id":"a","text":"hel"}`,
+			})
 		}},
 		{"a resume that skips unread frames", ruleHole, func(s *sessionHistory) { starter(s, 1).After = "1-5" }},
-		{"a resume without a verdict", ruleResumeResult, func(s *sessionHistory) { starter(s, 1).Frames = starter(s, 1).Frames[1:] }},
+		{
+			"a resume without a verdict", ruleResumeResult,
+			func(s *sessionHistory) { starter(s, 1).Frames = starter(s, 1).Frames[1:] },
+		},
 		{"a gap that is called ok", ruleHole, func(s *sessionHistory) {
 			watcher(s).After, watcher(s).Frames = "1-1", append([]seenFrame{resumeFrame("ok")}, watcher(s).Frames[3:]...)
 		}},
@@ -206,10 +244,19 @@ func TestTheCheckerDetectsEveryViolation(t *testing.T) {
 			c.Frames = append(c.Frames, seenFrame{"1-11", strings.Replace(s.Journal[3].Part, "e4", "e9", 1)})
 		}},
 		{"no end", ruleTerminal, func(s *sessionHistory) { starter(s, 1).Frames = starter(s, 1).Frames[:6] }},
-		{"a replay without an event", ruleCompleteTurn, func(s *sessionHistory) { watcher(s).Frames = slices.Delete(watcher(s).Frames, 4, 5) }},
+		{
+			"a replay without an event", ruleCompleteTurn,
+			func(s *sessionHistory) { watcher(s).Frames = slices.Delete(watcher(s).Frames, 4, 5) },
+		},
 		{"the end of another turn", ruleCompleteTurn, func(s *sessionHistory) { s.Readings[0].Turn = "other" }},
-		{"a replayed text unlike the stored one", ruleStreamText, func(s *sessionHistory) { watcher(s).Frames[2].Data = `{"type":"text-delta","id":"a","text":"hullo"}` }},
-		{"a client that doubles a text", ruleStreamText, func(s *sessionHistory) { s.Readings[0].Texts = []string{"hello", "hello", "bye"} }},
+		{
+			"a replayed text unlike the stored one", ruleStreamText,
+			func(s *sessionHistory) { watcher(s).Frames[2].Data = `{"type":"text-delta","id":"a","text":"hullo"}` },
+		},
+		{
+			"a client that doubles a text", ruleStreamText,
+			func(s *sessionHistory) { s.Readings[0].Texts = []string{"hello", "hello", "bye"} },
+		},
 		{"a feed that lacks a message", ruleFeed, func(s *sessionHistory) { delete(s.Feed.Messages, "m4") }},
 		{"a feed with an older message", ruleFeed, func(s *sessionHistory) {
 			m := s.Feed.Messages["m1"]
@@ -219,7 +266,10 @@ func TestTheCheckerDetectsEveryViolation(t *testing.T) {
 		{"a feed that repeats itself", ruleFeed, func(s *sessionHistory) { s.Feed.Revs = []int64{1, 2, 2, 3, 4} }},
 		{"a feed that stops early", ruleFeed, func(s *sessionHistory) { s.Feed.Revs = []int64{1, 2, 3} }},
 		{"a feed that restarts", ruleFeed, func(s *sessionHistory) { s.Feed.Resets = 1 }},
-		{"a reader that gave up", ruleReader, func(s *sessionHistory) { s.Readings[0].Ended, s.Readings[0].Error = false, "no_turn" }},
+		{
+			"a reader that gave up", ruleReader,
+			func(s *sessionHistory) { s.Readings[0].Ended, s.Readings[0].Error = false, "no_turn" },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := story()

@@ -42,7 +42,10 @@ type reader struct {
 }
 
 func newLoad(s *stack, workers int) *load {
-	l := &load{s: s, stop: make(chan struct{}), sent: map[string][]sent{}, readings: map[string][]*reader{}, feeds: map[string]*feed{}}
+	l := &load{
+		s: s, stop: make(chan struct{}), sent: map[string][]sent{},
+		readings: map[string][]*reader{}, feeds: map[string]*feed{},
+	}
 	for i := range workers {
 		l.tasks = append(l.tasks, s.task(fmt.Sprintf("worker %d", i)))
 	}
@@ -171,7 +174,9 @@ func (w *worker) turn(ctx context.Context) {
 	text := w.prompt()
 	me := &reader{recorder: &recorder{}}
 	c := client.New(w.s.api, patient(w.s.token, me.recorder))
-	req := &protocol.CheckInRequest{TaskID: w.task, Message: text, MessageID: protocol.NewID(), BindPrompt: w.rng.IntN(2) == 0}
+	req := &protocol.CheckInRequest{
+		TaskID: w.task, Message: text, MessageID: protocol.NewID(), BindPrompt: w.rng.IntN(2) == 0,
+	}
 	stream := w.checkIn(ctx, c, req)
 	if stream == nil {
 		return
@@ -319,7 +324,8 @@ func (l *load) summary(h *history) string {
 		for _, r := range s.Readings {
 			conns += len(r.Conns)
 			for _, c := range r.Conns {
-				if len(c.Frames) > 0 && partOf(c.Frames[0]).Type == protocol.PartDataResume && c.After != "" && strings.Contains(c.Frames[0].Data, `"gap"`) {
+				if len(c.Frames) > 0 && partOf(c.Frames[0]).Type == protocol.PartDataResume && c.After != "" &&
+					strings.Contains(c.Frames[0].Data, `"gap"`) {
 					gaps++
 				}
 			}
@@ -328,5 +334,6 @@ func (l *load) summary(h *history) string {
 			ends[strings.TrimSpace(string(t.Finish)+" "+t.Reason)]++
 		}
 	}
-	return fmt.Sprintf("%d turns read to their end, %d events, %d readings over %d connections, %d gaps; turns ended with %v", l.turns, events, readings, conns, gaps, ends)
+	return fmt.Sprintf("%d turns read to their end, %d events, %d readings over %d connections, %d gaps; "+
+		"turns ended with %v", l.turns, events, readings, conns, gaps, ends)
 }

@@ -31,7 +31,8 @@ type saved struct {
 const (
 	firstCode  = "package main\n\nfunc main() { println(1) }\n"
 	secondCode = "package main\n\nfunc main() { println(2) }\n"
-	theDiff    = "--- version 1\n+++ version 2\n@@ -1,3 +1,3 @@\n package main\n \n-func main() { println(1) }\n+func main() { println(2) }\n"
+	theDiff    = "--- version 1\n+++ version 2\n@@ -1,3 +1,3 @@\n package main\n \n-func main() { println(1) " +
+		"}\n+func main() { println(2) }\n"
 )
 
 // An agent saves code over MCP. The user's question reaches its webhook at the third attempt.
@@ -43,7 +44,8 @@ func TestAnAgentsNotebookFromQuestionToVersionTwo(t *testing.T) {
 		h := newHook(t)
 		e := newEditor(t, overHTTP(s, token))
 		var book opened
-		e.call("create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada", "webhookUrl": h.URL}, &book)
+		e.call("create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada", "webhookUrl": h.URL},
+			&book)
 		h.mu.Lock()
 		h.secret = book.WebhookSecret
 		h.mu.Unlock()
@@ -67,7 +69,8 @@ func TestAnAgentsNotebookFromQuestionToVersionTwo(t *testing.T) {
 		var asked struct {
 			Message protocol.FollowupMessage `json:"message"`
 		}
-		s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "Can it be two?"}, 201, &asked)
+		s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation",
+			map[string]any{"content": "Can it be two?"}, 201, &asked)
 
 		var talk protocol.Conversation
 		until(t, "an answer", func() bool {
@@ -75,7 +78,8 @@ func TestAnAgentsNotebookFromQuestionToVersionTwo(t *testing.T) {
 			return len(talk.Messages) == 2
 		})
 		for _, got := range h.requests() {
-			if got.id != asked.Message.ID || got.body.Message != "Can it be two?" || got.body.SourceCode != firstCode || got.body.MessageID != asked.Message.ID {
+			if got.id != asked.Message.ID || got.body.Message != "Can it be two?" || got.body.SourceCode != firstCode ||
+				got.body.MessageID != asked.Message.ID {
 				t.Errorf("delivered %+v", got)
 			}
 		}
@@ -83,11 +87,13 @@ func TestAnAgentsNotebookFromQuestionToVersionTwo(t *testing.T) {
 			t.Error("the answer is not unread, though no page has shown it")
 		}
 		last := talk.Messages[1]
-		s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation/read", map[string]any{"messageId": last.ID}, 200, nil)
+		s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation/read",
+			map[string]any{"messageId": last.ID}, 200, nil)
 		if s.unread(t) != 0 {
 			t.Error("the answer is unread after the page has shown it")
 		}
-		if n := len(h.requests()); n != 3 || last.Content != "Here is two." || last.Metadata.CodeModification == nil || last.Metadata.CodeModification.Diff != theDiff {
+		if n := len(h.requests()); n != 3 || last.Content != "Here is two." || last.Metadata.CodeModification == nil ||
+			last.Metadata.CodeModification.Diff != theDiff {
 			t.Errorf("%d requests, %+v", n, last)
 		}
 		var now saved
@@ -123,9 +129,11 @@ func (s *stack) deliveredOnce(t *testing.T, messageID string, attempts int) {
 		} `json:"deliveries"`
 	}
 	s.as(t, s.token, "GET", "/api/deliveries", nil, 200, &log)
-	if len(log.Deliveries) != 1 || log.Deliveries[0].State != "delivered" || log.Deliveries[0].MessageID != messageID || len(log.Deliveries[0].Attempts) != attempts {
+	if len(log.Deliveries) != 1 || log.Deliveries[0].State != "delivered" || log.Deliveries[0].MessageID != messageID ||
+		len(log.Deliveries[0].Attempts) != attempts {
 		t.Errorf("deliveries %+v", log.Deliveries)
-	} else if subject := log.Deliveries[0].Subject; subject.AgentName != "Ada" || subject.SourceTitle == "" || subject.Question == "" {
+	} else if subject := log.Deliveries[0].Subject; subject.AgentName != "Ada" || subject.SourceTitle == "" ||
+		subject.Question == "" {
 		t.Errorf("the delivery is about %+v", subject)
 	}
 }
@@ -140,8 +148,12 @@ func TestAnAgentOnTheStdioBridgePollsAndResponds(t *testing.T) {
 	var book opened
 	e.call("create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"}, &book)
 	var source saved
-	e.call("save_code_with_context", map[string]any{"notebookId": book.Notebook.ID, "title": "t", "code": "const x: number = ;", "language": "ts", "context": "c"}, &source)
-	if v := source.Source.Metadata.Verification; source.Source.Metadata.IsVerified || v.Tool != "github.com/evanw/esbuild" || v.Verdict != protocol.VerifyFailed {
+	e.call("save_code_with_context",
+		map[string]any{
+			"notebookId": book.Notebook.ID, "title": "t", "code": "const x: number = ;", "language": "ts", "context": "c",
+		}, &source)
+	if v := source.Source.Metadata.Verification; source.Source.Metadata.IsVerified ||
+		v.Tool != "github.com/evanw/esbuild" || v.Verdict != protocol.VerifyFailed {
 		t.Errorf("verification %+v", v)
 	}
 	s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}, 201, nil)
@@ -155,7 +167,8 @@ func TestAnAgentOnTheStdioBridgePollsAndResponds(t *testing.T) {
 	feed := s.hints(t)
 	var replied saved
 	e.call("respond_to_followup", map[string]any{
-		"messageId": open.Messages[0].ID, "response": "Mended.", "codeUpdate": map[string]any{"code": "const x: number = 1;", "description": "mended"},
+		"messageId": open.Messages[0].ID, "response": "Mended.",
+		"codeUpdate": map[string]any{"code": "const x: number = 1;", "description": "mended"},
 	}, &replied)
 	if replied.Source.Version != 2 || !replied.Source.Metadata.IsVerified {
 		t.Errorf("source %+v", replied.Source)
@@ -223,7 +236,8 @@ func deliverAfterAKill(t *testing.T, point string, requests int) {
 		s.broker.start(dieAt(point, 1))
 		h := newHook(t)
 		var book opened
-		s.as(t, token, "POST", "/api/coding-agent/notebooks", map[string]any{"agentName": "Ada", "agentIdentifier": "ada", "webhookUrl": h.URL}, 201, &book)
+		s.as(t, token, "POST", "/api/coding-agent/notebooks",
+			map[string]any{"agentName": "Ada", "agentIdentifier": "ada", "webhookUrl": h.URL}, 201, &book)
 		h.mu.Lock()
 		h.secret = book.WebhookSecret
 		h.mu.Unlock()
@@ -233,7 +247,8 @@ func deliverAfterAKill(t *testing.T, point string, requests int) {
 		h.answers <- answer{status: 204}
 		h.answers <- answer{status: 204}
 		// The worker may be faster than the response, which is then lost with the broker.
-		if resp, err := s.send(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}); err == nil {
+		if resp, err := s.send(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation",
+			map[string]any{"content": "?"}); err == nil {
 			_ = resp.Body.Close()
 		}
 		if !s.broker.dead(startLimit) {
@@ -281,14 +296,16 @@ func TestAUsersWebhookGetsTurnsAndAnswers(t *testing.T) {
 			Secret string `json:"secret"`
 		} `json:"webhook"`
 	}
-	s.as(t, s.token, "POST", "/api/webhooks", map[string]any{"url": receiver.URL, "events": []string{"turn.finished", "followup.answered"}}, 201, &registered)
+	s.as(t, s.token, "POST", "/api/webhooks",
+		map[string]any{"url": receiver.URL, "events": []string{"turn.finished", "followup.answered"}}, 201, &registered)
 	secret.Store(registered.Webhook.Secret)
 
 	var task protocol.Task
 	s.as(t, s.token, "POST", "/api/tasks", map[string]any{"title": "T", "hostId": s.hostID}, 201, &task)
 	var in protocol.CheckInResponse
 	s.as(t, s.token, "POST", "/api/agent", map[string]any{"taskId": task.ID, "message": "list"}, 200, &in)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.StreamURL+"?token="+in.StreamToken, strings.NewReader(`{"prompt":"list"}`))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.StreamURL+"?token="+in.StreamToken,
+		strings.NewReader(`{"prompt":"list"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,12 +317,14 @@ func TestAUsersWebhookGetsTurnsAndAnswers(t *testing.T) {
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	finished := <-events
-	if data, _ := finished["data"].(map[string]any); finished["type"] != "turn.finished" || finished["taskId"] != task.ID || finished["turnId"] != in.TurnID || data["finishReason"] != "stop" {
+	if data, _ := finished["data"].(map[string]any); finished["type"] != "turn.finished" ||
+		finished["taskId"] != task.ID || finished["turnId"] != in.TurnID || data["finishReason"] != "stop" {
 		t.Errorf("event %+v", finished)
 	}
 
 	var book opened
-	s.as(t, agentToken, "POST", "/api/coding-agent/notebooks", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"}, 201, &book)
+	s.as(t, agentToken, "POST", "/api/coding-agent/notebooks",
+		map[string]any{"agentName": "Ada", "agentIdentifier": "ada"}, 201, &book)
 	var source saved
 	s.as(t, agentToken, "POST", "/api/coding-agent/sources/with-context",
 		map[string]any{"notebookId": book.Notebook.ID, "title": "t", "code": "{}", "context": "c"}, 201, &source)
@@ -313,9 +332,11 @@ func TestAUsersWebhookGetsTurnsAndAnswers(t *testing.T) {
 		Message protocol.FollowupMessage `json:"message"`
 	}
 	s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}, 201, &asked)
-	s.as(t, agentToken, "POST", "/api/coding-agent/followups/"+asked.Message.ID+"/respond", map[string]any{"response": "!"}, 200, &answered)
+	s.as(t, agentToken, "POST", "/api/coding-agent/followups/"+asked.Message.ID+"/respond",
+		map[string]any{"response": "!"}, 200, &answered)
 	event := <-events
-	if data, _ := event["data"].(map[string]any); event["type"] != "followup.answered" || data["messageId"] != answered.Message.ID || data["inReplyTo"] != asked.Message.ID {
+	if data, _ := event["data"].(map[string]any); event["type"] != "followup.answered" ||
+		data["messageId"] != answered.Message.ID || data["inReplyTo"] != asked.Message.ID {
 		t.Errorf("event %+v", event)
 	}
 }

@@ -38,8 +38,8 @@ var proxyPrograms = []proxyProgram{
 		// A site's file is part of a configuration that the package brings.
 		main := writeFile(t, folder, "main.conf", fmt.Sprintf(
 			"daemon off; master_process off; error_log stderr; pid %[1]s/pid; events {} http { access_log off; "+
-				"client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s; "+
-				"include %[1]s/site.conf; }", folder))
+				"client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/f; uwsgi_temp_path "+
+				"%[1]s/u; scgi_temp_path %[1]s/s; include %[1]s/site.conf; }", folder))
 		writeFile(t, folder, "site.conf", configuration)
 		testenv.Program{Name: "nginx", Args: []string{"-p", folder, "-c", main}, Addr: addr}.Run(t)
 	}},
@@ -52,7 +52,9 @@ var proxyPrograms = []proxyProgram{
 		global := "{\n admin off\n auto_https disable_redirects\n default_bind 127.0.0.1\n}\n"
 		env := []string{"XDG_DATA_HOME=" + folder, "XDG_CONFIG_HOME=" + folder}
 		file := writeFile(t, folder, "Caddyfile", global+configuration)
-		testenv.Program{Name: "caddy", Args: []string{"run", "--adapter", "caddyfile", "--config", file}, Env: env, Addr: addr}.Run(t)
+		testenv.Program{Name: "caddy", Args: []string{
+			"run", "--adapter", "caddyfile", "--config", file,
+		}, Env: env, Addr: addr}.Run(t)
 	}},
 }
 
@@ -94,12 +96,16 @@ func newFront(t *testing.T, program proxyProgram) *front {
 	f.url = site + "/bellhop"
 	brokerAddr := freeAddr(t)
 	f.broker = withUser(t, runBroker(t, app.BrokerConfig{
-		StoreConfig: app.StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + filepath.Join(t.TempDir(), "broker.db")), Keyset: newKeyset(t)},
-		Listen:      brokerAddr, PublicURL: f.url, WebhookURL: "http://" + brokerAddr, TrustedProxies: []string{"127.0.0.1"}, AllowLoopback: true,
+		StoreConfig: app.StoreConfig{
+			DatabaseURL: seal.NewSecret("sqlite:" + filepath.Join(t.TempDir(), "broker.db")), Keyset: newKeyset(t),
+		},
+		Listen: brokerAddr, PublicURL: f.url, WebhookURL: "http://" + brokerAddr,
+		TrustedProxies: []string{"127.0.0.1"}, AllowLoopback: true,
 	}))
 	f.host, err = app.OpenHost(app.HostConfig{
 		Listen: "127.0.0.1:0", PublicURL: site + "/agents", Password: seal.NewSecret(hostPassword), Data: t.TempDir(),
-		TrustedProxies: []string{"127.0.0.1"}, DemoAgent: []string{binary(t), "agent", "--stdio"}, Log: slog.New(slog.DiscardHandler),
+		TrustedProxies: []string{"127.0.0.1"}, DemoAgent: []string{binary(t), "agent", "--stdio"},
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +209,9 @@ func (f *front) authorized() http.Header {
 
 func (f *front) task(t *testing.T) string {
 	t.Helper()
-	task, err := f.user(t).CreateTask(t.Context(), &protocol.CreateTaskRequest{Title: "behind a proxy", AgentURL: f.host.URL, AgentPassword: hostPassword})
+	task, err := f.user(t).CreateTask(t.Context(), &protocol.CreateTaskRequest{
+		Title: "behind a proxy", AgentURL: f.host.URL, AgentPassword: hostPassword,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +219,10 @@ func (f *front) task(t *testing.T) string {
 }
 
 func (f *front) signsIn(t *testing.T) {
-	for path, want := range map[string]int{"": http.StatusPermanentRedirect, "/": http.StatusOK, "/healthz": http.StatusOK, "/api/tasks": http.StatusUnauthorized} {
+	for path, want := range map[string]int{
+		"": http.StatusPermanentRedirect, "/": http.StatusOK,
+		"/healthz": http.StatusOK, "/api/tasks": http.StatusUnauthorized,
+	} {
 		resp, err := f.get(t, path, http.Header{"Accept": {"text/html"}})
 		if err != nil {
 			t.Fatal(err)
@@ -290,7 +301,8 @@ func (f *front) takesALargeBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusBadRequest { // from the broker, which has read it
+	// The answer is the broker's, which has read the request.
+	if resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("got %s", resp.Status)
 	}
 }
@@ -301,8 +313,11 @@ func (f *front) upgrades(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := "wss://" + strings.TrimPrefix(strings.TrimSuffix(f.url, "/bellhop"), "https://") + "/agents/ws/" + answer.SessionID + "?token=" + answer.StreamToken
-	conn, resp, err := websocket.Dial(t.Context(), address, &websocket.DialOptions{HTTPClient: &http.Client{Transport: f.transport(t, "127.0.0.1", false)}})
+	address := "wss://" + strings.TrimPrefix(strings.TrimSuffix(f.url, "/bellhop"), "https://") + "/agents/ws/" +
+		answer.SessionID + "?token=" + answer.StreamToken
+	conn, resp, err := websocket.Dial(t.Context(), address, &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: f.transport(t, "127.0.0.1", false)},
+	})
 	if err != nil {
 		t.Fatalf("%v %v", err, resp)
 	}

@@ -80,7 +80,8 @@ func onlyDigits(name string) bool {
 func errEntry(entry string) error {
 	return &protocol.Error{
 		Code: protocol.CodeInvalid, Message: fmt.Sprintf("%q is no target of the network", entry),
-		Hint: "Write a name (example.org, *.example.org), an address or a CIDR (10.0.0.0/8); a name and an address may have a port (:8443).",
+		Hint: "Write a name (example.org, *.example.org), an address or a CIDR (10.0.0.0/8); a name and an address may " +
+			"have a port (:8443).",
 	}
 }
 

@@ -142,7 +142,8 @@ func TestEachWayIsCheckedByNameAndAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := newOutside(t, c.entries...)
 			target := strings.NewReplacer("TARGET", o.address(), "PORT", o.port()).Replace(c.target)
-			if status, body := o.send("GET http://" + target + "/x HTTP/1.1\nHost: " + target + "\nConnection: close\n\n"); status != c.want {
+			if status, body := o.send("GET http://" + target + "/x HTTP/1.1\nHost: " + target +
+				"\nConnection: close\n\n"); status != c.want {
 				t.Errorf("plain: %d %s", status, body)
 			}
 			if status, body := o.send("CONNECT " + target + " HTTP/1.1\nHost: " + target + "\n\n"); status != c.want {
@@ -167,7 +168,8 @@ func TestAHostHeaderDoesNotChooseTheTarget(t *testing.T) {
 	if status != http.StatusOK || !strings.HasPrefix(body, o.address()+" /x ") {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, _ := o.send("GET http://other.example.org/ HTTP/1.1\nHost: " + o.address() + "\n\n"); status != http.StatusForbidden {
+	if status, _ := o.send("GET http://other.example.org/ HTTP/1.1\nHost: " + o.address() +
+		"\n\n"); status != http.StatusForbidden {
 		t.Errorf("another target: %d", status)
 	}
 }
@@ -203,9 +205,11 @@ func TestATunnelForwardsTLS(t *testing.T) {
 	defer target.Close()
 	o.client.Rules, _ = ParseRules([]string{target.Listener.Addr().String()})
 	client := &http.Client{Transport: &http.Transport{
-		Proxy:           http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy"}),
-		DialContext:     o.dial,
-		TLSClientConfig: &tls.Config{RootCAs: target.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12},
+		Proxy:       http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy"}),
+		DialContext: o.dial,
+		TLSClientConfig: &tls.Config{
+			RootCAs: target.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12,
+		},
 	}}
 	defer client.CloseIdleConnections()
 	long := strings.Repeat("x", 1<<20)
@@ -223,13 +227,18 @@ func TestAModelsKeyIsAddedOutside(t *testing.T) {
 	o := newOutside(t)
 	base, err := url.Parse(o.target.URL + "/base")
 	must(t, err)
-	o.client.Routes = []Route{{Name: "openai", Base: base, Headers: map[string]string{"Authorization": "Bearer canary"}}, {Name: "keyless", Base: base}}
+	o.client.Routes = []Route{
+		{Name: "openai", Base: base, Headers: map[string]string{"Authorization": "Bearer canary"}},
+		{Name: "keyless", Base: base},
+	}
 	for request, want := range map[string]string{
 		"GET /openai/v1/models?key=theirs&a=b": "/base/v1/models?a=b map[Authorization:[Bearer canary]]",
 		"GET /keyless/v1":                      "/base/v1 map[X-Api-Key:[theirs] X-Goog-Api-Key:[theirs]]",
 		"GET /openai/a%20b":                    "/base/a%20b map[Authorization:[Bearer canary]]",
 	} {
-		status, body := o.send(request + " HTTP/1.1\nHost: x\nAuthorization: Bearer theirs\nX-Api-Key: theirs\nx-goog-api-key: theirs\nConnection: close, Authorization\n\n")
+		status, body := o.send(request +
+			" HTTP/1.1\nHost: x\nAuthorization: Bearer theirs\nX-Api-Key: theirs\nx-goog-api-key: theirs\nConnection: " +
+			"close, Authorization\n\n")
 		if status != http.StatusOK || body != o.address()+" "+want {
 			t.Errorf("%s: %d %s", request, status, body)
 		}
@@ -298,8 +307,9 @@ func TestAnUnknownClientGetsNothing(t *testing.T) {
 
 func TestWrongEntriesAreRefused(t *testing.T) {
 	for _, entry := range []string{
-		"", " ", "https://example.org", "example.org/path", "example.org:0", "example.org:99999", "example.org:https", "*", "*.", "a.*.b",
-		"-a.org", "a..b", "10.0.0.0/33", "127.1", "0x7f.1", "2130706433", "ex ample.org", "user@example.org", "*example.org",
+		"", " ", "https://example.org", "example.org/path", "example.org:0", "example.org:99999", "example.org:https", "*",
+		"*.", "a.*.b", "-a.org", "a..b", "10.0.0.0/33", "127.1", "0x7f.1", "2130706433", "ex ample.org",
+		"user@example.org", "*example.org",
 	} {
 		if _, err := ParseRules([]string{entry}); protocol.CodeOf(err) != protocol.CodeInvalid {
 			t.Errorf("%q: %v", entry, err)
@@ -311,9 +321,9 @@ func TestNamesOfRules(t *testing.T) {
 	rules, err := ParseRules([]string{"example.org", "*.example.net", "api.example.com:8443"})
 	must(t, err)
 	for target, want := range map[string]bool{
-		"example.org:443": true, "example.org:80": true, "EXAMPLE.org.:443": true, "example.org:22": false, "a.example.org:443": false,
-		"a.example.net:443": true, "a.b.example.net:80": true, "example.net:443": false, "badexample.net:443": false,
-		"api.example.com:8443": true, "api.example.com:443": false, "1.1.1.1:443": false,
+		"example.org:443": true, "example.org:80": true, "EXAMPLE.org.:443": true, "example.org:22": false,
+		"a.example.org:443": false, "a.example.net:443": true, "a.b.example.net:80": true, "example.net:443": false,
+		"badexample.net:443": false, "api.example.com:8443": true, "api.example.com:443": false, "1.1.1.1:443": false,
 	} {
 		host, port, err := net.SplitHostPort(target)
 		must(t, err)

@@ -42,9 +42,18 @@ func TestReadBodyChecksTypeAndSize(t *testing.T) {
 	}{
 		{"JSON", "/", "{}", nil, 200, "2"},
 		{"at the cap", "/", "0123456789", nil, 200, "10"},
-		{"over the cap", "/", "0123456789x", nil, 413, `{"error":"The body is too large","code":"too_large","hint":"The limit is 10 bytes"}`},
-		{"over MiB", "/mib", strings.Repeat("x", 8<<20+1), nil, 413, `{"error":"The body is too large","code":"too_large","hint":"The limit is 8 MiB"}`},
-		{"over KiB", "/kib", strings.Repeat("x", 2<<10+1), nil, 413, `{"error":"The body is too large","code":"too_large","hint":"The limit is 2 KiB"}`},
+		{
+			"over the cap", "/", "0123456789x", nil,
+			413, `{"error":"The body is too large","code":"too_large","hint":"The limit is 10 bytes"}`,
+		},
+		{
+			"over MiB", "/mib", strings.Repeat("x", 8<<20+1), nil,
+			413, `{"error":"The body is too large","code":"too_large","hint":"The limit is 8 MiB"}`,
+		},
+		{
+			"over KiB", "/kib", strings.Repeat("x", 2<<10+1), nil,
+			413, `{"error":"The body is too large","code":"too_large","hint":"The limit is 2 KiB"}`,
+		},
 		{"JSON in UTF-8", "/", "{}", []string{"Content-Type", "application/json; charset=UTF-8"}, 200, "2"},
 		{"identity", "/", "{}", []string{"Content-Encoding", "identity"}, 200, "2"},
 		{"gzip", "/", "{}", []string{"Content-Encoding", "gzip"}, 415, encoded},
@@ -104,7 +113,7 @@ func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
 		{"bytes that trickle", func(c net.Conn) {
 			_, _ = io.WriteString(c, head+"Content-Length: 10\r\n\r\n{") // the remaining bytes never arrive
 		}, 503, `{"error":"The body did not arrive in time","code":"unavailable"}`},
-		{"an end amid the body", func(c net.Conn) {
+		{"an end in the middle of the body", func(c net.Conn) {
 			_, _ = io.WriteString(c, head+"Content-Length: 10\r\n\r\n{")
 			_ = c.(*net.TCPConn).CloseWrite()
 		}, 400, `{"error":"The body ended early","code":"invalid"}`},

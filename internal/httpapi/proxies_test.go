@@ -28,7 +28,9 @@ func TestTrustedProxiesAreAddressesAndCIDRs(t *testing.T) {
 	if text := strings.Join(strings.Fields(prefixes(got)), " "); text != want {
 		t.Errorf("got %s", text)
 	}
-	for _, wrong := range []string{"proxy.example.com", "*", "0.0.0.0/0", "::/0", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80"} {
+	for _, wrong := range []string{
+		"proxy.example.com", "*", "0.0.0.0/0", "::/0", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80",
+	} {
 		_, err := httpapi.ParseProxies("PROXIES", []string{wrong})
 		if err == nil || !strings.Contains(err.Error(), "PROXIES") || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%s: %v", wrong, err)
@@ -53,9 +55,17 @@ func TestOnlyATrustedProxyNamesTheClient(t *testing.T) {
 		{"no proxy is trusted", "127.0.0.1:1", "192.0.2.9", nil, "127.0.0.1"},
 		{"another peer cannot choose", "198.51.100.7:1", "192.0.2.9", []string{"127.0.0.1"}, "198.51.100.7"},
 		{"the proxy's client", "127.0.0.1:1", "192.0.2.9", []string{"127.0.0.1"}, "192.0.2.9"},
-		{"what the client itself sent does not count", "127.0.0.1:1", "1.1.1.1, 192.0.2.9", []string{"127.0.0.1"}, "192.0.2.9"},
+		{
+			"an address that the client itself sent does not count", "127.0.0.1:1", "1.1.1.1, 192.0.2.9",
+			[]string{"127.0.0.1"},
+			"192.0.2.9",
+		},
 		{"two proxies", "127.0.0.1:1", "1.1.1.1, 192.0.2.9, 10.0.0.3", []string{"127.0.0.1", "10.0.0.0/8"}, "192.0.2.9"},
-		{"private networks are not trusted by themselves", "127.0.0.1:1", "192.0.2.9, 10.0.0.3", []string{"127.0.0.1"}, "10.0.0.3"},
+		{
+			"private networks are not trusted by themselves", "127.0.0.1:1", "192.0.2.9, 10.0.0.3",
+			[]string{"127.0.0.1"},
+			"10.0.0.3",
+		},
 		{"no header", "127.0.0.1:1", "", []string{"127.0.0.1"}, "127.0.0.1"},
 		{"no address", "127.0.0.1:1", "unknown", []string{"127.0.0.1"}, "127.0.0.1"},
 		{"IPv6", "[::1]:1", "[2001:db8::9]", []string{"::1"}, "2001:db8::9"},

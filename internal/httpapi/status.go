@@ -30,6 +30,8 @@ var statusOf = map[protocol.Code]int{
 	protocol.CodeNoTurn:           http.StatusConflict,
 	protocol.CodeNoWorkspace:      http.StatusConflict,
 	protocol.CodeNoBranch:         http.StatusConflict,
+	protocol.CodeNothingToCommit:  http.StatusConflict,
+	protocol.CodeUnmerged:         http.StatusConflict,
 	protocol.CodePromptMismatch:   http.StatusConflict,
 	protocol.CodeForeignBroker:    http.StatusConflict,
 	protocol.CodeAnswered:         http.StatusConflict,

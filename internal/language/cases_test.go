@@ -15,8 +15,10 @@ import (
 )
 
 // A name of a test case that begins with one of these words continues the case before it, so it says
-// nothing where it stands alone: in a list of failures, or when one case is run.
-var continues = regexp.MustCompile(`^(and|nor|also|then|but|so) `)
+// nothing where it stands alone: in a list of failures, or when one case is run. The words of the second
+// line name no thing that could be looked for.
+var continues = regexp.MustCompile(`^(and|nor|also|then|but|so|` +
+	`nobody|somebody|anybody|everybody|whoever|who) `)
 
 // testCase is the name of a test case with its line.
 type testCase struct {
@@ -38,8 +40,13 @@ func TestNamesOfTestCasesStandAlone(t *testing.T) {
 		names += len(list)
 		for _, c := range list {
 			if continues.MatchString(c.name) {
-				t.Errorf("%s:%d: the test case %q continues another one: say what holds, without the other case",
+				t.Errorf("%s:%d: the test case %q continues another one, or names no thing: say what holds, of what",
 					file, c.line, c.name)
+			}
+			for _, f := range retiredIn([]text{{c.line, docs, c.name}}) {
+				if f.file = file; file != "internal/language/allowed_test.go" && !slices.ContainsFunc(allowed, f.allowedBy) {
+					t.Error(f)
+				}
 			}
 		}
 	}
@@ -182,6 +189,7 @@ func TestNamesOfTestCasesAreFound(t *testing.T) {
 func TestNamesThatContinueAreRefused(t *testing.T) {
 	for _, name := range []string{
 		"and its end", "nor a newer one", "also in capitals", "then it ends", "but not twice", "so does a stop",
+		"nobody without a token", "whoever comes first",
 	} {
 		if !continues.MatchString(name) {
 			t.Errorf("%q is accepted", name)

@@ -67,6 +67,15 @@ func check(name string, source []byte) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	found := retiredIn(list)
+	for i := range found {
+		found[i].file = name
+	}
+	return found, nil
+}
+
+// retiredIn returns the retired words of texts, without the name of their file.
+func retiredIn(list []text) []finding {
 	var found []finding
 	for _, t := range list {
 		split := proseWords
@@ -81,12 +90,12 @@ func check(name string, source []byte) ([]finding, error) {
 			for _, form := range r.forms {
 				if i := strings.Index(words, " "+form+" "); i >= 0 {
 					around := words[max(0, i-30):min(len(words), i+len(form)+30)]
-					found = append(found, finding{name, t.line, form, strings.TrimSpace(around), r.use})
+					found = append(found, finding{"", t.line, form, strings.TrimSpace(around), r.use})
 				}
 			}
 		}
 	}
-	return found, nil
+	return found
 }
 
 func (f finding) allowedBy(a struct{ word, files, reason string }) bool {
@@ -130,7 +139,8 @@ func checkedFiles(t *testing.T) []string {
 }
 
 func isSkipped(folder string) bool {
-	return strings.HasPrefix(folder, ".") || slices.Contains([]string{"testdata", "node_modules", "dist", "bin", "secrets"}, folder)
+	return strings.HasPrefix(folder, ".") ||
+		slices.Contains([]string{"testdata", "node_modules", "dist", "bin", "secrets"}, folder)
 }
 
 func isChecked(file string) bool {
@@ -146,7 +156,11 @@ func TestTheCheckFindsSeededWords(t *testing.T) {
 		{"a function's name", "a.go", "package a\n\nfunc huntAll() {}\n", []string{"hunt"}},
 		{"a part of a name behind an abbreviation", "a.go", "package a\n\nvar urlHunt int\n", []string{"hunt"}},
 		{"a Go comment", "a.go", "package a\n\n// x hunts.\nvar x int\n", []string{"hunts"}},
-		{"a phrase across two lines", "a.go", "package a\n\n// x is the end. The rest\n// is y.\nvar x int\n", []string{"the rest is"}},
+		{
+			"a phrase across two lines", "a.go",
+			"package a\n\n// x is the end. The rest\n// is y.\nvar x int\n",
+			[]string{"the rest is"},
+		},
 		{"a file's name", "hunt_test.go", "package a\n", []string{"hunt"}},
 		{"a TypeScript name", "a.tsx", "const huntRun = /[\"']/; const y = 1;\n", []string{"hunt"}},
 		{"a TypeScript comment", "a.ts", "const x = 'it'; // a hunt\n", []string{"hunt"}},

@@ -62,12 +62,26 @@ var retired = []struct {
 	{forms("prove proves"), names, "verify, activate"},
 
 	{phrases("the rest is"), prose, "name what remains"},
-	{phrases("of one that", "of one who", "of those that", "of those who"), prose, "name the thing: of a turn that, of hosts that"},
+	{
+		phrases("of one that", "of one who", "of those that", "of those who"), prose,
+		"name the thing: of a turn that, of hosts that",
+	},
 	{phrases("another hand", "other hands"), prose, "another process, another goroutine"},
 	{phrases("hand on", "hands on", "handed on"), prose, "forward, pass"},
 	{phrases("goes its way", "out of the way", "in the way"), prose, "describe what happens"},
-	{phrases("what is", "what was", "what it is", "whatever it is"), comments, "name the thing: the rows, the missed events"},
+	{
+		phrases("what is", "what was", "what it is", "whatever it is"), comments,
+		"name the thing: the rows, the missed events",
+	},
 	{phrases("is told", "are told", "was told"), prose, "receives, is notified, is reported"},
+	{
+		phrases("those who", "keeps no other", "keeps no others", "keep no other", "keep no others"), prose,
+		"name them: the callers, the users, the others",
+	},
+	{
+		phrases("asks no more", "takes away", "took away", "lets it go", "lets them go", "at odds"), prose,
+		"stop asking, remove, release, differ",
+	},
 	{phrases("is none of", "has no business"), prose, "say plainly that it is not allowed, or not done here"},
 }
 

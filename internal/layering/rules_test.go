@@ -14,7 +14,8 @@ const (
 	leaf   layer = "leaf"   // a library that imports no domain
 	client layer = "client" // a program that a third party could write
 	core   layer = "core"   // pure decisions of one domain; imports only words and pure leaves
-	part   layer = "part"   // a part of one domain that does not know the domain; imports words, leaves and the domain's core
+	// A part belongs to one domain and does not know it. It imports words, leaves and the domain's core.
+	part   layer = "part"
 	domain layer = "domain" // types, rules, use cases
 	shared layer = "shared" // code that several edges of one domain share
 	edge   layer = "edge"   // one input or output of a domain
@@ -28,7 +29,9 @@ const (
 var rules = []struct {
 	pattern string
 	layer   layer
-	domain  string // of an edge or shared layer: the only domain it may import; of a core or a part: the only domain that may import it
+	// of an edge or shared layer: the only domain it may import; of a core or a part: the only domain that may
+	// import it
+	domain string
 }{
 	{pattern: "internal/testenv/faultproxy", layer: leaf}, // the proxy itself; "bellhop torture" uses it too
 	{pattern: "internal/testenv/**", layer: kit},
@@ -65,6 +68,7 @@ var rules = []struct {
 	{pattern: "webhook/inbound/**", layer: edge, domain: "broker"},
 	{pattern: "notebook/*/**", layer: edge, domain: "notebook"},
 	{pattern: "agenthost/core", layer: core, domain: "agenthost"},
+	{pattern: "agenthost/access", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/activity", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/delivery", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/recall", layer: part, domain: "agenthost"},
@@ -161,7 +165,8 @@ func mayImport(from, to pkg) bool {
 	case shared:
 		return to.layer == leaf || to.path == from.domain
 	case edge:
-		return to.layer == leaf || to.path == from.domain || (to.layer == shared && to.domain == from.domain) || (to.layer == edge && to.edge == from.edge)
+		return to.layer == leaf || to.path == from.domain || (to.layer == shared && to.domain == from.domain) ||
+			(to.layer == edge && to.edge == from.edge)
 	case app:
 		return true
 	case cmd:

@@ -38,7 +38,7 @@ func linkedModules(t *testing.T) []component {
 			}
 			m := modules[p.Module.Path]
 			if m == nil {
-				m = &component{name: p.Module.Path, version: p.Module.Version}
+				m = &component{kind: "golang", name: p.Module.Path, version: p.Module.Version}
 				modules[p.Module.Path] = m
 			}
 			m.add(t, p.Dir, p.Module.Dir, folders)
@@ -112,5 +112,7 @@ func goItself(t *testing.T) component {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return component{name: "The Go standard library and runtime", texts: licensesIn(t, strings.TrimSpace(string(out)))}
+	return component{
+		kind: "golang", name: "The Go standard library and runtime", texts: licensesIn(t, strings.TrimSpace(string(out))),
+	}
 }

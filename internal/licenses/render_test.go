@@ -55,26 +55,3 @@ func textsOf(c component) []string {
 	}
 	return []string{"License: " + c.license}
 }
-
-// kinds are the licences that ask for a notice and nothing more, by a phrase of their text. MPL
-// 2.0 asks for the source of changed files; none is changed.
-var kinds = []struct{ kind, phrase string }{
-	{"Apache-2.0", "Apache License"},
-	{"Apache-2.0", "Apache-2.0"},
-	{"MIT", "Permission is hereby granted, free of charge"},
-	{"BSD", "Redistribution and use in source and binary forms"},
-	{"ISC", "Permission to use, copy, modify, and/or distribute this software for any"},
-	{"ISC", "Permission to use, copy, modify, and distribute this software for any"},
-	{"MPL-2.0", "Mozilla Public License"},
-	{"Unlicense", "This is free and unencumbered software"},
-}
-
-func kindOf(text string) string {
-	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
-	for _, k := range kinds {
-		if strings.Contains(text, strings.ToLower(k.phrase)) {
-			return k.kind
-		}
-	}
-	return ""
-}

@@ -43,7 +43,8 @@ kill -QUIT $!
 wait $!
 [ "$word" = keep ] || rm -rf "$dir"`
 
-var errMissing = errors.New("PostgreSQL's initdb is neither in PATH nor under /usr/lib/postgresql: install it, as with `apt-get install postgresql`")
+var errMissing = errors.New("PostgreSQL's initdb is neither in PATH nor under /usr/lib/postgresql: install it, as " +
+	"with `apt-get install postgresql`")
 
 // TempDir is a short parent for New: the path of a unix socket has at most 107 bytes, and
 // os.TempDir may be too long.
@@ -118,7 +119,8 @@ func (s *Server) Program(name string, args ...string) error {
 // PGHOST, PGPORT and PGUSER.
 func (s *Server) Output(name string, args ...string) (string, error) {
 	cmd := s.command(filepath.Join(s.bin, name), args...)
-	cmd.Env = append(cmd.Env, "PGHOST="+s.dir, "PGPORT="+strconv.Itoa(cmp.Or(s.Port, 5432)), "PGUSER=postgres", "PGDATABASE=postgres")
+	cmd.Env = append(cmd.Env, "PGHOST="+s.dir, "PGPORT="+strconv.Itoa(cmp.Or(s.Port, 5432)), "PGUSER=postgres",
+		"PGDATABASE=postgres")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", name, err, out)
@@ -209,7 +211,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 // connections.
 func (s *Server) Start(settings ...string) error {
 	args := []string{"-c", guardScript, "sh", s.dir, filepath.Join(s.bin, "postgres"), "-D", s.Data(), "-k", s.dir}
-	settings = append([]string{"fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB"}, settings...)
+	settings = append([]string{"fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB"},
+		settings...)
 	if s.Port == 0 {
 		settings = append(settings, "listen_addresses=")
 	} else {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,20 +37,10 @@ func Postgres(t testing.TB, migrate func(url string) error) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := "t" + strconv.FormatInt(shared.number.Add(1), 10)
-	create := "CREATE DATABASE " + name
 	if migrate != nil {
-		create += " TEMPLATE " + template
+		return create(t, c, " TEMPLATE "+template)
 	}
-	if err := c.Exec(create); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
-			t.Error(err)
-		}
-	})
-	return c.SocketURL(name)
+	return create(t, c, "")
 }
 
 func prepare(migrate func(url string) error) (*pgserver.Server, error) {
@@ -182,4 +174,34 @@ func FreePort() (int, error) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	return port, l.Close()
+}
+
+// PostgresCopy returns the URL of a copy of a database of Postgres that has no connections. It
+// exists until t ends.
+func PostgresCopy(t testing.TB, rawURL string) string {
+	t.Helper()
+	c, err := prepare(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return create(t, c, " TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
+}
+
+// create returns the URL of a new database that exists until t ends.
+func create(t testing.TB, c *pgserver.Server, options string) string {
+	t.Helper()
+	name := "t" + strconv.FormatInt(shared.number.Add(1), 10)
+	if err := c.Exec("CREATE DATABASE " + name + options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.SocketURL(name)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -47,4 +48,19 @@ func migrateFile(migrate func(url string) error) (content []byte, err error) {
 		return nil, fmt.Errorf("the template file is still open: %s has %d bytes", log.Name(), log.Size())
 	}
 	return os.ReadFile(path)
+}
+
+// SQLiteCopy returns the URL of a copy of a closed database file. It exists until t
+// ends.
+func SQLiteCopy(t testing.TB, rawURL string) string {
+	t.Helper()
+	content, err := os.ReadFile(strings.TrimPrefix(rawURL, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite:" + path
 }

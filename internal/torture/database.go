@@ -27,7 +27,8 @@ func (c *cluster) readDatabase(ctx context.Context, sessions map[string]*check.S
 	read := func(query string, do func(scan func(...any) error) error) error {
 		return eachRow(ctx, db, query, do)
 	}
-	return errors.Join(readRows(read, of), readTasks(read, of), readTurns(read, of), readMessages(read, of), readAudit(read, of), db.Close())
+	return errors.Join(readRows(read, of), readTasks(read, of), readTurns(read, of), readMessages(read, of),
+		readAudit(read, of), db.Close())
 }
 
 type (
@@ -36,7 +37,8 @@ type (
 )
 
 func readRows(read query, of lookup) error {
-	return read("SELECT task_id, COALESCE(epoch, 0), COALESCE(seq, 0), event_id, turn_id, type, body, late FROM events ORDER BY task_id, epoch, seq",
+	return read("SELECT task_id, COALESCE(epoch, 0), COALESCE(seq, 0), event_id, turn_id, type, body, late FROM "+
+		"events ORDER BY task_id, epoch, seq",
 		func(scan func(...any) error) error {
 			var id string
 			var e check.Event
@@ -59,7 +61,9 @@ func readTasks(read query, of lookup) error {
 }
 
 func readTurns(read query, of lookup) error {
-	return read("SELECT task_id, id, message_id, state, finish_reason, reason FROM turns ORDER BY announced_at", func(scan func(...any) error) error {
+	return read("SELECT task_id, id, message_id, state, finish_reason, reason FROM turns ORDER BY announced_at", func(
+		scan func(...any) error,
+	) error {
 		var id string
 		var t check.BrokerTurn
 		err := scan(&id, &t.ID, &t.MessageID, &t.State, &t.FinishReason, &t.Reason)
@@ -69,7 +73,8 @@ func readTurns(read query, of lookup) error {
 }
 
 func readMessages(read query, of lookup) error {
-	return read("SELECT task_id, id, seq, turn_id, role, status, message, artifacts, event_id FROM messages ORDER BY task_id, seq",
+	return read("SELECT task_id, id, seq, turn_id, role, status, message, artifacts, event_id FROM messages ORDER BY "+
+		"task_id, seq",
 		func(scan func(...any) error) error {
 			var id, artifacts string
 			var m message

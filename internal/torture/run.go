@@ -74,8 +74,10 @@ func (o Options) report(ctx context.Context) (*Report, error) {
 	if before == nil || err != nil {
 		return fresh, err
 	}
-	if before.Version != fresh.Version || before.Seed != fresh.Seed || before.Profile != fresh.Profile || before.Other != fresh.Other {
-		return nil, fmt.Errorf("%s is of another run (version %s, seed %d): name another directory, or the same version, seed and amounts",
+	if before.Version != fresh.Version || before.Seed != fresh.Seed || before.Profile != fresh.Profile ||
+		before.Other != fresh.Other {
+		return nil, fmt.Errorf("%s is of another run (version %s, seed %d): name another directory, or the same "+
+			"version, seed and amounts",
 			o.reportFile(), before.Version, before.Seed)
 	}
 	before.Planned = o.Rounds
@@ -129,7 +131,10 @@ func roundSeed(seed uint64, number int) uint64 {
 // runRound runs a cluster from its start to the checker's findings. The observation is nil if
 // the round could not be finished. What a failed round leaves is kept in its directory.
 func runRound(ctx context.Context, opts Options, number int) (Round, *check.Observation) {
-	round := Round{Number: number, Seed: roundSeed(opts.Seed, number), Mix: string(opts.mix), Started: time.Now().UTC(), Violations: []check.Violation{}}
+	round := Round{
+		Number: number, Seed: roundSeed(opts.Seed, number), Mix: string(opts.mix),
+		Started: time.Now().UTC(), Violations: []check.Violation{},
+	}
 	if !canMount() && opts.Profile.FullDisks > 0 {
 		round.Skipped = append(round.Skipped, "full disks: only root may mount a small file system")
 	}
@@ -181,7 +186,10 @@ func (o Options) observe(ctx context.Context, round *Round, dir string) (observe
 	if err != nil {
 		return nil, err
 	}
-	e := &executor{c: c, counts: map[string]int{}, note: func(what string) { o.sayf("round %d: %6d events seen: %s", round.Number, l.seen.Load(), what) }}
+	e := &executor{
+		c: c, counts: map[string]int{},
+		note: func(what string) { o.sayf("round %d: %6d events seen: %s", round.Number, l.seen.Load(), what) },
+	}
 	l.start(ctx)
 	err = e.run(ctx, newPlan(round.Seed, o.Profile))
 	for err == nil && l.seen.Load() < int64(o.Profile.Events) {
@@ -220,8 +228,12 @@ func (c *cluster) awaitQuiet(ctx context.Context, l *load) error {
 func (r *Report) progress() string {
 	sum := r.total()
 	last := r.Rounds[len(r.Rounds)-1]
-	lines := []string{fmt.Sprintf("round %d: %.0f s, %d events, %d violations; so far %d of %d rounds, %d events, %d kills, %d failovers, %d violations",
-		last.Number, last.Seconds, last.Events, len(last.Violations), len(r.Rounds), r.Planned, sum.Events, sum.Faults[faultKill], sum.Faults[faultFailover], len(sum.Violations))}
+	lines := []string{
+		fmt.Sprintf("round %d: %.0f s, %d events, %d violations; so far %d of %d rounds, %d events, %d kills, %d "+
+			"failovers, %d violations",
+			last.Number, last.Seconds, last.Events, len(last.Violations), len(r.Rounds), r.Planned, sum.Events,
+			sum.Faults[faultKill], sum.Faults[faultFailover], len(sum.Violations)),
+	}
 	if last.Error != "" {
 		lines = append(lines, last.Error)
 	}

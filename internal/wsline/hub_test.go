@@ -80,22 +80,29 @@ func TestTheTranscript(t *testing.T) {
 			"{\"type\":\"input\"}\n{\"type\":\"chunk\",\"content\":\"ab\"}", `{"type":"chunk","content":"ab"}`,
 		},
 		"a status does not end a block": {
-			[]protocol.Line{input, content(chunk, "a"), {Type: protocol.LineStatus, Message: "m"}, content(chunk, "b"), content(message, "ab")},
+			[]protocol.Line{
+				input, content(chunk, "a"),
+				{Type: protocol.LineStatus, Message: "m"},
+				content(chunk, "b"), content(message, "ab"),
+			},
 			"{\"type\":\"input\"}\n{\"type\":\"status\",\"message\":\"m\"}\n{\"type\":\"message\",\"content\":\"ab\"}",
 			"{\"type\":\"status\",\"message\":\"m\"}\n{\"type\":\"message\",\"content\":\"ab\"}",
 		},
 		"an open question": {
 			[]protocol.Line{input, question("q")},
-			"{\"type\":\"input\"}\n{\"type\":\"confirm\",\"request_id\":\"q\",\"prompt\":\"?\"}", `{"type":"confirm","request_id":"q","prompt":"?"}`,
+			"{\"type\":\"input\"}\n{\"type\":\"confirm\",\"request_id\":\"q\",\"prompt\":\"?\"}",
+			`{"type":"confirm","request_id":"q","prompt":"?"}`,
 		},
 		"an answered question": {
 			[]protocol.Line{input, question("q"), {Type: protocol.LineConfirmation, RequestID: "q"}, state("thinking")},
-			"{\"type\":\"input\"}\n{\"type\":\"confirm\",\"request_id\":\"q\",\"prompt\":\"?\"}\n{\"type\":\"confirmation\",\"request_id\":\"q\"}\n{\"type\":\"state\",\"state\":\"thinking\"}",
+			"{\"type\":\"input\"}\n{\"type\":\"confirm\",\"request_id\":\"q\",\"prompt\":\"?\"}\n" +
+				"{\"type\":\"confirmation\",\"request_id\":\"q\"}\n{\"type\":\"state\",\"state\":\"thinking\"}",
 			`{"type":"state","state":"thinking"}`,
 		},
 		"a turn that is over": {
 			[]protocol.Line{input, question("q"), state(waiting)},
-			"{\"type\":\"input\"}\n{\"type\":\"confirm\",\"request_id\":\"q\",\"prompt\":\"?\"}\n{\"type\":\"state\",\"state\":\"waiting_for_input\"}", "",
+			"{\"type\":\"input\"}\n{\"type\":\"confirm\",\"request_id\":\"q\",\"prompt\":\"?\"}\n" +
+				"{\"type\":\"state\",\"state\":\"waiting_for_input\"}", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +278,8 @@ func TestSessionsAreIsolated(t *testing.T) {
 		for n, v := range viewers {
 			v.got = append(v.got, taken(v.w)...)
 			if !slices.Equal(v.got, v.want) {
-				t.Fatalf("client %d of session %d got\n%s\nwant\n%s", n, v.of, strings.Join(v.got, "\n"), strings.Join(v.want, "\n"))
+				t.Fatalf("client %d of session %d got\n%s\nwant\n%s", n, v.of, strings.Join(v.got, "\n"),
+					strings.Join(v.want, "\n"))
 			}
 		}
 	})

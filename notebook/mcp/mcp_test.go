@@ -123,7 +123,9 @@ func TestTheToolDescriptionsAreGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := json.MarshalIndent(map[string]any{"instructions": session.InitializeResult().Instructions, "tools": listed.Tools}, "", "  ")
+	got, err := json.MarshalIndent(map[string]any{
+		"instructions": session.InitializeResult().Instructions, "tools": listed.Tools,
+	}, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,9 +149,12 @@ func TestEveryToolWithARealClient(t *testing.T) {
 	session := s.connect("ada")
 	book, _ := s.call(session, "create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"})
 	notebookID := book["notebook"].(map[string]any)["id"].(string)
-	saved, _ := s.call(session, "save_code_with_context", map[string]any{"notebookId": notebookID, "title": "t", "code": `{"a":1}`, "context": "c"})
+	saved, _ := s.call(session, "save_code_with_context", map[string]any{
+		"notebookId": notebookID, "title": "t", "code": `{"a":1}`, "context": "c",
+	})
 	source := saved["source"].(map[string]any)
-	if source["content"] != "" || source["contentOmitted"] != true || source["metadata"].(map[string]any)["isVerified"] != true {
+	if source["content"] != "" || source["contentOmitted"] != true ||
+		source["metadata"].(map[string]any)["isVerified"] != true {
 		t.Errorf("source %+v", source)
 	}
 	verification, _ := s.call(session, "verify_code", map[string]any{"code": "{", "language": "json"})
@@ -165,7 +170,10 @@ func TestEveryToolWithARealClient(t *testing.T) {
 		list[0].(map[string]any)["sourceCode"] != `{"a":1}` || list[0].(map[string]any)["originalContext"] != "c" {
 		t.Errorf("open %+v", open)
 	}
-	answer := map[string]any{"messageId": asked.Message.ID, "response": "So.", "codeUpdate": map[string]any{"code": `{"a":2}`, "description": "two"}}
+	answer := map[string]any{
+		"messageId": asked.Message.ID, "response": "So.",
+		"codeUpdate": map[string]any{"code": `{"a":2}`, "description": "two"},
+	}
 	answered, _ := s.call(session, "respond_to_followup", answer)
 	if answered["source"].(map[string]any)["version"] != 2.0 {
 		t.Errorf("answered %+v", answered)
@@ -179,14 +187,25 @@ func TestEveryToolWithARealClient(t *testing.T) {
 		args       map[string]any
 		want       string
 	}{
-		{"answered twice", "respond_to_followup", answer, "This message has been answered. get_followup_messages lists those that wait. (answered)"},
-		{"no such notebook", "save_code_with_context", map[string]any{"notebookId": "x", "title": "t", "code": "c", "context": "c"}, "Notebook not found. (not_found)"},
+		{
+			"answered twice", "respond_to_followup",
+			answer, "This message has been answered. get_followup_messages lists those that wait. (answered)",
+		},
+		{
+			"no such notebook", "save_code_with_context",
+			map[string]any{"notebookId": "x", "title": "t", "code": "c", "context": "c"},
+			"Notebook not found. (not_found)",
+		},
 		{
 			"another agent", "create_agent_notebook",
 			map[string]any{"agentName": "B", "agentIdentifier": "bob"},
 			"This token belongs to another agent. Its agentIdentifier is ada. (forbidden)",
 		},
-		{"another agent's session", "get_followup_messages", map[string]any{"agentSessionId": "x"}, "Agent session not found. (not_found)"},
+		{
+			"another agent's session", "get_followup_messages",
+			map[string]any{"agentSessionId": "x"},
+			"Agent session not found. (not_found)",
+		},
 	} {
 		if _, got := s.call(session, c.tool, c.args); got != c.want {
 			t.Errorf("%s: %q", c.name, got)
@@ -253,7 +272,8 @@ func TestModelsGetTextWithoutHTMLEscapes(t *testing.T) {
 	}
 }
 
-const noOAuth = "Bellhop issues no OAuth tokens. Create an API token of kind agent on the console's tokens page, and send it as Authorization: Bearer"
+const noOAuth = "Bellhop issues no OAuth tokens. Create an API token of kind agent on the console's tokens page, " +
+	"and send it as Authorization: Bearer"
 
 // Clients with OAuth look for metadata after a 401, and try to register where there is none.
 func TestOAuthClientsLearnWhichTokenToSend(t *testing.T) {
@@ -307,14 +327,23 @@ func TestRequestsThatAreNoToolCall(t *testing.T) {
 		{"a wrong token", "POST", "Bearer x", `{}`, 401, "Www-Authenticate", challenge, refused},
 		{"a stream without a token", "GET", "", ``, 401, "Www-Authenticate", challenge, refused},
 		{"a stream with a wrong token", "GET", "Bearer x", ``, 401, "Www-Authenticate", challenge, refused},
-		{"a stream", "GET", "Bearer a/b", ``, 405, "Allow", "OPTIONS, POST", rpc(-32000, "Method not allowed", `"code":"method_not_allowed"`)},
-		{"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70), 400, "", "", rpc(-32600, "The body is nested deeper than 64 levels", `"code":"invalid"`)},
+		{
+			"a stream", "GET", "Bearer a/b", ``, 405, "Allow",
+			"OPTIONS, POST", rpc(-32000, "Method not allowed", `"code":"method_not_allowed"`),
+		},
+		{
+			"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70), 400, "",
+			"", rpc(-32600, "The body is nested deeper than 64 levels", `"code":"invalid"`),
+		},
 		{"a name twice", "POST", "Bearer a/b", `{"id":1,"id":2}`, 400, "", "", ""},
 		{
 			"a batch", "POST", "Bearer a/b", ` [{"jsonrpc":"2.0","id":1,"method":"ping"}]`, 400, "", "",
 			rpc(-32600, "JSON-RPC batches are not supported", `"code":"invalid","hint":"Send one message in each request"`),
 		},
-		{"5 MiB", "POST", "Bearer a/b", strings.Repeat(" ", 5<<20), 413, "", "", rpc(-32600, "The body is too large", `"code":"too_large","hint":"The limit is 4 MiB"`)},
+		{
+			"5 MiB", "POST", "Bearer a/b", strings.Repeat(" ", 5<<20), 413, "",
+			"", rpc(-32600, "The body is too large", `"code":"too_large","hint":"The limit is 4 MiB"`),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), c.method, s.url, strings.NewReader(c.body))

@@ -19,7 +19,8 @@ var messages = table.New("source_messages",
 	table.Integer("seq", func(m *notebook.Message) *int64 { return &m.Seq }).Fixed(),
 	table.Text("role", func(m *notebook.Message) *protocol.FollowupRole { return &m.Role }).Fixed(),
 	table.Text("content", func(m *notebook.Message) *string { return &m.Content }).Fixed(),
-	table.JSONList("attachments", "", func(m *notebook.Message) *[]protocol.FollowupAttachment { return &m.Attachments }).Fixed(),
+	table.JSONList("attachments",
+		"", func(m *notebook.Message) *[]protocol.FollowupAttachment { return &m.Attachments }).Fixed(),
 	table.Integer("version", func(m *notebook.Message) *int64 { return &m.Version }).Fixed(),
 	table.Text("reply_to", func(m *notebook.Message) *string { return &m.ReplyTo }).Fixed(),
 	table.Text("state", func(m *notebook.Message) *notebook.MessageState { return &m.State }),
@@ -61,7 +62,8 @@ func (s *Store) SaveMessage(ctx context.Context, m *notebook.Message) error {
 
 // Message implements notebook.MessageStore.
 func (s *Store) Message(ctx context.Context, userID, id string) (*notebook.Message, error) {
-	found, err := database.FindOne(ctx, s.db, conversation, "Message", id, "WHERE source_messages.id = ? AND s.user_id = ?", id, userID)
+	found, err := database.FindOne(ctx, s.db, conversation, "Message", id,
+		"WHERE source_messages.id = ? AND s.user_id = ?", id, userID)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,8 @@ func (s *Store) Messages(
 		return nil, err
 	}
 	found, err := database.Find(ctx, s.db, conversation, "Messages of source", sourceID,
-		"WHERE source_messages.source_id = ? AND source_messages.seq >= ? AND source_messages.seq < ? ORDER BY source_messages.seq",
+		"WHERE source_messages.source_id = ? AND source_messages.seq >= ? AND source_messages.seq < ? ORDER BY "+
+			"source_messages.seq",
 		sourceID, first, before)
 	if err != nil {
 		return nil, err
@@ -96,7 +99,9 @@ type messageSize struct{ seq, size int64 }
 
 var messageSizes = table.New("source_messages "+joinVersion,
 	table.Integer("source_messages.seq", func(m *messageSize) *int64 { return &m.seq }),
-	table.Integer("LENGTH(content) + LENGTH(attachments) + COALESCE(LENGTH(v.diff), 0)", func(m *messageSize) *int64 { return &m.size }),
+	table.Integer("LENGTH(content) + LENGTH(attachments) + COALESCE(LENGTH(v.diff), 0)", func(m *messageSize) *int64 {
+		return &m.size
+	}),
 )
 
 // firstWithin returns the seq of the oldest message that limit and budget allow.
@@ -180,7 +185,8 @@ func (s *Store) MarkRead(ctx context.Context, sourceID string, through int64, no
 		WHERE source_id = ? AND seq <= ? AND `+isUnread, now.UTC(), now.UTC(), sourceID, through)
 }
 
-var unread = table.New("source_messages JOIN sources s ON s.id = source_messages.source_id",
+// unread begins with the index of unread messages: SQLite reads the left side of a CROSS JOIN first.
+var unread = table.New("source_messages CROSS JOIN sources s",
 	table.Text("s.id", func(u *notebook.Unread) *string { return &u.SourceID }),
 	table.Text("s.notebook_id", func(u *notebook.Unread) *string { return &u.NotebookID }),
 	table.Integer("count(*)", func(u *notebook.Unread) *int { return &u.Messages }),
@@ -189,7 +195,7 @@ var unread = table.New("source_messages JOIN sources s ON s.id = source_messages
 // Unread implements notebook.MessageStore.
 func (s *Store) Unread(ctx context.Context, userID string) ([]notebook.Unread, error) {
 	return database.Find(ctx, s.db, unread, "Messages of user", userID,
-		"WHERE "+isUnread+" AND s.user_id = ? GROUP BY s.id, s.notebook_id", userID)
+		"WHERE s.id = source_messages.source_id AND "+isUnread+" AND s.user_id = ? GROUP BY s.id, s.notebook_id", userID)
 }
 
 const questionShown = 200 // characters

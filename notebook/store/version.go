@@ -32,9 +32,11 @@ var versions = table.New("source_versions",
 	table.Time("created_at", func(v *sizedVersion) *time.Time { return &v.CreatedAt }),
 )
 
-var verification = table.JSONPointer("verification", nil, func(v *sizedVersion) **protocol.Verification { return &v.Verification })
+var verification = table.JSONPointer("verification",
+	nil, func(v *sizedVersion) **protocol.Verification { return &v.Verification })
 
-const ofNewest = "source_versions JOIN sources ON sources.id = source_versions.source_id AND sources.version = source_versions.version"
+const ofNewest = "source_versions JOIN sources ON sources.id = source_versions.source_id AND sources.version = " +
+	"source_versions.version"
 
 // Lists first read versions without their texts, then the texts that fit the
 // budget.
@@ -55,7 +57,8 @@ func (s *Store) InsertVersion(ctx context.Context, v *notebook.Version) error {
 
 // Version implements notebook.SourceStore.
 func (s *Store) Version(ctx context.Context, sourceID string, number int64) (*notebook.Version, error) {
-	found, err := database.FindOne(ctx, s.db, versions, "Version", sourceID, "WHERE source_id = ? AND version = ?", sourceID, number)
+	found, err := database.FindOne(ctx, s.db, versions, "Version", sourceID,
+		"WHERE source_id = ? AND version = ?", sourceID, number)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +68,8 @@ func (s *Store) Version(ctx context.Context, sourceID string, number int64) (*no
 // Versions implements notebook.SourceStore. The newest versions use the budget
 // first.
 func (s *Store) Versions(ctx context.Context, sourceID string, budget int64) ([]notebook.Version, error) {
-	found, err := database.Find(ctx, s.db, sizedHeads, "Versions of source", sourceID, "WHERE source_id = ? ORDER BY version", sourceID)
+	found, err := database.Find(ctx, s.db, sizedHeads, "Versions of source", sourceID,
+		"WHERE source_id = ? ORDER BY version", sourceID)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +135,9 @@ func (s *Store) Newest(ctx context.Context, sources []notebook.Source, budget in
 }
 
 // newest reads the newest version of each source and returns them by source.
-func (s *Store) newest(ctx context.Context, t *table.Table[sizedVersion], ids []string) (map[string]*sizedVersion, error) {
+func (s *Store) newest(
+	ctx context.Context, t *table.Table[sizedVersion], ids []string,
+) (map[string]*sizedVersion, error) {
 	all := make(map[string]*sizedVersion, len(ids))
 	for part := range slices.Chunk(ids, chunk) {
 		found, err := database.Find(ctx, s.db, t, "Versions", len(part), "WHERE source_versions.source_id IN ?", part)
@@ -147,7 +153,8 @@ func (s *Store) newest(ctx context.Context, t *table.Table[sizedVersion], ids []
 
 // Unverified implements notebook.SourceStore.
 func (s *Store) Unverified(ctx context.Context, limit int) ([]notebook.Unverified, error) {
-	found, err := database.Find(ctx, s.db, versions, "Versions", "unverified", "WHERE verification IS NULL ORDER BY created_at LIMIT ?", limit)
+	found, err := database.Find(ctx, s.db, versions, "Versions", "unverified",
+		"WHERE verification IS NULL ORDER BY created_at LIMIT ?", limit)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +176,7 @@ func (s *Store) Unverified(ctx context.Context, limit int) ([]notebook.Unverifie
 // SetVerification implements notebook.SourceStore.
 func (s *Store) SetVerification(ctx context.Context, sourceID string, number int64, v *protocol.Verification) error {
 	value := verification.Value(&sizedVersion{Version: notebook.Version{Verification: v}})
-	return s.db.ExecOne(ctx, "Version", sourceID, `UPDATE source_versions SET verification = ? WHERE source_id = ? AND version = ?`,
+	return s.db.ExecOne(ctx, "Version", sourceID,
+		`UPDATE source_versions SET verification = ? WHERE source_id = ? AND version = ?`,
 		value, sourceID, number)
 }

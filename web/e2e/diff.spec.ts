@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { accessible } from './kit/axe.ts';
 import { expect, test } from './kit/test.ts';
@@ -22,6 +23,55 @@ test('the changes of a turn are shown by file, with counts, unified and split', 
   await shoot(bell.page, 'diff');
   await bell.page.reload();
   await expect(panel.getByRole('button', { name: 'Split' })).toHaveAttribute('aria-pressed', 'true');
+});
+
+test('changes are committed with a message that the agent drafted and the user changed', async ({ bell, world }) => {
+  const task = await world.api.newTask('a commit');
+  await world.api.prompt(task.id, 'say hello');
+  const dir = workspaceOf(world, task.id);
+  writeFiles(dir, 2);
+  await bell.page.goto(`/tasks/${task.id}`);
+  await expect(bell.page.locator('main header').first()).toContainText('2 files +250 −0');
+  await bell.page.getByRole('button', { name: 'Changes', exact: true }).click();
+  const bar = bell.page.getByRole('region', { name: 'Commit', exact: true });
+  await expect(bar).toContainText('main');
+  await expect(bar).toContainText('Uncommitted changes');
+  await bar.getByRole('button', { name: 'Commit', exact: true }).click();
+  const message = bar.getByRole('textbox', { name: 'Commit message' });
+  await expect(bar.getByRole('button', { name: 'Commit all changes' })).toBeDisabled();
+  await bar.getByRole('button', { name: 'Ask the agent for a message' }).click();
+  await expect(message).not.toHaveValue('');
+  await accessible(bell.page, 'a commit');
+  await message.fill('Write many files\n\nThey are a test.\n');
+  await bar.getByRole('button', { name: 'Commit all changes' }).click();
+
+  await expect(bar).toContainText('Everything is committed');
+  await expect(bar.getByRole('button', { name: 'Commit', exact: true })).toBeDisabled();
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, encoding: 'utf8' }).trim();
+  expect(git('log', '-1', '--format=%ae, %cn: %B')).toBe(
+    `${world.email}, Bellhop: Write many files\n\nThey are a test.`,
+  );
+  expect(git('status', '--porcelain')).toBe('');
+  expect(git('show', '--format=', '--name-only', 'HEAD')).toBe('many/0001.txt\nmany/0002.txt');
+});
+
+test('the changes of a file are discarded after a question', async ({ bell, world }) => {
+  const task = await world.api.newTask('a discard');
+  await world.api.prompt(task.id, 'say hello');
+  const dir = workspaceOf(world, task.id);
+  writeFiles(dir, 2);
+  await bell.page.goto(`/tasks/${task.id}?diff=true`);
+  const panel = bell.page.getByRole('complementary', { name: 'Changes' });
+  const discard = panel.getByRole('button', { name: 'Discard: many/0001.txt' });
+  await discard.click();
+  const dialog = bell.page.getByRole('dialog', { name: 'Discard the changes?' });
+  await expect(dialog).toContainText('many/0001.txt is removed');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(panel.getByRole('region', { name: /^Changes in/ })).toHaveCount(2);
+  await discard.click();
+  await dialog.getByRole('button', { name: 'Discard', exact: true }).click();
+  await expect(panel.getByRole('region', { name: /^Changes in/ })).toHaveCount(1);
+  expect(readdirSync(join(dir, 'many'))).toEqual(['0002.txt']);
 });
 
 const linesOfAFile = 125;
@@ -54,9 +104,9 @@ for (const device of [
         await bell.page.getByRole('button', { name: 'Changes', exact: true }).click();
         const panel = bell.page.getByRole('complementary', { name: 'Changes' });
         await expect(panel).toContainText(`+${count * linesOfAFile} lines added`);
-        await expect(panel.getByRole('region')).toHaveCount(count);
+        await expect(panel.getByRole('region', { name: /^Changes in/ })).toHaveCount(count);
 
-        const first = panel.getByRole('region').first();
+        const first = panel.getByRole('region', { name: /^Changes in/ }).first();
         await expect(first).toContainText('the end of file 1');
         const height = await first.evaluate((e) => e.getBoundingClientRect().height);
         expect(height, 'a file is shown whole').toBeGreaterThan(linesOfAFile * 15);

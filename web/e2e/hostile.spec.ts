@@ -1,3 +1,4 @@
+import { accessible } from './kit/axe.ts';
 import { expect, test } from './kit/far.ts';
 import type { Console } from './kit/console.ts';
 import type { World, FarHost } from './kit/world.ts';
@@ -122,4 +123,24 @@ test('at ten thousand parts a second the page responds to keys and loses no word
   expect(kept).toEqual(counted);
   await expect.poll(async () => (await bell.words()).length).toBe(20_000);
   expect(await bell.words()).toEqual(counted);
+});
+
+test('turns show the tokens and the cost that an agent reports, and a task their sum', async ({ bell, far, world }) => {
+  await receive(bell, world, far, 'spend 1200 0.25 100');
+  await expect(bell.thread).toContainText('1.2k in, 20 out · $0.25');
+  await bell.send('spend 800 0.5 300');
+  await bell.done();
+  await expect(bell.thread).toContainText('800 in, 20 out · $0.50');
+  await expect(bell.page.getByText('800 in, 20 out · $0.50 · 30 % of the context')).toBeVisible();
+  await bell.send('spend lots many NaN');
+  await bell.done();
+
+  await bell.page.getByRole('button', { name: 'Actions for this task' }).click();
+  await bell.page.getByRole('menuitem', { name: 'Usage' }).click();
+  const usage = bell.page.getByRole('dialog', { name: 'Usage' });
+  await expect(usage).toContainText('Input tokens2,000');
+  await expect(usage).toContainText('Output tokens60');
+  await expect(usage).toContainText('Cost$0.75');
+  await expect(usage).toContainText('Context30 % of the context');
+  await accessible(bell.page, 'usage of a task');
 });

@@ -190,7 +190,7 @@ test('the keyboard alone reviews: lines by arrows, a comment by Enter, Escape le
   await expect(bell.dock).toBeVisible();
   const pane = await openChanges(page);
   await expect(commentOn(pane, 1)).toBeVisible();
-  await pane.getByRole('region').focus();
+  await pane.getByRole('region', { name: /^Changes in/ }).focus();
   await page.keyboard.press('Tab');
   await expect(commentOn(pane, 1)).toBeFocused();
   await page.keyboard.press('ArrowDown');

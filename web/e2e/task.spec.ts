@@ -67,6 +67,27 @@ test('a message written while the agent works waits, can be changed, and is sent
   expect(asked).toEqual(['write hold.txt: on', 'slow 5']);
 });
 
+test('the search and the filter by state find a task that no loaded page has', async ({ bell, world }) => {
+  const waits = await bell.newTask('ask Which pomegranate?');
+  await expect(bell.dock).toBeVisible();
+  const newer = await Promise.all(
+    Array.from({ length: 60 }, (_, i) => world.api.call<{ id: string }>('POST', '/api/tasks', { title: `Newer ${i}` })),
+  );
+  await bell.page.goto(world.broker);
+  const list = bell.page.getByRole('region', { name: 'Tasks' });
+  const row = list.locator(`a[href$="${waits}"]`);
+  await expect(list.getByText('Newer 59')).toBeVisible();
+  await expect(row).toHaveCount(0);
+
+  await list.getByRole('button', { name: 'Waiting' }).click();
+  await expect(row).toBeVisible();
+  await expect(list.getByText('Newer 59')).toHaveCount(0);
+  await list.getByRole('button', { name: 'All', exact: true }).click();
+  await list.getByRole('searchbox').fill('pomegr');
+  await expect(row).toBeVisible();
+  await Promise.all(newer.map(({ id }) => world.api.call('DELETE', `/api/tasks/${id}`)));
+});
+
 test('a question is answered with text', async ({ bell }) => {
   await bell.newTask('ask Which colour?');
   await expect(bell.dock).toContainText('Which colour?');

@@ -56,7 +56,10 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 		{"11 duplicate keys", event(`,"id":"b"`), bad("Invalid JSON: duplicate member name (at byte 70)")},
 		{"12 U+0000", event(`,"x":"\u0000"`), bad("The body holds U+0000, which cannot be stored")},
 		{"12 invalid UTF-8", event(`,"x":"` + "\xff" + `"`), bad("Invalid JSON: invalid UTF-8 (at byte 75)")},
-		{"12 lone surrogate", event(`,"x":"\ud800"`), bad("Invalid JSON: invalid surrogate pair `\\\\ud800\\\"}` in string (at byte 75)")},
+		{
+			"12 lone surrogate", event(`,"x":"\ud800"`),
+			bad("Invalid JSON: invalid surrogate pair `\\\\ud800\\\"}` in string (at byte 75)"),
+		},
 		{"13 1e400 as seq", event(`,"epoch":1,"seq":1e400`), bad("seq must be an integer")},
 		{"13 -0 as seq", event(`,"epoch":1,"seq":-0`), bad("seq must be an integer")},
 		{"13 2^63 as epoch", event(`,"epoch":9223372036854775808,"seq":1`), bad("epoch must be an integer")},
@@ -64,22 +67,30 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 		{"eventId with a space", event(`,"eventId":"a b"`), bad("eventId must be 1–128 characters of A-Z a-z 0-9 _ : . -")},
 		{"no type", `{"sessionId":"task-1"}`, bad("type is required")},
 		{"no id", `{"sessionId":"task-1","type":"text","text":"b","timestamp":1}`, bad("id is required")},
-		{"text is a number", `{"sessionId":"task-1","type":"text","id":"a","text":1,"timestamp":1}`, bad("text must be a string")},
+		{
+			"text is a number", `{"sessionId":"task-1","type":"text","id":"a","text":1,"timestamp":1}`,
+			bad("text must be a string"),
+		},
 		{"another session", strings.Replace(text, "task-1", "task-2", 1), mismatch},
 		{"no session", `{"type":"text","id":"a","text":"b","timestamp":1}`, mismatch},
 		{"a batch for another session", `{"sessionId":"task-2","events":[` + text + `]}`, mismatch},
 		{"a batch without session", `{"events":[` + text + `]}`, mismatch},
-		{"a batch of none", `{"sessionId":"task-1","events":[]}`, bad("events holds no event")},
+		{"an empty batch", `{"sessionId":"task-1","events":[]}`, bad("events holds no event")},
 		{"events is no array", `{"sessionId":"task-1","events":1}`, bad("events must be an array")},
 		{
-			"a batch with a bad event names it", `{"sessionId":"task-1","events":[` + text + `,{"type":"text","id":"a","timestamp":1},{}]}`,
+			"a batch with a bad event names it",
+			`{"sessionId":"task-1","events":[` + text + `,{"type":"text","id":"a","timestamp":1},{}]}`,
 			`{"error":"text is required","code":"invalid","index":1}`,
 		},
 		{
-			"a batch with another session's event names it", `{"sessionId":"task-1","events":[` + text + `,` + text + `,` + strings.Replace(text, "task-1", "task-2", 1) + `]}`,
+			"a batch with another session's event names it",
+			`{"sessionId":"task-1","events":[` + text + `,` + text + `,` + strings.Replace(text, "task-1", "task-2", 1) + `]}`,
 			`{"error":"Session ID mismatch","code":"invalid","index":2}`,
 		},
-		{"a batch with a number in it", `{"sessionId":"task-1","events":[7]}`, `{"error":"The body must be a JSON object","code":"invalid","index":0}`},
+		{
+			"a batch with a number in it", `{"sessionId":"task-1","events":[7]}`,
+			`{"error":"The body must be a JSON object","code":"invalid","index":0}`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)
@@ -207,7 +218,8 @@ func TestEventsReachTheDomainAsTheyWereSent(t *testing.T) {
 	s := newSite(t)
 	unknown := `{ "type":"later", "sessionId":"task-1", "events":[1], "x":1.50 }`
 	want(t, s.send(unknown), 200, acceptedOne)
-	want(t, s.send(`{"sessionId":"task-1","events":[ {"type":"finish","finishReason":"stop","timestamp":2} ]}`), 200, acceptedOne)
+	want(t, s.send(`{"sessionId":"task-1","events":[ {"type":"finish","finishReason":"stop","timestamp":2} ]}`),
+		200, acceptedOne)
 	raw := []string{string(s.fakeDomain.events[0].Raw), string(s.fakeDomain.events[1].Raw)}
 	if raw[0] != unknown || raw[1] != `{"type":"finish","finishReason":"stop","timestamp":2}` {
 		t.Errorf("14: got %q", raw)
@@ -228,9 +240,13 @@ func TestRenewalTakesATokenOfAnyAgeAndThePassword(t *testing.T) {
 	}{
 		{"expired an hour ago", (*site).token, "Bearer agent-password", 200, renewed},
 		{"wrong password", (*site).token, "Bearer nonsense", 401, `{"error":"Wrong agent password","code":"unauthorized"}`},
-		{"another secret", func(s *site) string { return strings.Replace(s.sign(taskID), ".", ".e", 1) }, "Bearer agent-password", 400, format},
+		{
+			"another secret", func(s *site) string { return strings.Replace(s.sign(taskID), ".", ".e", 1) },
+			"Bearer agent-password", 400, format,
+		},
 		{"another task's secret", func(s *site) string {
-			return forge(`{"alg":"HS256"}`, `{"taskId":"task-1","iat":1,"exp":2,"aud":"agent-webhook"}`, s.fakeDomain.secrets[other])
+			return forge(`{"alg":"HS256"}`, `{"taskId":"task-1","iat":1,"exp":2,"aud":"agent-webhook"}`,
+				s.fakeDomain.secrets[other])
 		}, "Bearer agent-password", 401, invalid},
 		{"no token", func(*site) string { return "" }, "Bearer agent-password", 400, missing},
 		{"unknown task", func(s *site) string {

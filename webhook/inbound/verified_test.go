@@ -18,11 +18,17 @@ func TestACachedTokenIsCheckedAgain(t *testing.T) {
 		status int
 		body   string
 	}{
-		"nothing has changed":       {func(_ *site, p string) string { return p }, 200, acceptedOne},
-		"it has expired":            {func(s *site, p string) string { s.clock.Advance(10 * time.Minute); return p }, 401, expired},
-		"the task has a new secret": {func(s *site, p string) string { s.fakeDomain.secrets[taskID] = token.NewSecretHex(); return p }, 401, invalid},
-		"the task was deleted":      {func(s *site, p string) string { delete(s.fakeDomain.secrets, taskID); return p }, 404, notFound},
-		"its signature is another": {func(s *site, p string) string {
+		"nothing has changed": {func(_ *site, p string) string { return p }, 200, acceptedOne},
+		"it has expired": {
+			func(s *site, p string) string { s.clock.Advance(10 * time.Minute); return p }, 401, expired,
+		},
+		"the task has a new secret": {
+			func(s *site, p string) string { s.fakeDomain.secrets[taskID] = token.NewSecretHex(); return p }, 401, invalid,
+		},
+		"the task was deleted": {
+			func(s *site, p string) string { delete(s.fakeDomain.secrets, taskID); return p }, 404, notFound,
+		},
+		"it has another signature": {func(s *site, p string) string {
 			other := s.sign(other)
 			return p[:strings.LastIndex(p, ".")] + other[strings.LastIndex(other, "."):]
 		}, 401, invalid},

@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"bellhop/broker"
 	"bellhop/crypto/token"
+	"bellhop/internal/generations"
 	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
@@ -40,6 +42,7 @@ type Options struct {
 	Log      *slog.Logger     // nil = none
 
 	Incarnation func() string // of the broker's database: every answer carries it; nil = none
+	Remember    *int          // verified tokens; nil = broker.DefaultRemembered
 }
 
 // Webhook serves both routes. It is safe for concurrent use.
@@ -53,7 +56,7 @@ type Webhook struct {
 
 	tasks                *httpapi.Limiter
 	wrongSignatureCounts *wrongSignatures
-	verified             verifiedTokens
+	verified             *verifiedTokens
 }
 
 // New returns a Webhook. It starts no goroutine.
@@ -67,9 +70,16 @@ func New(o Options) *Webhook {
 	if o.Incarnation == nil {
 		o.Incarnation = func() string { return "" }
 	}
+	limit := broker.DefaultRemembered
+	if o.Remember != nil {
+		limit = *o.Remember
+	}
 	return &Webhook{
+		verified:    generations.New[[sha256.Size]byte, verifiedToken](limit),
 		incarnation: o.Incarnation, ingest: o.Ingest, renew: o.Sessions, now: o.Now, log: o.Log,
-		tasks:                httpapi.NewLimiter(httpapi.LimiterOptions{Rate: perSecond, Burst: burst, MaxKeys: maxRemembered, Now: o.Now}),
+		tasks: httpapi.NewLimiter(httpapi.LimiterOptions{
+			Rate: perSecond, Burst: burst, MaxKeys: maxRemembered, Now: o.Now,
+		}),
 		wrongSignatureCounts: newWrongSignatures(),
 	}
 }
@@ -178,8 +188,10 @@ func anyAge(presented string, secret []byte, _ time.Time) (token.Claims, error) 
 type verify func(presented string, secret []byte, now time.Time) (token.Claims, error)
 
 // authenticate runs the checks from token shape to rate limit.
-func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented string, check verify) (token.Claims, error) {
-	known, seen := h.verified.find(presented)
+func (h *Webhook) authenticate(
+	ctx context.Context, c echo.Context, presented string, check verify,
+) (token.Claims, error) {
+	known, seen := h.verified.Get(sha256.Sum256([]byte(presented)))
 	taskID, err := known.claims.TaskID, error(nil)
 	if !seen {
 		taskID, err = token.Inspect(presented)
@@ -191,14 +203,16 @@ func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented st
 	switch protocol.CodeOf(err) {
 	case "":
 	case protocol.CodeNotFound:
-		return token.Claims{}, &protocol.Error{Code: protocol.CodeNotFound, Message: "Task not found or not configured", Err: err}
+		return token.Claims{}, &protocol.Error{
+			Code: protocol.CodeNotFound, Message: "Task not found or not configured", Err: err,
+		}
 	default:
 		return token.Claims{}, asTimeout(ctx, err)
 	}
 	claims := known.claims
 	if !seen || !known.stillValid(secret, h.now()) {
 		if claims, err = check(presented, secret, h.now()); err == nil {
-			h.verified.add(presented, secret, claims)
+			h.verified.Put(sha256.Sum256([]byte(presented)), verifiedToken{secret: secret, claims: claims})
 		}
 	}
 	switch {
@@ -239,7 +253,9 @@ func limitTime(c echo.Context) (context.Context, context.CancelFunc) {
 // the host sends the request again.
 func asTimeout(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && protocol.CodeOf(err) == protocol.CodeInternal {
-		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The events were not stored in time", RetryAfter: 1, Err: err}
+		return &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "The events were not stored in time", RetryAfter: 1, Err: err,
+		}
 	}
 	return err
 }

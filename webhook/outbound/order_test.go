@@ -62,14 +62,17 @@ func TestASuccessorIsSentWhenItsPredecessorFailsOrExpires(t *testing.T) {
 		id, err := p.worker.Enqueue(t.Context(), outbound.Message{EndpointID: e.ID, MessageID: "m3", OrderKey: "c"})
 		p.must(err)
 		p.sweep()
-		if got := p.state(ids[0]) + ", " + p.state(ids[1]) + ", " + p.state(id); got != "failed status 404, queued, queued waiting" {
+		if got := p.state(ids[0]) + ", " + p.state(ids[1]) + ", " +
+			p.state(id); got != "failed status 404, queued, queued waiting" {
 			t.Error(got)
 		}
 		site.Exec(t, `UPDATE deliveries SET expires_at = ? WHERE id = ?`, p.clock.Now().Add(2*time.Second).UTC(), ids[1])
 		p.next(ids[1])
 		p.clock.Advance(2 * time.Second)
 		p.sweep() // m2 expires, which lets m3 start
-		if got := p.state(ids[1]) + ", " + p.state(id) + ", " + p.recordedNotices.take(); got != "expired expired, delivered, failed m1 status 404; failed m2 expired; delivered m3" {
+		if got := p.state(ids[1]) + ", " + p.state(id) + ", " +
+			p.recordedNotices.take(); got != "expired expired, delivered, failed m1 status 404; failed m2 expired; "+
+			"delivered m3" {
 			t.Error(got)
 		}
 	})

@@ -53,14 +53,16 @@ func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 		e := p.endpoint(r.URL)
 		id := p.enqueue(e, "", "msg_1")[0]
 		now := p.clock.Now()
-		taken, err := site.Store.Claim(t.Context(), []string{id}, outbound.Claim{Lease: "dead", Now: now, Until: now.Add(15 * time.Second)})
+		taken, err := site.Store.Claim(t.Context(), []string{id}, outbound.Claim{
+			Lease: "dead", Now: now, Until: now.Add(15 * time.Second),
+		})
 		p.must(err)
 		body := []byte(`{"rendered":"by the dead"}`)
 		p.must(site.Store.SaveBody(t.Context(), &taken[0], body))
 		p.clock.Advance(15*time.Second - time.Microsecond)
 		p.sweep()
 		if n := len(r.Requests()); n != 0 {
-			t.Fatalf("%d requests while the lease stood", n)
+			t.Fatalf("%d requests while the lease was valid", n)
 		}
 		p.clock.Advance(time.Microsecond)
 		p.sweep()
@@ -110,7 +112,8 @@ func TestAWorkerThatLostItsLeaseRecordsNothing(t *testing.T) {
 		p.must(other.Sweep(t.Context()))
 		close(release)
 		slow.Wait()
-		if got := p.state(id) + ", " + p.line(id) + ", " + p.recordedNotices.take(); got != "delivered, abandoned 200, delivered msg_1" {
+		if got := p.state(id) + ", " + p.line(id) + ", " +
+			p.recordedNotices.take(); got != "delivered, abandoned 200, delivered msg_1" {
 			t.Error(got)
 		}
 	})
@@ -146,7 +149,7 @@ func TestProcessesShareTheQueue(t *testing.T) {
 	})
 }
 
-// Case 62.
+// Case 62: many retries at the same moment.
 func TestRetryNowFiftyTimesSendsOnce(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)

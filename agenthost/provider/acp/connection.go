@@ -48,6 +48,7 @@ type connection struct {
 	// Only the goroutine of Run uses these.
 	session      sdk.SessionId
 	capabilities sdk.AgentCapabilities
+	spent        spending
 }
 
 func connect(p *program, child *stdio.Child, deliver func(message) bool) *connection {
@@ -133,6 +134,7 @@ func (c *connection) Open(
 			return "", false, err
 		}
 		c.session, models = created.SessionId, created.Models
+		c.spent = spending{known: true}
 		c.reported.update(created.Models, created.Modes)
 	}
 	return string(c.session), memoryLost, c.configure(ctx, models, out)

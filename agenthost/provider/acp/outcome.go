@@ -19,7 +19,7 @@ func (t *turn) finished(f *finish) *agenthost.Outcome {
 	if f.err != nil {
 		return stdio.Failure("The agent reports a failure: " + readable(f.err).Error())
 	}
-	t.usage = usage(f.response, t.context)
+	t.usage = usage(f.response, t.used)
 	switch f.response.StopReason {
 	case sdk.StopReasonMaxTokens, sdk.StopReasonMaxTurnRequests:
 		return &agenthost.Outcome{FinishReason: protocol.FinishLength}
@@ -32,41 +32,6 @@ func (t *turn) finished(f *finish) *agenthost.Outcome {
 		return stdio.Aborted()
 	}
 	return &agenthost.Outcome{FinishReason: protocol.FinishStop}
-}
-
-// usage combines the reports of the agent: the protocol's usage, the quota that
-// several agents add, and how much of the model's context the session uses.
-func usage(response sdk.PromptResponse, context stdio.Object) json.RawMessage {
-	all := stdio.Object{}
-	var quota struct {
-		Quota struct {
-			Tokens map[string]int64 `json:"token_count"`
-		} `json:"quota"`
-	}
-	if json.Unmarshal(stdio.Encode(response.Meta), &quota) == nil {
-		for name, count := range quota.Quota.Tokens {
-			all[cmp.Or(map[string]string{
-				"input_tokens": "inputTokens", "output_tokens": "outputTokens", "total_tokens": "totalTokens",
-				"reasoningOutputTokens": "reasoningTokens",
-			}[name], name)] = count
-		}
-	}
-	if u := response.Usage; u != nil {
-		all["inputTokens"], all["outputTokens"], all["totalTokens"] = u.InputTokens, u.OutputTokens, u.TotalTokens
-		if u.CachedReadTokens != nil {
-			all["cachedInputTokens"] = *u.CachedReadTokens
-		}
-		if u.ThoughtTokens != nil {
-			all["reasoningTokens"] = *u.ThoughtTokens
-		}
-	}
-	if context != nil {
-		all["context"] = context
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return stdio.Encode(all)
 }
 
 // readable makes an error of the agent readable for users: its message, which may

@@ -24,8 +24,15 @@ func TestChoices(t *testing.T) {
 	}{
 		{"yes is once, never always", usual, `{"outcome":"selected","optionId":"y"}`, true, false},
 		{"no is once", usual, `{"outcome":"selected","optionId":"n"}`, false, true},
-		{"what cannot be allowed once is not allowed", `[{"kind":"allow_always","name":"Always","optionId":"a"}]`, notDecided, true, false},
-		{"what cannot be rejected once is cancelled", `[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"Never","optionId":"n"}]`, notDecided, false, true},
+		{
+			"an action that cannot be allowed once is not allowed", `[{"kind":"allow_always","name":"Always","optionId":"a"}]`,
+			notDecided, true, false,
+		},
+		{
+			"an action that cannot be rejected once is cancelled",
+			`[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"Never","optionId":"n"}]`,
+			notDecided, false, true,
+		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, begun+asking(0, c.options)+answered(0, c.outcome)+updated(completed)+ended)
@@ -72,16 +79,18 @@ func TestAPermissionThatTheAgentCancelsIsCancelled(t *testing.T) {
 		`{"dir":"out","msg":{"method":"$/cancel_request","params":{"requestId":0}}}`+"\n"+
 		answered(0, notDecided)+updated(completed)+ended)
 	asked, gone := make(chan struct{}), make(chan struct{})
-	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
-		if q.ToolCallID == "c2" {
-			<-asked
+	out := &providertest.Recorder{
+		Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
+			if q.ToolCallID == "c2" {
+				<-asked
+				return agenthost.Answer{Approved: true}, nil
+			}
+			close(asked)
+			<-ctx.Done()
+			close(gone)
 			return agenthost.Answer{Approved: true}, nil
-		}
-		close(asked)
-		<-ctx.Done()
-		close(gone)
-		return agenthost.Answer{Approved: true}, nil
-	}}
+		},
+	}
 	f.Want(f.Run(out, "hello"), providertest.Finished)
 	<-gone
 }
@@ -159,7 +168,8 @@ func TestUpdatesBeforeAPermissionRequestAreShownBeforeIt(t *testing.T) {
 	for range 2000 { // more updates than the SDK's queue holds
 		many.WriteString(chunk("x"))
 	}
-	f := newFixture(t, begun+many.String()+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"y"}`)+updated(completed)+ended)
+	f := newFixture(t,
+		begun+many.String()+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"y"}`)+updated(completed)+ended)
 	out := providertest.Answering(agenthost.Answer{Approved: true})
 	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if got := out.Texts(); len(got) != 1 || len(got[0]) != 2000 {
@@ -177,8 +187,14 @@ func TestStopReasons(t *testing.T) {
 		{`"result":{"stopReason":"max_turn_requests"}`, agenthost.Outcome{FinishReason: protocol.FinishLength}},
 		{`"result":{"stopReason":"refusal"}`, agenthost.Outcome{FinishReason: protocol.FinishContentFilter}},
 		{`"result":{"stopReason":"cancelled"}`, providertest.Aborted},
-		{`"error":{"code":-32000,"message":"Authentication required"}`, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "Authentication required"}},
-		{`"error":{"code":-32603,"message":"Internal error","data":{"details":"no quota"}}`, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "Internal error: no quota"}},
+		{
+			`"error":{"code":-32000,"message":"Authentication required"}`,
+			agenthost.Outcome{FinishReason: protocol.FinishError, Err: "Authentication required"},
+		},
+		{
+			`"error":{"code":-32603,"message":"Internal error","data":{"details":"no quota"}}`,
+			agenthost.Outcome{FinishReason: protocol.FinishError, Err: "Internal error: no quota"},
+		},
 	} {
 		t.Run(c.response, func(t *testing.T) {
 			f := newFixture(t, begun+chunk("hi")+`{"dir":"out","msg":{"id":3,`+c.response+`}}`+"\n")
@@ -200,7 +216,8 @@ func TestUnknownKindsOfUpdatesAreIgnored(t *testing.T) {
 `+chunk("still here")+ended)
 	out := &providertest.Recorder{}
 	f.Want(f.Run(out, "hello"), providertest.Finished)
-	if notices := out.Of(providertest.KindNotice); len(notices) != 5 || !slices.Equal(out.Texts(), []string{"still here"}) {
+	if notices := out.Of(providertest.KindNotice); len(notices) != 5 ||
+		!slices.Equal(out.Texts(), []string{"still here"}) {
 		t.Errorf("got %+v", out.Entries())
 	}
 }
@@ -243,7 +260,8 @@ func TestAProgramThatDoesNotStartIsReportedWithItsLastLines(t *testing.T) {
 {"dir":"exit","msg":1}
 `)
 	_, err := f.Begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
-	if err == nil || !strings.Contains(err.Error(), "needs Node.js 22") || !strings.Contains(err.Error(), "exit status 1") {
+	if err == nil || !strings.Contains(err.Error(), "needs Node.js 22") ||
+		!strings.Contains(err.Error(), "exit status 1") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -19,9 +19,9 @@ type turn struct {
 
 	blocks      blocks
 	calls       []*call
-	permissions int          // number of requests so far
-	cancelled   bool         // session/cancel was sent
-	context     stdio.Object // of the newest usage update
+	permissions int  // number of requests so far
+	cancelled   bool // session/cancel was sent
+	used        used
 	usage       json.RawMessage
 }
 
@@ -131,10 +131,8 @@ func (t *turn) update(u update) error {
 	case "tool_call", "tool_call_update":
 		return t.toolUpdate(u)
 	case "usage_update":
-		t.context = stdio.Object{"used": u.Used, "size": u.Size}
-		if present(u.Cost) {
-			t.context["cost"] = u.Cost
-		}
+		t.used.context, t.used.window = u.Used, u.Size
+		t.used.dollars += t.connection.spent.report(u.Cost)
 		return t.announceAll()
 	case "current_mode_update":
 		t.Out.Notice("info", "The agent is now in the mode "+u.Mode)

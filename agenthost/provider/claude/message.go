@@ -33,6 +33,8 @@ type envelope struct {
 type chat struct {
 	Message struct {
 		Content json.RawMessage `json:"content"` // text, or blocks
+		Model   string          `json:"model"`
+		Usage   tokens          `json:"usage"` // of the request that the message answers
 	} `json:"message"`
 	UUID       string `json:"uuid"`
 	IsReplay   bool   `json:"isReplay"`
@@ -79,6 +81,7 @@ type stream struct {
 			Text     string `json:"text"`
 			Thinking string `json:"thinking"`
 		} `json:"delta"`
+		Usage tokens `json:"usage"` // message_delta
 	} `json:"event"`
 }
 
@@ -108,6 +111,7 @@ type modelTokens struct {
 	CacheCreation int64   `json:"cacheCreationInputTokens"`
 	Thinking      int64   `json:"thinkingTokens"`
 	Cost          float64 `json:"costUSD"`
+	Window        int64   `json:"contextWindow"`
 }
 
 type result struct {
@@ -186,7 +190,7 @@ func controlRequest(id, subtype string) stdio.Object {
 }
 
 // beforeTools subscribes the host to every tool call before the program decides
-// about it. The program would not ask about calls that it takes for harmless, such as
+// about it. The program would not ask about calls that it considers harmless, such as
 // reading or "echo".
 var beforeTools = stdio.Object{"PreToolUse": []stdio.Object{{"hookCallbackIds": []string{"before-tool"}}}}
 

@@ -30,6 +30,10 @@ func (p *progress) track(id string, m *message) {
 	switch {
 	case m.result != nil:
 		p.result(m.result)
+	case m.chat != nil && m.Type == "assistant":
+		p.cost.message(m)
+	case m.stream != nil:
+		p.cost.delta(m)
 	case m.reply != nil && m.reply.RequestID == interruption:
 		// Without a turn no result follows, and without states no report: this reply
 		// alone shows that the program has stopped.

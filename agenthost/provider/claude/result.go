@@ -52,7 +52,28 @@ func (r *result) description() string {
 type cost struct {
 	known bool
 	total modelTokens
+
+	model  string // of the main agent's newest request
+	newest tokens // of that request
+	window int64  // of the model, 0 = unknown
 }
+
+// message records a message of the main agent. Sub-agents have contexts of their own.
+func (c *cost) message(m *message) {
+	if m.Parent == "" && m.chat.Message.Usage != (tokens{}) {
+		c.model, c.newest = m.chat.Message.Model, m.chat.Message.Usage
+	}
+}
+
+// delta records the length of an answer, which its message does not have yet.
+func (c *cost) delta(m *message) {
+	if m.Parent == "" && m.stream.Event.Type == "message_delta" {
+		c.newest.Output = max(c.newest.Output, m.stream.Event.Usage.Output)
+	}
+}
+
+// context returns how many tokens are in the context after the newest request.
+func (t tokens) context() int64 { return t.Input + t.CacheRead + t.CacheCreation + t.Output }
 
 // add uses the counts by model if present, because they include the sub-agents.
 func (c *cost) add(r *result) {
@@ -71,10 +92,10 @@ func (c *cost) add(r *result) {
 		c.total.Thinking += m.Thinking
 		c.total.Cost += m.Cost
 	}
+	c.window = cmp.Or(models[c.model].Window, c.window)
 }
 
-// usage has the member names of the AI SDK. Its input tokens include the cached
-// ones.
+// usage has the members of protocol.Usage, the counts also when they are 0.
 type usage struct {
 	InputTokens       int64   `json:"inputTokens"`
 	OutputTokens      int64   `json:"outputTokens"`
@@ -82,6 +103,8 @@ type usage struct {
 	CachedInputTokens int64   `json:"cachedInputTokens"`
 	ReasoningTokens   int64   `json:"reasoningTokens"`
 	CostUSD           float64 `json:"costUSD"`
+	ContextTokens     int64   `json:"contextTokens,omitempty"`
+	ContextWindow     int64   `json:"contextWindow,omitempty"`
 }
 
 func (c *cost) usage() json.RawMessage {
@@ -96,5 +119,7 @@ func (c *cost) usage() json.RawMessage {
 		CachedInputTokens: c.total.CacheRead,
 		ReasoningTokens:   c.total.Thinking,
 		CostUSD:           math.Round(c.total.Cost*1e9) / 1e9,
+		ContextTokens:     c.newest.context(),
+		ContextWindow:     c.window,
 	})
 }

@@ -32,8 +32,9 @@ func TestTheProgramGetsOnlyItsOwnEnvironment(t *testing.T) {
 	s.run(t, &providertest.Recorder{})
 	got := lives(t, s.spec.StateDir)[0]
 	for _, want := range []string{
-		"ANTHROPIC_API_KEY=secret", "HOME=" + s.spec.StateDir, "CLAUDE_CODE_MAX_RETRIES=7", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-		"DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1",
+		"ANTHROPIC_API_KEY=secret", "HOME=" + s.spec.StateDir, "CLAUDE_CODE_MAX_RETRIES=7",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
+		"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1",
 	} {
 		if !slices.Contains(got.Env, want) {
 			t.Errorf("no %q in %q", want, got.Env)
@@ -43,8 +44,11 @@ func TestTheProgramGetsOnlyItsOwnEnvironment(t *testing.T) {
 		t.Errorf("got %q", got.Env)
 	}
 	args := strings.Join(got.Args, " ")
-	const want = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --replay-user-messages --permission-prompt-tool stdio --permission-mode default --disallowed-tools ScheduleWakeup,CronCreate --session-id "
-	if !strings.HasPrefix(args, want) || !strings.HasSuffix(args, " --model m1") || strings.Contains(args, "secret") || got.Dir != s.spec.Dir {
+	const want = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages " +
+		"--replay-user-messages --permission-prompt-tool stdio --permission-mode default --disallowed-tools " +
+		"ScheduleWakeup,CronCreate --session-id "
+	if !strings.HasPrefix(args, want) || !strings.HasSuffix(args, " --model m1") || strings.Contains(args, "secret") ||
+		got.Dir != s.spec.Dir {
 		t.Errorf("got %s in %s", args, got.Dir)
 	}
 }
@@ -117,16 +121,24 @@ func TestTheTerminalClientOpensTheSession(t *testing.T) {
 	if left := providertest.Running(t)(); len(left) > 0 {
 		t.Errorf("two programs on one session: %q", left)
 	}
-	settings, mcp := filepath.Join(s.spec.StateDir, "bellhop-settings.json"), filepath.Join(s.spec.StateDir, "bellhop-mcp.json")
-	if want := []string{os.Args[0], "--resume", sessionID, "--permission-mode", "default", "--settings", settings, "--setting-sources", "user", "--add-dir=" + s.spec.Dir, "--model", "m1", "--mcp-config", mcp}; !slices.Equal(client.Command, want) {
+	settings, mcp := filepath.Join(s.spec.StateDir, "bellhop-settings.json"),
+		filepath.Join(s.spec.StateDir, "bellhop-mcp.json")
+	if want := []string{
+		os.Args[0], "--resume", sessionID, "--permission-mode", "default", "--settings", settings, "--setting-sources",
+		"user", "--add-dir=" + s.spec.Dir, "--model", "m1", "--mcp-config", mcp,
+	}; !slices.Equal(client.Command, want) {
 		t.Errorf("got %q", client.Command)
 	}
-	for _, want := range []string{"HOME=" + s.spec.StateDir, "ANTHROPIC_BASE_URL=http://127.0.0.1:9", "ANTHROPIC_API_KEY=0123456789-0123456789-end", "DISABLE_AUTOUPDATER=1"} {
+	for _, want := range []string{
+		"HOME=" + s.spec.StateDir, "ANTHROPIC_BASE_URL=http://127.0.0.1:9",
+		"ANTHROPIC_API_KEY=0123456789-0123456789-end", "DISABLE_AUTOUPDATER=1",
+	} {
 		if !slices.Contains(client.Env, want) {
 			t.Errorf("no %q in %q", want, client.Env)
 		}
 	}
-	if client.Dir != s.spec.Dir || slices.ContainsFunc(client.Env, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
+	if client.Dir != s.spec.Dir ||
+		slices.ContainsFunc(client.Env, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
 		t.Errorf("got %+v", client)
 	}
 	hooks := map[string]any{}
@@ -145,11 +157,14 @@ func TestTheTerminalClientOpensTheSession(t *testing.T) {
 	same(t, settings, map[string]any{"hooks": hooks})
 	same(t, filepath.Join(s.spec.StateDir, ".claude.json"), map[string]any{
 		"hasCompletedOnboarding": true, "theme": "dark",
-		"projects":              map[string]any{s.spec.Dir: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+		"projects": map[string]any{
+			s.spec.Dir: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true},
+		},
 		"customApiKeyResponses": map[string]any{"approved": []any{"56789-0123456789-end"}},
 	})
 	s.run(t, &providertest.Recorder{})
-	if got := lives(t, s.spec.StateDir); len(got) != 2 || got[1].Args[slices.Index(got[1].Args, "--resume")+1] != sessionID {
+	if got := lives(t, s.spec.StateDir); len(got) != 2 ||
+		got[1].Args[slices.Index(got[1].Args, "--resume")+1] != sessionID {
 		t.Errorf("the next turn is not of the session: %+v", got)
 	}
 }
@@ -179,7 +194,8 @@ func TestASessionCanBeginInTheTerminal(t *testing.T) {
 	}
 	out := &providertest.Recorder{}
 	s.run(t, out)
-	if announced := out.Of(providertest.KindAgentSession); len(announced) != 1 || announced[0].Text != sessionID || len(out.Of(providertest.KindRestored)) > 0 {
+	if announced := out.Of(providertest.KindAgentSession); len(announced) != 1 || announced[0].Text != sessionID ||
+		len(out.Of(providertest.KindRestored)) > 0 {
 		t.Errorf("got %q", shown(out))
 	}
 }
@@ -209,13 +225,17 @@ func TestTheTerminalClientIsRefusedDuringATurn(t *testing.T) {
 func TestAnswersInTheTerminalClientAreKept(t *testing.T) {
 	s := open(t, opening{}, "")
 	path := filepath.Join(s.spec.StateDir, ".claude.json")
-	if err := os.WriteFile(path, []byte(`{"theme":"light","userID":"u","projects":{"/other":{"a":1}}}`), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"theme":"light","userID":"u","projects":{"/other":{"a":1}}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	terminal(t, s)
 	same(t, path, map[string]any{
 		"hasCompletedOnboarding": true, "theme": "light", "userID": "u",
-		"projects": map[string]any{"/other": map[string]any{"a": 1}, s.spec.Dir: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+		"projects": map[string]any{
+			"/other":   map[string]any{"a": 1},
+			s.spec.Dir: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true},
+		},
 	})
 	if err := os.WriteFile(path, []byte(`{"theme":`), 0o600); err != nil {
 		t.Fatal(err)
@@ -241,7 +261,8 @@ func sessionStart(t *testing.T, settings string) string {
 	got := make(chan string, 1)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got <- r.Method + r.URL.Path + " " + r.Header.Get("Authorization") + " " + r.Header.Get("X-Workspace-Path") + " " + string(body)
+		got <- r.Method + r.URL.Path + " " + r.Header.Get("Authorization") + " " + r.Header.Get("X-Workspace-Path") + " " +
+			string(body)
 		_, _ = io.WriteString(w, "{}")
 	}))
 	defer web.Close()

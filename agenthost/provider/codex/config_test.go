@@ -24,7 +24,10 @@ func TestConfiguration(t *testing.T) {
 			"a key configures the model provider at the configured address",
 			[]string{"OPENAI_API_KEY=k3y", "OPENAI_BASE_URL=http://127.0.0.1:2/v1"},
 			nil,
-			[]string{`model_provider = "bellhop"`, `base_url = "http://127.0.0.1:2/v1"`, `env_key = "OPENAI_API_KEY"`, "request_max_retries = 4"},
+			[]string{
+				`model_provider = "bellhop"`, `base_url = "http://127.0.0.1:2/v1"`,
+				`env_key = "OPENAI_API_KEY"`, "request_max_retries = 4",
+			},
 			[]string{"k3y", "mcp_servers"},
 		},
 		{
@@ -43,13 +46,19 @@ func TestConfiguration(t *testing.T) {
 		{
 			"telemetry and update checks are off",
 			nil, nil,
-			[]string{"check_for_update_on_startup = false", "[analytics]\nenabled = false", `exporter = "none"`, `persistence = "none"`, "plugins = false"},
+			[]string{
+				"check_for_update_on_startup = false", "[analytics]\nenabled = false", `exporter = "none"`,
+				`persistence = "none"`, "plugins = false",
+			},
 			nil,
 		},
 		{
 			"the host's MCP server is reached with a bearer that is not in the file",
 			nil, local,
-			[]string{"[mcp_servers.bellhop]", `url = "http://127.0.0.1:1/mcp"`, `bearer_token_env_var = "BELLHOP_WORKSPACE_SECRET"`, `default_tools_approval_mode = "prompt"`},
+			[]string{
+				"[mcp_servers.bellhop]", `url = "http://127.0.0.1:1/mcp"`,
+				`bearer_token_env_var = "BELLHOP_WORKSPACE_SECRET"`, `default_tools_approval_mode = "prompt"`,
+			},
 			[]string{"s3cret"},
 		},
 		{
@@ -91,7 +100,8 @@ func TestCodexAsksAboutCommandsThatItTakesForHarmless(t *testing.T) {
 	if err != nil || !strings.Contains(string(rules), `decision = "prompt"`) {
 		t.Fatalf("got %q, %v", rules, err)
 	}
-	harmless := "cat cd cut echo expr false grep head id ls nl paste pwd rev seq stat tail tr true uname uniq wc which whoami numfmt tac base64 find rg git sed"
+	harmless := "cat cd cut echo expr false grep head id ls nl paste pwd rev seq stat tail tr true uname uniq wc " +
+		"which whoami numfmt tac base64 find rg git sed"
 	for program := range strings.FieldsSeq(harmless) {
 		if !strings.Contains(string(rules), `"`+program+`"`) {
 			t.Errorf("no rule is about %s", program)
@@ -131,7 +141,10 @@ func TestTheEnvironmentHasNoVariablesOfTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := "\n" + string(got) + "\n"
-	for _, want := range []string{"OWN=1", "BELLHOP_WORKSPACE_SECRET=s3cret", "HOME=" + f.Spec.StateDir, "CODEX_HOME=" + filepath.Join(f.Spec.StateDir, ".codex")} {
+	for _, want := range []string{
+		"OWN=1", "BELLHOP_WORKSPACE_SECRET=s3cret",
+		"HOME=" + f.Spec.StateDir, "CODEX_HOME=" + filepath.Join(f.Spec.StateDir, ".codex"),
+	} {
 		if !strings.Contains(env, "\n"+want+"\n") {
 			t.Errorf("%s is not in %s", want, env)
 		}

@@ -139,8 +139,13 @@ func (t *turn) countTokens(params parameters) {
 	}
 	c.total = total
 	cost := total.minus(t.before)
-	t.usage = stdio.Encode(stdio.Object{
+	used := stdio.Object{
 		"inputTokens": cost.Input, "cachedInputTokens": cost.Cached,
 		"outputTokens": cost.Output, "reasoningTokens": cost.Reasoning, "totalTokens": cost.Total,
-	})
+		"contextTokens": params.TokenUsage.Last.Total,
+	}
+	if window := params.TokenUsage.Window; window > 0 {
+		used["contextWindow"] = window
+	}
+	t.usage = stdio.Encode(used)
 }

@@ -49,6 +49,8 @@ type parameters struct {
 	TokenUsage *struct {
 		Total tokens `json:"total"`
 		Last  tokens `json:"last"`
+
+		Window int64 `json:"modelContextWindow"`
 	} `json:"tokenUsage"`
 }
 

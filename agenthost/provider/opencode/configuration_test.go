@@ -41,31 +41,37 @@ func TestConfiguration(t *testing.T) {
 			"a key gives access, and stays out of the file", "",
 			agenthost.AgentSpec{},
 			[]string{"ANTHROPIC_API_KEY=secret"},
-			`{` + base + `,"enabled_providers":["anthropic"],` + asks + `,"provider":{"anthropic":{"options":{"apiKey":"{env:ANTHROPIC_API_KEY}"}}}}`,
+			`{` + base + `,"enabled_providers":["anthropic"],` + asks +
+				`,"provider":{"anthropic":{"options":{"apiKey":"{env:ANTHROPIC_API_KEY}"}}}}`,
 		},
 		{
 			"Anthropic's address is given without /v1", "",
 			agenthost.AgentSpec{Model: "anthropic/m"},
 			[]string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=http://x/"},
-			`{` + base + `,"enabled_providers":["anthropic"],"model":"anthropic/m",` + asks + `,"provider":{"anthropic":{"models":{"m":{}},"name":"anthropic","npm":"@ai-sdk/anthropic","options":{"apiKey":"{env:ANTHROPIC_API_KEY}","baseURL":"http://x/v1"}}},"small_model":"anthropic/m"}`,
+			`{` + base + `,"enabled_providers":["anthropic"],"model":"anthropic/m",` + asks +
+				`,"provider":{"anthropic":{"models":{"m":{}},"name":"anthropic","npm":"@ai-sdk/anthropic","options":{"apiKey":"{env:ANTHROPIC_API_KEY}","baseURL":"http://x/v1"}}},"small_model":"anthropic/m"}`,
 		},
 		{
 			"OpenAI's address is given with /v1, for both of its interfaces", "",
 			agenthost.AgentSpec{},
 			[]string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://x/v1"},
-			`{` + base + `,"enabled_providers":["openai","openai-compatible"],` + asks + `,"provider":{"openai":{"name":"openai","npm":"@ai-sdk/openai","options":{"apiKey":"{env:OPENAI_API_KEY}","baseURL":"http://x/v1"}},"openai-compatible":{"name":"openai-compatible","npm":"@ai-sdk/openai-compatible","options":{"apiKey":"{env:OPENAI_API_KEY}","baseURL":"http://x/v1"}}}}`,
+			`{` + base + `,"enabled_providers":["openai","openai-compatible"],` + asks +
+				`,"provider":{"openai":{"name":"openai","npm":"@ai-sdk/openai","options":{"apiKey":"{env:OPENAI_API_KEY}","baseURL":"http://x/v1"}},"openai-compatible":{"name":"openai-compatible","npm":"@ai-sdk/openai-compatible","options":{"apiKey":"{env:OPENAI_API_KEY}","baseURL":"http://x/v1"}}}}`,
 		},
 		{
 			"the host's tools are an MCP server", "",
 			agenthost.AgentSpec{Local: &agenthost.Local{MCPURL: "http://127.0.0.1:1/mcp", Secret: `a"b`}},
 			[]string{"OPENAI_API_KEY=k"},
-			`{` + base + `,"enabled_providers":["openai"],"mcp":{"bellhop":{"enabled":true,"headers":{"Authorization":"Bearer a\"b"},"oauth":false,"type":"remote","url":"http://127.0.0.1:1/mcp"}},` + asks + `,"provider":{"openai":{"options":{"apiKey":"{env:OPENAI_API_KEY}"}}}}`,
+			`{` + base +
+				`,"enabled_providers":["openai"],"mcp":{"bellhop":{"enabled":true,"headers":{"Authorization":"Bearer a\"b"},"oauth":false,"type":"remote","url":"http://127.0.0.1:1/mcp"}},` + asks + `,"provider":{"openai":{"options":{"apiKey":"{env:OPENAI_API_KEY}"}}}}`,
 		},
 		{
-			"an operator allows nothing, which is the policy's, and does not publish or update", `{"permission":{"bash":"allow"},"share":"auto","autoupdate":true,"model":"own/m","provider":{"own":{"options":{}}}}`,
+			"an operator's permissions, sharing and updates are ignored",
+			`{"permission":{"bash":"allow"},"share":"auto","autoupdate":true,"model":"own/m","provider":{"own":{"options":{}}}}`,
 			agenthost.AgentSpec{},
 			nil,
-			`{` + base + `,"enabled_providers":["own"],"model":"own/m","permission":{"*":"ask","bash":"ask"},"provider":{"own":{"options":{}}}}`,
+			`{` + base +
+				`,"enabled_providers":["own"],"model":"own/m","permission":{"*":"ask","bash":"ask"},"provider":{"own":{"options":{}}}}`,
 		},
 		{
 			"a session's model wins over the operator's", `{"model":"own/m","enabled_providers":["own","x"]}`,
@@ -155,13 +161,17 @@ func TestRulesOfASessionAskForEveryTool(t *testing.T) {
 		operators string
 		want      []rule
 	}{
-		"without permissions":        {`{"provider":{}}`, []rule{ask}},
-		"everything allowed":         {`{"permission":"allow"}`, []rule{ask}},
-		"everything denied":          {`{"permission":"deny"}`, []rule{ask, {"*", "*", "deny"}}},
-		"a tool allowed, one denied": {`{"permission":{"bash":"allow","webfetch":"deny"}}`, []rule{ask, {"webfetch", "*", "deny"}}},
-		"patterns":                   {`{"permission":{"bash":{"*":"allow","rm *":"deny"}}}`, []rule{ask, {"bash", "rm *", "deny"}}},
-		"what is no action is asked": {`{"permission":{"bash":7}}`, []rule{ask}},
-		"an agent's own permissions": {`{"agent":{"build":{"permission":{"bash":"allow"}}}}`, []rule{ask}},
+		"without permissions": {`{"provider":{}}`, []rule{ask}},
+		"everything allowed":  {`{"permission":"allow"}`, []rule{ask}},
+		"everything denied":   {`{"permission":"deny"}`, []rule{ask, {"*", "*", "deny"}}},
+		"a tool allowed, one denied": {
+			`{"permission":{"bash":"allow","webfetch":"deny"}}`, []rule{ask, {"webfetch", "*", "deny"}},
+		},
+		"patterns": {
+			`{"permission":{"bash":{"*":"allow","rm *":"deny"}}}`, []rule{ask, {"bash", "rm *", "deny"}},
+		},
+		"an unknown action counts as ask": {`{"permission":{"bash":7}}`, []rule{ask}},
+		"an agent's own permissions":      {`{"agent":{"build":{"permission":{"bash":"allow"}}}}`, []rule{ask}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, want := c.operators, c.want
@@ -180,7 +190,9 @@ func TestRulesOfASessionAskForEveryTool(t *testing.T) {
 }
 
 func TestToolsOfServersHaveTheSameNamesForAllAgents(t *testing.T) {
-	c := &configuration{file: object{"mcp": object{"bellhop": object{}, "my docs": object{}, "my": object{}, "apply": object{}}}}
+	c := &configuration{
+		file: object{"mcp": object{"bellhop": object{}, "my docs": object{}, "my": object{}, "apply": object{}}},
+	}
 	for name, want := range map[string]string{
 		"bellhop_workspace_getStatus": "mcp__bellhop__workspace_getStatus",
 		"my_docs_find":                "mcp__my_docs__find",

@@ -3,6 +3,7 @@ package opencode
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
@@ -39,25 +40,44 @@ func (t *turn) outcome() agenthost.Outcome {
 	return agenthost.Outcome{FinishReason: cmp.Or(reason, protocol.FinishOther)}
 }
 
-// usage returns the total cost of the turn's steps, including sub-agents; nil
-// without any.
+// step is one request to the model.
+type step struct {
+	tokens
+
+	dollars float64
+}
+
+// spend records what a step cost. OpenCode may report a step twice.
+func (t *turn) spend(p *part) { t.spent[p.ID] = step{tokens: p.Tokens, dollars: p.Cost} }
+
+// context returns how many tokens the context of the next step begins with.
+func (t tokens) context() int64 {
+	return t.Input + t.Cache.Read + t.Cache.Write + t.Output + t.Reasoning
+}
+
+// usage returns the total cost of the turn's steps, including sub-agents, with the members of
+// protocol.Usage; nil without any step.
 func (t *turn) usage() json.RawMessage {
 	if len(t.spent) == 0 {
 		return nil
 	}
 	var sum struct {
-		Input     int64 `json:"inputTokens"`
-		Output    int64 `json:"outputTokens"`
-		Total     int64 `json:"totalTokens"`
-		Reasoning int64 `json:"reasoningTokens"`
-		Cached    int64 `json:"cachedInputTokens"`
+		Input     int64   `json:"inputTokens"`
+		Output    int64   `json:"outputTokens"`
+		Total     int64   `json:"totalTokens"`
+		Reasoning int64   `json:"reasoningTokens"`
+		Cached    int64   `json:"cachedInputTokens"`
+		Cost      float64 `json:"costUSD,omitempty"`
+		Context   int64   `json:"contextTokens,omitempty"`
 	}
 	for _, s := range t.spent {
 		sum.Input += s.Input + s.Cache.Read + s.Cache.Write
 		sum.Output += s.Output
 		sum.Reasoning += s.Reasoning
 		sum.Cached += s.Cache.Read
+		sum.Cost += s.dollars
 	}
 	sum.Total = sum.Input + sum.Output + sum.Reasoning
+	sum.Cost, sum.Context = math.Round(sum.Cost*1e9)/1e9, t.context
 	return stdio.Encode(sum)
 }

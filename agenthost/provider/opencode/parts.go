@@ -70,9 +70,9 @@ func (t *turn) part(p *part, stored bool) error {
 			return t.closeText(false) // the text of a step that broke off
 		}
 	case partStepFinish:
-		t.spent[p.ID] = p.Tokens
+		t.spend(p)
 		if p.SessionID == t.id {
-			t.finish = p.Reason
+			t.finish, t.context = p.Reason, p.Tokens.context()
 		}
 	}
 	return nil

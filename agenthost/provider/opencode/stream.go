@@ -25,7 +25,7 @@ type link int
 const (
 	linkLost link = iota + 1
 	linkBack
-	linkEnded // the program has exited; turns see that by themselves
+	linkEnded // the program has exited; turns notice that themselves
 )
 
 // incoming is an event or a change of the connection, in order.
@@ -38,18 +38,18 @@ type incoming struct {
 // nothing: after linkBack the receiver must read everything again.
 type stream struct {
 	client  *client
-	deliver func(incoming)                          // called by one goroutine only
-	opened  func()                                  // called at the first connection
-	pause   func(context.Context, time.Duration)    // between attempts
-	report  func(err error, again time.Duration)    // logs the end of a connection
-	watch   func(cancel func()) (sound, end func()) // calls cancel after silence; sound restarts the time
+	deliver func(incoming)                             // called by one goroutine only
+	opened  func()                                     // called at the first connection
+	pause   func(context.Context, time.Duration)       // between attempts
+	report  func(err error, again time.Duration)       // logs the end of a connection
+	watch   func(cancel func()) (received, end func()) // calls cancel after silence; received restarts the time
 }
 
 func newStream(c *client) *stream {
 	return &stream{
 		client: c,
 		pause:  pause,
-		watch: func(cancel func()) (sound, end func()) {
+		watch: func(cancel func()) (received, end func()) {
 			timer := time.AfterFunc(silence, cancel)
 			return func() { timer.Reset(silence) }, func() { timer.Stop() }
 		},
@@ -98,7 +98,7 @@ func (s *stream) run(ctx context.Context) {
 func (s *stream) follow(ctx context.Context, connected func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	sound, end := s.watch(func() { cancel(errSilence) })
+	received, end := s.watch(func() { cancel(errSilence) })
 	defer end()
 	request, err := s.client.request(ctx, http.MethodGet, "/event", nil)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *stream) follow(ctx context.Context, connected func()) error {
 		return fmt.Errorf("OpenCode answers %d with %q instead of events", response.StatusCode, kind)
 	}
 	reader := sse.NewReader(response.Body)
-	reader.OnBytes = sound
+	reader.OnBytes = received
 	for begun := false; ; {
 		frame, err := reader.Next()
 		if err != nil {

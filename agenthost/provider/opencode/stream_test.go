@@ -67,7 +67,8 @@ func TestAStreamThatEndsIsReportedAndRetriedFromTheFirstDelay(t *testing.T) {
 		}
 		events(w)
 	}, 3)
-	if !slices.Equal(pauses, []time.Duration{1e9, 2e9, 1e9}) || !slices.Equal(links, []link{linkLost, linkBack, linkLost}) {
+	if !slices.Equal(pauses, []time.Duration{1e9, 2e9, 1e9}) ||
+		!slices.Equal(links, []link{linkLost, linkBack, linkLost}) {
 		t.Errorf("paused %v, links %v", pauses, links)
 	}
 }
@@ -84,7 +85,7 @@ func TestASilentStreamIsReconnected(t *testing.T) {
 	s := newStream(newClient(web.URL, "password"))
 	defer s.client.http.CloseIdleConnections()
 	silent := make(chan func(), 1)
-	s.watch = func(cancel func()) (sound, end func()) {
+	s.watch = func(cancel func()) (received, end func()) {
 		silent <- cancel
 		return func() {}, func() {}
 	}

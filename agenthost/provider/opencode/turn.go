@@ -34,7 +34,8 @@ type turn struct {
 	openPart string // the part whose text block is open
 	calls    map[toolRef]*call
 	callIDs  map[string]bool
-	spent    map[string]tokens // by part
+	spent    map[string]step // by part
+	context  int64           // tokens in the session's context after its newest step
 
 	accepted bool // the session has the prompt
 	last     *messageInfo
@@ -51,7 +52,7 @@ func newTurn(t *stdio.Turn, a *agent) *turn {
 		events: make(chan incoming), asked: map[string]bool{}, undecided: newUndecided(),
 		sessions: map[string]bool{}, titles: map[string]string{},
 		messages: map[string]*messageInfo{}, parts: map[string]*textPart{},
-		calls: map[toolRef]*call{}, callIDs: map[string]bool{}, spent: map[string]tokens{},
+		calls: map[toolRef]*call{}, callIDs: map[string]bool{}, spent: map[string]step{},
 	}
 }
 
@@ -194,15 +195,20 @@ func (t *turn) handle(ctx context.Context, in incoming) (*agenthost.Outcome, err
 
 // ours reports whether the session is the turn's or one of its sub-agents'. For a
 // session of an earlier turn it asks the program.
-func (t *turn) ours(ctx context.Context, id string) bool {
-	if known, seen := t.sessions[id]; seen || id == "" {
+func (t *turn) ours(ctx context.Context, id string) bool { return t.descends(ctx, id, maxParents) }
+
+// maxParents bounds how far the parents of a session are followed: the program can name them without end.
+const maxParents = 32
+
+func (t *turn) descends(ctx context.Context, id string, parents int) bool {
+	if known, seen := t.sessions[id]; seen || id == "" || parents == 0 {
 		return known
 	}
 	found, err := t.program.client.session(ctx, id)
 	if err != nil {
 		return false
 	}
-	t.sessions[id] = found.ParentID != "" && t.ours(ctx, found.ParentID)
+	t.sessions[id] = found.ParentID != "" && t.descends(ctx, found.ParentID, parents-1)
 	t.titles[id] = found.Title
 	return t.sessions[id]
 }

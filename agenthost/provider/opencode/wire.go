@@ -137,8 +137,9 @@ type part struct {
 	CallID string    `json:"callID"`
 	State  toolState `json:"state"`
 
-	Reason string `json:"reason"`
-	Tokens tokens `json:"tokens"`
+	Reason string  `json:"reason"`
+	Tokens tokens  `json:"tokens"`
+	Cost   float64 `json:"cost"` // US dollars
 }
 
 // States of a tool.

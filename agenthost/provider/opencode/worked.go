@@ -19,7 +19,7 @@ const roleUser = "user"
 const noMessages = " "
 
 // reportTerminalTurns reports the turns that a terminal client made in the session and that are over: those
-// after the newest message that is known. Without one it only learns the newest message: earlier
+// after the newest message that is known. If none is known, it only notes the newest message: earlier
 // turns are known, or were made while no host ran. During a turn of the host it reports nothing; the
 // end of that turn calls it again.
 func (a *agent) reportTerminalTurns(ctx context.Context, p *program) {
@@ -43,7 +43,7 @@ func (a *agent) reportTerminalTurns(ctx context.Context, p *program) {
 }
 
 // unreported returns the turns of a terminal client in the session's messages that were not reported, and
-// takes them for reported.
+// marks them as reported.
 func (a *agent) unreported(p *program, messages []storedMessage) []agenthost.TerminalTurn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -61,7 +61,7 @@ func (a *agent) unreported(p *program, messages []storedMessage) []agenthost.Ter
 }
 
 // markOwn marks the messages of a turn of the host, which are not reported. If the events of the turn
-// were missed, reportTerminalTurns has to learn the newest message.
+// were missed, reportTerminalTurns has to read the newest message.
 func (a *agent) markOwn(t *turn) {
 	if !t.accepted {
 		a.known = ""
@@ -123,14 +123,15 @@ func (s *stored) over() bool {
 }
 
 func (s *stored) turn() agenthost.TerminalTurn {
-	t := turn{spent: map[string]tokens{}}
+	t := turn{spent: map[string]step{}}
 	out := agenthost.TerminalTurn{ID: "terminal-" + s.first.Info.ID, Prompt: promptText(s.first)}
 	for _, m := range s.answers {
 		t.last = &m.Info
 		for i := range m.Parts {
 			part := &m.Parts[i]
 			if part.Type == partStepFinish {
-				t.spent[part.ID], t.finish = part.Tokens, part.Reason
+				t.spend(part)
+				t.finish, t.context = part.Reason, part.Tokens.context()
 			}
 			out.Items = append(out.Items, s.items(m, part)...)
 		}

@@ -21,7 +21,8 @@ func workedTurn(t agenthost.TerminalTurn) string {
 		case i.Call != nil:
 			words = append(words, fmt.Sprintf("call %s %s %s,", i.Call.ID, i.Call.Name, i.Call.Input))
 		case i.Result != nil:
-			words = append(words, fmt.Sprintf("result %s %s error=%t denied=%t,", i.Result.ID, i.Result.Output, i.Result.IsError, i.Result.Denied))
+			words = append(words,
+				fmt.Sprintf("result %s %s error=%t denied=%t,", i.Result.ID, i.Result.Output, i.Result.IsError, i.Result.Denied))
 		default:
 			words = append(words, i.Text+",")
 		}
@@ -48,7 +49,9 @@ func TestTurnsOfATerminalClientAreReported(t *testing.T) {
 	f := newFake(t)
 	worked := make(chan string, 10)
 	r := newReports()
-	spec := agenthost.AgentSpec{Report: r.add, ReportTerminalTurn: func(turn agenthost.TerminalTurn) { worked <- workedTurn(turn) }}
+	spec := agenthost.AgentSpec{
+		Report: r.add, ReportTerminalTurn: func(turn agenthost.TerminalTurn) { worked <- workedTurn(turn) },
+	}
 	reads := make(chan bool, 100)
 	f.onCall = func(_ http.ResponseWriter, method, path string) bool {
 		if method+path == "GET/session/message" {
@@ -86,14 +89,18 @@ func TestTurnsOfATerminalClientAreReported(t *testing.T) {
 	}
 	made(storedTurn(3, "list", completed,
 		object{"type": "reasoning", "text": "hm"},
-		object{"type": "tool", "tool": "bash", "callID": "c1", "state": object{"status": "completed", "input": object{"command": "ls"}, "output": "a"}},
-		object{"type": "tool", "tool": "write", "callID": "c2", "state": object{"status": "error", "error": "The user rejected permission to use it"}},
+		object{"type": "tool", "tool": "bash", "callID": "c1", "state": object{
+			"status": "completed", "input": object{"command": "ls"}, "output": "a",
+		}},
+		object{"type": "tool", "tool": "write", "callID": "c2", "state": object{
+			"status": "error", "error": "The user rejected permission to use it",
+		}},
 		object{"type": "text", "text": "One file"},
-		object{"type": "step-finish", "reason": "stop", "tokens": object{"input": 3, "output": 2}},
+		object{"type": "step-finish", "reason": "stop", "tokens": object{"input": 3, "output": 2}, "cost": 0.01},
 	))
 	next(`terminal-msg_31 list: call msg_32/c1 bash {"command":"ls"}, result msg_32/c1 "a" error=false denied=false, ` +
 		`call msg_32/c2 write {}, result msg_32/c2 "The user rejected permission to use it" error=false denied=true, One file, ` +
-		`stop  {"inputTokens":3,"outputTokens":2,"totalTokens":5,"reasoningTokens":0,"cachedInputTokens":0}`)
+		`stop  {"inputTokens":3,"outputTokens":2,"totalTokens":5,"reasoningTokens":0,"cachedInputTokens":0,"costUSD":0.01,"contextTokens":5}`)
 	for len(reads) > 0 {
 		<-reads
 	}
@@ -102,7 +109,8 @@ func TestTurnsOfATerminalClientAreReported(t *testing.T) {
 	<-reads
 	<-reads // the first read is over
 	messages = messages[:4]
-	made(storedTurn(4, "more", object{"error": object{"name": "MessageAbortedError"}}, object{"type": "text", "text": "words"}))
+	made(storedTurn(4, "more", object{"error": object{"name": "MessageAbortedError"}},
+		object{"type": "text", "text": "words"}))
 	next("terminal-msg_41 more: words, other aborted ")
 	f.set(func() {
 		messages = append(messages, storedTurn(5, "unseen", completed)...)

@@ -17,7 +17,7 @@ func testAppend(t *testing.T, s suite) {
 		return
 	}
 	task := s.task(s.user())
-	at := protocol.Cursor{}
+	at, other := protocol.Cursor{}, protocol.Cursor{Epoch: 1, Seq: 4}
 	for _, c := range []struct {
 		rule   string
 		rev    int64
@@ -27,7 +27,7 @@ func testAppend(t *testing.T, s suite) {
 		err    error
 	}{
 		{"another rev", 3, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
-		{"another cursor", 0, protocol.Cursor{Epoch: 1, Seq: 4}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
+		{"another cursor", 0, other, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
 		{
 			"the expected state, several events", 0, at,
 			[]broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}, {EventID: "b", Epoch: 1, Seq: 2}},

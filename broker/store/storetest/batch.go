@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -72,13 +73,14 @@ func testBatch(t *testing.T, s suite) {
 	message := func(id string, seq int64) broker.Message {
 		return broker.Message{ToolCallID: "call", Phase: broker.PhaseCall, BodyHash: "hash", Message: protocol.Message{
 			ID: id, TaskID: task.ID, Seq: seq, Rev: seq, TurnID: "t", Role: protocol.RoleUser, Status: protocol.MessageSending,
-			Message: "é\n<b>?", Artifacts: []protocol.Artifact{{ID: "a", Type: "A", Content: json.RawMessage(`{"x":"<&>"}`)}}, CreatedAt: now,
+			Message: "é\n<b>?", Artifacts: []protocol.Artifact{{ID: "a", Type: "A", Content: json.RawMessage(`{"x":"<&>"}`)}},
+			CreatedAt: now,
 		}}
 	}
 	yes := true
 	question := broker.Interaction{
-		ID: "q", TaskID: task.ID, TurnID: "t", State: protocol.InteractionOpen, Kind: protocol.KindAsk, Prompt: "?", Options: []string{"a", "b"},
-		Level: "WARN", Warning: "careful", Args: json.RawMessage(`{"n":1}`), CreatedAt: now,
+		ID: "q", TaskID: task.ID, TurnID: "t", State: protocol.InteractionOpen, Kind: protocol.KindAsk, Prompt: "?",
+		Options: []string{"a", "b"}, Level: "WARN", Warning: "careful", Args: json.RawMessage(`{"n":1}`), CreatedAt: now,
 	}
 	s.must(s.apply(task.ID, func(b *broker.Batch) {
 		b.Task.Rev, b.Task.LastSeq = 3, 2
@@ -96,30 +98,22 @@ func testBatch(t *testing.T, s suite) {
 		}
 	}))
 	changed := message("m1", 1)
-	changed.Rev, changed.Status, changed.TurnID, changed.Phase, changed.Artifacts = 4, protocol.MessageSent, "t2", broker.PhaseBoth, nil
+	changed.Rev, changed.Status, changed.TurnID, changed.Phase, changed.Artifacts = 4,
+		protocol.MessageSent, "t2", broker.PhaseBoth, nil
 	question.State, question.Answer = protocol.InteractionResolved, &protocol.InteractionAnswer{Approved: &yes}
 	s.must(s.apply(task.ID, func(b *broker.Batch) {
 		b.Task.Rev = 4
 		b.ChangedMessages = []broker.Message{changed}
-		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, State: broker.TurnClosed, FinishReason: "stop", Usage: []byte(`{"u":1}`), AnnouncedAt: now, FinishedAt: &now}}
+		b.Turns = []broker.Turn{
+			{
+				ID: "t", TaskID: task.ID, State: broker.TurnClosed, FinishReason: "stop", Usage: []byte(`{"u":1}`),
+				AnnouncedAt: now, FinishedAt: &now,
+			},
+		}
 		b.Interactions = []broker.Interaction{question}
 		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, Seq: 1}}
 	}))
 	s.readBatch(t, task.ID)
-	s.readHashed(task.ID)
-}
-
-// readHashed reads the newest message whose hash begins with a prefix.
-func (s suite) readHashed(taskID string) {
-	for prefix, want := range map[string]string{"hash": "m2", "ha": "m2", "": "m2", "hash%": "", "HASH": "", "other": ""} {
-		got, err := s.store.LastWithHash(s.ctx, taskID, prefix)
-		switch {
-		case want == "":
-			s.code(err, protocol.CodeNotFound)
-		case err != nil || got.ID != want:
-			s.Errorf("%q: %+v, %v", prefix, got, err)
-		}
-	}
 }
 
 // readBatch checks what testBatch wrote.
@@ -130,17 +124,20 @@ func (s suite) readBatch(t *testing.T, taskID string) {
 		got.Artifacts == nil || len(got.Artifacts) != 0 || got.Message.Message != "é\n<b>?" || got.BodyHash != "hash" {
 		t.Errorf("%+v", got)
 	}
-	if got, err = s.store.TurnMessage(s.ctx, taskID, "t"); err != nil || got.ID != "m2" || string(got.Artifacts[0].Content) != `{"x":"<&>"}` {
+	if got, err = s.store.TurnMessage(s.ctx, taskID, "t"); err != nil || got.ID != "m2" ||
+		string(got.Artifacts[0].Content) != `{"x":"<&>"}` {
 		t.Errorf("%+v, %v", got, err)
 	}
 	turns, err := s.store.Turns(s.ctx, taskID, []string{"t", "none"})
 	s.must(err)
-	if len(turns) != 1 || turns[0].State != broker.TurnClosed || turns[0].MessageID != "m1" || string(turns[0].Usage) != `{"u":1}` {
+	if len(turns) != 1 || turns[0].State != broker.TurnClosed || turns[0].MessageID != "m1" ||
+		string(turns[0].Usage) != `{"u":1}` {
 		t.Errorf("%+v", turns)
 	}
 	found, err := s.store.TaskInteractions(s.ctx, taskID, []string{"q"})
 	s.must(err)
-	if len(found) != 1 || found[0].TaskTitle != "x" || !*found[0].Answer.Approved || fmt.Sprint(found[0].Options) != "[a b]" || string(found[0].Args) != `{"n":1}` {
+	if len(found) != 1 || found[0].TaskTitle != "x" || !*found[0].Answer.Approved ||
+		fmt.Sprint(found[0].Options) != "[a b]" || string(found[0].Args) != `{"n":1}` {
 		t.Errorf("%+v", found)
 	}
 	for turn, want := range map[string]int{"t": 1, "t2": 0} {
@@ -185,7 +182,8 @@ func testTaken(t *testing.T, s suite) {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}
-	s.must(store(broker.StoredEvent{EventID: "late", Epoch: 1, Seq: 1, Late: true})) // a late event does not move the cursor
+	// a late event does not move the cursor
+	s.must(store(broker.StoredEvent{EventID: "late", Epoch: 1, Seq: 1, Late: true}))
 	s.must(store(broker.StoredEvent{EventID: "basic-1"}))
 	s.must(store(broker.StoredEvent{EventID: "basic-2"}))
 	got, err := s.store.AnyTask(s.ctx, task.ID)
@@ -285,13 +283,17 @@ func testDue(t *testing.T, s suite) {
 	future := now.Add(2 * time.Hour)
 	add(broker.TurnClosed, true, &early)
 	announced := add(broker.TurnAnnounced, true, nil)
+	s.must(s.apply(announced, func(b *broker.Batch) { // a second turn
+		b.Turns = []broker.Turn{{ID: "u", TaskID: announced, State: broker.TurnAnnounced, AnnouncedAt: now}}
+	}))
 	basic := add(broker.TurnOpen, false, &early)
 	due := func(events bool, silent, announced time.Time) map[string]string {
-		list, err := s.store.DueTasks(s.ctx, events, broker.Overdue{Silent: silent, Announced: announced, Future: future})
-		s.must(err)
-		all := map[string]string{}
-		for _, d := range list {
-			all[d.ID] = d.Host
+		when := broker.Overdue{Silent: silent, Announced: announced, Future: future}
+		all := s.dueTasks(events, when, 100)
+		for _, limit := range []int{1, 2} {
+			if got := s.dueTasks(events, when, limit); !maps.Equal(got, all) {
+				t.Errorf("pages of %d have %v, want %v", limit, got, all)
+			}
 		}
 		return all
 	}
@@ -308,6 +310,25 @@ func testDue(t *testing.T, s suite) {
 	future = now.Add(2 * time.Minute)
 	if got := due(true, now, now); got[stale] == "" || len(got) != 4 {
 		t.Errorf("%v", got)
+	}
+}
+
+// dueTasks reads pages of due tasks, and returns their hosts by their ids. None may come twice.
+func (s suite) dueTasks(events bool, when broker.Overdue, limit int) map[string]string {
+	s.Helper()
+	all := map[string]string{}
+	for after := ""; ; {
+		page, last, err := s.store.DueTasks(s.ctx, events, when, after, limit)
+		s.must(err)
+		for _, d := range page {
+			if _, known := all[d.ID]; known {
+				s.Errorf("%s comes twice", d.ID)
+			}
+			all[d.ID] = d.Host
+		}
+		if after = last; after == "" {
+			return all
+		}
 	}
 }
 

@@ -63,7 +63,8 @@ func FindCommand(t testing.TB, name string) []string {
 	t.Helper()
 	dir := os.Getenv(Variable)
 	if dir == "" {
-		t.Fatalf("%s is not set: run these tests with 'make test-agents', or set it to the folder given to 'bellhop agents install --dir FOLDER %s'", Variable, name)
+		t.Fatalf("%s is not set: run these tests with 'make test-agents', or set it to the folder given to 'bellhop "+
+			"agents install --dir FOLDER %s'", Variable, name)
 	}
 	cache, err := agents.OpenCache(dir)
 	if err != nil {
@@ -71,7 +72,8 @@ func FindCommand(t testing.TB, name string) []string {
 	}
 	program, err := cache.Find(t.Context(), name, setup.Want{})
 	if err != nil || program.Source != setup.SourceInstalled {
-		t.Fatalf("the agent %s is not installed in %s (%v): run 'bellhop agents install --dir %s %s'", name, dir, err, dir, name)
+		t.Fatalf("the agent %s is not installed in %s (%v): run 'bellhop agents install --dir %s %s'", name, dir, err,
+			dir, name)
 	}
 	return program.Command
 }

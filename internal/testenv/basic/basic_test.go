@@ -21,8 +21,9 @@ func TestTheOriginalFlow(t *testing.T) {
 	brokerURL := serveOriginal(t, host, broker)
 	frontend := &basic.Frontend{BrokerURL: brokerURL, Token: "bhp_x"}
 	for range 2 {
-		want := "start,start-step,text-start text-1,text-delta text-1,text-delta text-1,text-end text-1,tool-call,tool-result,finish-step," +
-			"start-step,text-start text-1,text-delta text-1,text-delta text-1,text-end text-1,finish-step,finish"
+		want := "start,start-step,text-start text-1,text-delta text-1,text-delta text-1,text-end " +
+			"text-1,tool-call,tool-result,finish-step,start-step,text-start text-1,text-delta text-1,text-delta " +
+			"text-1,text-end text-1,finish-step,finish"
 		if got := ask(t, frontend); got != want {
 			t.Errorf("parts\n got %s\nwant %s", got, want)
 		}
@@ -119,7 +120,8 @@ func TestRefusals(t *testing.T) {
 		t.Error("a wrong password opened a session")
 	}
 	frontend := &basic.Frontend{}
-	for _, err := range frontend.Stream(t.Context(), &basic.CheckIn{StreamToken: "x", StreamURL: host.URL + "/stream/t"}, "hi") {
+	for _, err := range frontend.Stream(t.Context(), &basic.CheckIn{StreamToken: "x", StreamURL: host.URL + "/stream/t"},
+		"hi") {
 		if err == nil {
 			t.Error("a wrong token opened a stream")
 		}

@@ -93,7 +93,8 @@ func checkPaired(messages []any) error {
 		}
 	}
 	if len(open) > 0 {
-		return errors.New("an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'")
+		return errors.New("an assistant message with 'tool_calls' must be followed by tool messages responding to each " +
+			"'tool_call_id'")
 	}
 	return nil
 }
@@ -108,7 +109,9 @@ func (r *Request) addTools(tools []any, namespace string) {
 		case o["functionDeclarations"] != nil: // Gemini
 			for _, declaration := range array(o["functionDeclarations"]) {
 				f := member(declaration)
-				r.tools = append(r.tools, tool{text(f["name"]), "function", either(f, "parametersJsonSchema", "parameters"), namespace})
+				r.tools = append(r.tools, tool{
+					text(f["name"]), "function", either(f, "parametersJsonSchema", "parameters"), namespace,
+				})
 			}
 		case text(o["type"]) == "namespace": // Responses
 			r.addTools(array(o["tools"]), text(o["name"]))

@@ -1,8 +1,10 @@
 import { AgentClient } from './agent.js';
 import { taskFeed, userFeed, type FeedOptions, type TaskFeedEvent, type UserFeedEvent } from './feed.js';
-import type { NewTask, TaskChange } from './contract.js';
+import type { NewTask, TaskChange, TaskQuery } from './contract.js';
 import type {
+  CommitResponse,
   DiffResponse,
+  DiscardResponse,
   HostWorkspaceList,
   Interaction,
   MessageList,
@@ -14,6 +16,7 @@ import type {
   SessionWorkspace,
   Task,
   TaskList,
+  TaskUsage,
 } from './wire.js';
 
 /** A client of one broker and its agent hosts. Call routes that have no method here through `request`. */
@@ -22,8 +25,8 @@ export class BellhopClient extends AgentClient {
     return this.request('POST', '/api/tasks', { body: task });
   }
 
-  tasks(query: { cursor?: string; limit?: number; q?: string; archived?: boolean } = {}): Promise<TaskList> {
-    return this.request('GET', `/api/tasks${search(query)}`);
+  tasks(query: TaskQuery = {}): Promise<TaskList> {
+    return this.request('GET', `/api/tasks${search({ ...query })}`);
   }
 
   updateTask(id: string, change: TaskChange): Promise<Task> {
@@ -111,6 +114,27 @@ export class BellhopClient extends AgentClient {
    */
   taskWorkspace(taskId: string, signal?: AbortSignal): Promise<SessionWorkspace> {
     return this.request('GET', `/api/tasks/${taskId}/workspace`, { signal });
+  }
+
+  /** Returns what the closed turns of a task used, as their agents reported it. */
+  usage(taskId: string, signal?: AbortSignal): Promise<TaskUsage> {
+    return this.request('GET', `/api/tasks/${taskId}/usage`, { signal });
+  }
+
+  /**
+   * Commits all changes of a task's workspace in the user's name. A repeated call returns the same commit. It fails
+   * with code `busy` while a turn is open, `nothing_to_commit`, `unmerged` or `no_branch`.
+   */
+  commit(taskId: string, message: string): Promise<CommitResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/commit`, { body: { message } });
+  }
+
+  /**
+   * Gives files of a task's workspace the content that they had when the task began; new files are removed. It fails
+   * with code `busy` while a turn is open.
+   */
+  discard(taskId: string, paths: readonly string[]): Promise<DiscardResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/discard`, { body: { paths } });
   }
 
   diff(taskId: string): Promise<DiffResponse> {

@@ -19,6 +19,15 @@ export type CheckIn = CheckInRequest;
 export type CheckedIn = CheckInResponse;
 export type Attached = AttachResponse;
 
+/** Selects a page of tasks. `q` has words of titles and messages. */
+export interface TaskQuery {
+  cursor?: string;
+  limit?: number;
+  q?: string;
+  archived?: boolean;
+  state?: 'waiting' | 'working' | 'failed';
+}
+
 /** The changes of `PATCH /api/tasks/:id`. */
 export interface TaskChange {
   title?: string;

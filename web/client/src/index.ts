@@ -10,6 +10,7 @@ export type {
   CheckIn,
   NewTask,
   TaskChange,
+  TaskQuery,
 } from './contract.js';
 export { BellhopError } from './error.js';
 export type { FeedOptions, TaskFeedEvent, UserFeedEvent } from './feed.js';

@@ -133,6 +133,15 @@ export const maxCredential = 64;
 /** credentials in one RevokeRequest */
 export const maxCredentials = 100;
 
+/** bytes */
+export const maxCommitMessage = 65_536;
+
+/** bytes of an author's name or e-mail address */
+export const maxAuthorName = 200;
+
+/** paths in one DiscardRequest */
+export const maxDiscardPaths = 500;
+
 /**
  * Announcement is a notice of an administrator to every user: consoles show it, and hosts show it to the clients of
  * their headless interface.
@@ -209,6 +218,8 @@ export type AuditAction =
   | 'task.adopted'
   | 'task.answered' // a person allowed or denied a tool call, or answered a question
   | 'task.mode' // how much a person wants to be asked about
+  | 'task.committed' // a person had the host commit the task's changes
+  | 'task.discarded' // a person had the host discard changes of files
   | 'task.expired' // an archived task was deleted by its retention
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
@@ -383,7 +394,7 @@ export interface CreateTaskRequest {
   mode?: TaskMode;
   /** of the agent; "" leaves it to the host */
   model?: string;
-  /** of check-ins that name none; "" leaves it to the host */
+  /** permissionMode is that of check-ins which name none; "" leaves it to the host. */
   permissionMode?: PermissionMode;
   /** workspace is the name of one of the user's workspaces, in which the task works. It decides host and project. */
   workspace?: string;
@@ -404,7 +415,7 @@ export interface Task {
   reason: StatusReason;
   /** id of the open turn; null if there is none */
   openTurn: string | null;
-  /** the host neither resumes streams nor reports ends of turns */
+  /** basicHost means that the host neither resumes streams nor reports ends of turns. */
   basicHost?: boolean;
   lastTurn: LastTurn | null;
   openInteractions: number;
@@ -462,7 +473,7 @@ export interface Message {
   artifacts: Artifact[];
   eventId: string;
   createdAt: string;
-  /** of the agent's texts, with the two below: as the agent sent them */
+  /** format, metadata and timestamp of a text are as the agent sent them. */
   format?: string;
   /** an object; source_documents are shown with the text */
   metadata?: unknown;
@@ -628,8 +639,8 @@ export type Code =
   | 'token_expired' // 401: the signature is right, the token has expired; renew it
   | 'signature_missing' // 401: the session's host signs its posts, and this one is not signed
   | 'signature_invalid' // 401: the body was changed, or signed with another agent password
-  | 'signature_time' // 401: signed too long ago or in the future; carries the broker's time
-  | 'second_factor' // 401: the password is right; the code of the second factor is missing or wrong
+  | 'signature_time' // 401: signed too early or too late; carries the broker's time
+  | 'second_factor' // 401: the code of the second factor is missing or wrong
   | 'forbidden' // 403: known caller, not allowed (cross-site, not an admin)
   | 'quota_exceeded' // 403: the user has as much as they may have
   | 'session_key' // 403: the session needs the key of the broker that opened it
@@ -642,8 +653,10 @@ export type Code =
   | 'unverified' // 409: the task's host does not confirm the event's epoch
   | 'busy' // 409: a turn is open
   | 'attached' // 409: a terminal client works in the session; force takes over
-  | 'no_workspace' // 409: the workspace that the session works in does not exist, or is another user's
+  | 'no_workspace' // 409: the session's workspace does not exist, or is another user's
   | 'no_branch' // 409: the project has no such branch for the session to start from
+  | 'nothing_to_commit' // 409: the workspace has no change since its last commit
+  | 'unmerged' // 409: a merge or rebase of the workspace is not finished
   | 'no_turn' // 409: this token cannot start a turn
   | 'prompt_mismatch' // 409: the prompt differs from the checked-in message
   | 'foreign_broker' // 409: the session belongs to another broker
@@ -1115,11 +1128,11 @@ export interface OfferedAgent {
   installed: boolean;
   /** of the program, if that is known */
   version?: string;
-  /** the host has a key of its language model; absent when the host cannot know */
+  /** hasKey: the host has a key of the agent's language model; absent when the host cannot know. */
   hasKey?: boolean;
   /** of tasks that name none; absent when the agent chooses */
   defaultModel?: string;
-  /** that the agent reported in its last session; empty when it reports none */
+  /** models are those that the agent reported in its last session; empty when it reports none. */
   models: Choice[];
   /** as models: the agent's own modes of work */
   modes: Choice[];
@@ -1138,13 +1151,13 @@ export interface Choice {
 /** OfferedProject is a project of a host. */
 export interface OfferedProject {
   name: string;
-  /** of git; sessions work in clones of their own, unless it is shared */
+  /** isRepository: it is a git repository. Sessions work in clones of their own, unless it is shared. */
   isRepository: boolean;
   /** where new clones start */
   defaultBranch?: string;
   /** the latest commit first, at most maxOfferedBranches */
   branches: string[];
-  /** sessions work in the project's own directory, and start from no branch */
+  /** shared: sessions work in the project's own directory, and start from no branch. */
   shared?: boolean;
   /** why it cannot be read */
   problem?: string;
@@ -1550,7 +1563,7 @@ export interface OpenSessionResponse {
   openTurn?: string;
   /** prompted turns behind the open one */
   queuedTurns?: string[];
-  /** a terminal client is: prompts without force get 'attached' */
+  /** attached: a terminal client is open, so prompts without force get 'attached'. */
   attached?: boolean;
   capabilities?: string[];
   /** the session's; "" is 'ask' */
@@ -1639,7 +1652,7 @@ export interface EventsResponse {
   /** of the session's newest event */
   currentEpoch?: number;
   queuedTurns?: string[];
-  /** of the turns that events belong to, if the request asked for them */
+  /** prompts are those of the turns that events belong to, if the request asked for them. */
   prompts?: TurnPrompt[];
 }
 
@@ -1679,6 +1692,88 @@ export interface SuccessResponse {
   success: boolean;
 }
 
+/** ShipStep is something that a host does with the work of a session. */
+export type ShipStep = 'commit' | 'discard';
+
+/** CommitAuthor is the author of a commit. */
+export interface CommitAuthor {
+  name: string;
+  email: string;
+}
+
+/** CommitRequest is the body of POST /session/:id/commit of an agent host. */
+export interface CommitRequest {
+  message: string;
+  author: CommitAuthor;
+}
+
+/** CommitTaskRequest is the body of POST /api/tasks/:id/commit of a broker, which adds the author. */
+export interface CommitTaskRequest {
+  message: string;
+}
+
+/**
+ * CommitResponse is the response to POST /session/:id/commit of an agent host, and to POST /api/tasks/:id/commit of a
+ * broker. A repeated request gets the commit that the first one made.
+ */
+export interface CommitResponse {
+  success: boolean;
+  sessionId: string;
+  /** its id */
+  commit: string;
+  branch: string;
+  /** that the commit changes */
+  files: number;
+  additions: number;
+  deletions: number;
+}
+
+/**
+ * DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST /api/tasks/:id/discard of a
+ * broker.
+ */
+export interface DiscardRequest {
+  /** of files, as a diff has them */
+  paths: string[];
+}
+
+/** DiscardResponse is the response to a DiscardRequest. */
+export interface DiscardResponse {
+  success: boolean;
+  sessionId: string;
+  /** that are now as they were when the session began */
+  files: number;
+}
+
+/**
+ * Usage is what a turn used. It is read from the object totalUsage of a finish event, which has the member names of the
+ * AI SDK and three more: costUSD, contextTokens, contextWindow. Agents report different members; 0 = not reported.
+ */
+export interface Usage {
+  /** includes those from the cache */
+  inputTokens?: number;
+  cachedInputTokens?: number;
+  outputTokens?: number;
+  reasoningTokens?: number;
+  totalTokens?: number;
+  /** US dollars, as the agent estimates them */
+  costUSD?: number;
+  /** in the model's context after the turn */
+  contextTokens?: number;
+  /** how many tokens the context can hold */
+  contextWindow?: number;
+}
+
+/** TaskUsage is the response to GET /api/tasks/:id/usage of a broker: the sums over a task's closed turns. */
+export interface TaskUsage {
+  /** closed turns whose agent reported what they used */
+  turns: number;
+  /** closed turns whose agent did not */
+  unreported: number;
+  /** sums; the context is that of the newest turn which reported one */
+  usage: Usage;
+}
+
 /** WebhookEvent is the type of a message to a user's own webhook, section 3. */
 export type WebhookEvent = 'turn.finished' | 'interaction.opened' | 'followup.answered' | 'followup.failed';
 
@@ -1689,6 +1784,8 @@ export interface WorkspaceState {
   /** has uncommitted changes */
   dirty: boolean;
   metadata: Record<string, string>;
+  /** what the host does with the session's work */
+  ships?: ShipStep[];
 }
 
 /** Workspace is a workspace that an agent created by name. It belongs to the user of the session. */

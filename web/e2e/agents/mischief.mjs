@@ -68,6 +68,11 @@ const verbs = {
     });
     return new Promise((resolve) => (answered = resolve));
   },
+  /** Answers, and reports INPUT tokens, 20 of output, DOLLARS, and CONTEXT of 1,000 tokens. */
+  spend(input, costUSD, contextTokens) {
+    const usage = { inputTokens: +input, outputTokens: 20, costUSD: +costUSD, contextTokens: +contextTokens };
+    send({ type: 'message', content: 'paid', metadata: { usage: { ...usage, contextWindow: 1000 } } });
+  },
   /** Writes one line of KIB without a break. */
   async line(kib) {
     const text = 'x'.repeat(Number(kib) * 1024);

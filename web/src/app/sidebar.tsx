@@ -58,7 +58,7 @@ function Count({ n, what }: { n: number; what: string }) {
   );
 }
 
-/** What administrators should act on, on every page. */
+/** The problems that administrators should fix, shown on every page. */
 function Notices() {
   const notices = useDiskNotices();
   if (notices.length === 0) return null;

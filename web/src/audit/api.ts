@@ -74,6 +74,8 @@ export const acts: Record<AuditAction, string> = {
   'task.adopted': 'Task adopted',
   'task.answered': 'Question answered',
   'task.mode': 'Permission mode chosen',
+  'task.committed': 'Changes committed',
+  'task.discarded': 'Changes discarded',
   'task.expired': 'Archived task deleted by its age',
   'webhook.rotated': 'Webhook secret replaced',
   'keys.rotated': 'Secrets sealed with a new key',

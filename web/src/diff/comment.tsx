@@ -82,7 +82,7 @@ function CommentForm({ taskId, comment, initial }: { taskId: string; comment: Li
   const [focused] = useState(() => takeFocus(comment.id));
   const form = useRef<HTMLFormElement>(null);
   const isEmpty = text.trim() === '';
-  /** Leads back to the line, so that the arrow keys go on from there. */
+  /** Leads back to the line, so that the arrow keys continue from there. */
   const leave = (close: () => void) => {
     const table = form.current?.closest('table');
     const line = `button[data-side="${comment.side}"][data-line="${comment.line}"]`;

@@ -81,7 +81,7 @@ export function FileTree({ files, viewed, comments, onGo }: Props) {
   );
 }
 
-/** What a key does at a row of the tree; undefined when the tree does not answer the key. */
+/** What a key does at a row of the tree; undefined when the tree does not handle the key. */
 function actOf(key: string, rows: readonly TreeRow[], at: number, closed: ReadonlySet<string>) {
   const row = rows[at];
   const isFolder = row?.file === undefined;

@@ -1,6 +1,8 @@
 import { useMemo, useState, type CSSProperties, type ReactNode } from 'react';
-import type { Diff } from '../app/types.ts';
+import type { Diff, Task } from '../app/types.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
+import { ShipBar } from '../ship/commit.tsx';
+import { DiscardFiles } from '../ship/discard.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -19,10 +21,7 @@ import styles from './diff.module.css';
 import treeStyles from './filetree.module.css';
 
 interface Props {
-  taskId: string;
-  /** The task's title. */
-  title: string;
-  lastTurn: string;
+  task: Task;
   chosen: Diff | null;
   onSend: SendReview;
   onClose: () => void;
@@ -31,8 +30,9 @@ interface Props {
 const none: Diff = { base: '', files: [], patch: '', truncated: false };
 
 /** The changes of a task beside its conversation. React.lazy requires the default export. */
-export default function DiffPanel({ taskId, title, lastTurn, chosen, onSend, onClose }: Props) {
-  const query = useDiff(taskId, lastTurn, chosen === null);
+export default function DiffPanel({ task, chosen, onSend, onClose }: Props) {
+  const { id: taskId } = task;
+  const query = useDiff(taskId, task.lastTurn?.id ?? '', chosen === null);
   const [layout, setLayout] = useSetting<Layout>('diff-layout', ['unified', 'split']);
   const [files, setFiles] = useSetting('diff-files', ['closed', 'open']);
   const [percent, setPercent] = useWidth();
@@ -45,7 +45,7 @@ export default function DiffPanel({ taskId, title, lastTurn, chosen, onSend, onC
     <aside className={styles.panel} style={{ '--share': `${percent}%` } as CSSProperties} aria-label="Changes">
       <Edge percent={percent} onChange={setPercent} />
       <header className={styles.head}>
-        {alone && <h1 className="visually-hidden">{title}</h1>}
+        {alone && <h1 className="visually-hidden">{task.title}</h1>}
         <h2>Changes</h2>
         {diff && <Totals diff={diff} reviewed={reviewed} />}
         <span className={styles.space} />
@@ -74,6 +74,7 @@ export default function DiffPanel({ taskId, title, lastTurn, chosen, onSend, onC
         )}
         <IconButton label="Close changes" icon={<Icon name="close" />} onClick={onClose} />
       </header>
+      {!chosen && <ShipBar task={task} onSend={onSend} />}
       <Body diff={diff} reviewed={reviewed} showTree={files === 'open'}>
         {!diff && query.isFetching && <Loading what="the changes" />}
         {!diff && query.error && (
@@ -87,7 +88,9 @@ export default function DiffPanel({ taskId, title, lastTurn, chosen, onSend, onC
         )}
         {/* Until the changes are read, no comment's line can be gone. */}
         {(diff || !query.isFetching) && (
-          <Files taskId={taskId} diff={diff ?? none} layout={layout} reviewed={reviewed} />
+          <DiscardFiles task={task} present={!chosen}>
+            <Files taskId={taskId} diff={diff ?? none} layout={layout} reviewed={reviewed} />
+          </DiscardFiles>
         )}
       </Body>
       <ReviewBar

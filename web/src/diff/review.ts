@@ -51,7 +51,7 @@ export function readReview(taskId: string): Review {
   return review;
 }
 
-/** Changes the newest review, which another tab may have written. Quiet changes render nothing again. */
+/** Changes the newest review, which another tab may have written. A quiet change does not render the view again. */
 export function changeReview(taskId: string, change: (review: Review) => Review, quiet = false) {
   const review = change(readReview(taskId));
   const raw = JSON.stringify(review);
@@ -159,7 +159,7 @@ export const removeComments = (taskId: string, ids: readonly string[]) =>
 export const restoreComment = (taskId: string, comment: LineComment) =>
   changeReview(taskId, (r) => ({ ...r, comments: [...r.comments, comment] }));
 
-/** Marks a file's content as viewed, or takes the mark back. */
+/** Marks a file's content as viewed, or removes the mark. */
 export const markViewed = (taskId: string, file: PatchFile, viewed: boolean) =>
   changeReview(taskId, (r) => {
     const hash = hashFile(file, r.seed);

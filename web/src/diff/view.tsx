@@ -1,5 +1,6 @@
 import { memo, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { DiffFile } from '../app/types.ts';
+import { DiscardButton } from '../ship/discard.tsx';
 import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -75,6 +76,7 @@ export const FileDiff = memo(function FileDiff({ id, taskId, file, patch, layout
           {comments > 0 && ` · ${comments === 1 ? '1 comment' : `${comments} comments`}`}
         </span>
         <Counts additions={file.additions} deletions={file.deletions} />
+        <DiscardButton file={file} />
         {patch && (
           <label className={styles.viewed}>
             <input

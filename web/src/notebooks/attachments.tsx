@@ -10,7 +10,7 @@ const maxBytes = 64 << 10;
 
 const sizeOf = (text: string) => new TextEncoder().encode(text).length;
 
-/** A file as an attachment. Throws an Error, with its reason for people, for what the broker would refuse. */
+/** Returns a file as an attachment. Throws an Error with a reason for people if the broker would refuse the file. */
 export async function attach(file: File): Promise<FollowupAttachment> {
   if (file.size > maxBytes) throw new Error(`${file.name} is larger than 64 KiB`);
   const bytes = await file.arrayBuffer();

@@ -9,7 +9,7 @@ import styles from './palette.module.css';
 
 const shownTasks = 8;
 
-/** Finds a task, a page or an act by a few letters. */
+/** Finds a task, a page or a command by a few letters. */
 export function Palette({ onClose, onNew, onHelp }: { onClose: () => void; onNew: () => void; onHelp: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
@@ -80,7 +80,7 @@ export function Palette({ onClose, onNew, onHelp }: { onClose: () => void; onNew
   );
 }
 
-/** Acts and pages that match, then tasks. Without text the latest tasks come first. */
+/** Commands and pages that match, then tasks. Without text the latest tasks come first. */
 function useEntries(text: string): { entries: Entry[]; pending: boolean } {
   const wanted = text.trim();
   const admin = useMe().data?.admin ?? false;

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { Task } from '../app/types.ts';
+import { useTotals } from '../ship/totals.ts';
 import { TaskMode } from '../tasks/mode.tsx';
 import { TaskModel, useHostName } from '../tasks/model.tsx';
 import { statusOf } from '../tasks/status.ts';
@@ -9,6 +10,7 @@ import { Icon } from '../ui/icon.tsx';
 import { useTaskWorkspace } from '../workspaces/api.ts';
 import styles from './page.module.css';
 import { TaskMenu } from './restart.tsx';
+import { contextOf, costOf, readUsage } from './usage.ts';
 
 export function TaskHeader({
   task,
@@ -26,7 +28,9 @@ export function TaskHeader({
   const workspace = useTaskWorkspace(task);
   const branch = workspace?.branch ? `${workspace.branch}${workspace.dirty ? ' (uncommitted changes)' : ''}` : '';
   const start = task.branch ? `from ${task.branch}` : '';
-  const where = [task.agent, task.project, start, host, branch].filter(Boolean).join(' · ');
+  const usage = readUsage(task.lastTurn?.usage);
+  const totals = useTotals(task);
+  const where = [task.agent, task.project, start, host, branch, totals, costOf(usage), contextOf(usage)];
   return (
     <header className={styles.header}>
       <Link to="/" className={styles.back} aria-label="Back to tasks">
@@ -36,7 +40,7 @@ export function TaskHeader({
         <h1 dir="auto" title={task.title}>
           {task.title}
         </h1>
-        <span className={styles.where}>{[where, usageOf(task.lastTurn?.usage)].filter(Boolean).join(' · ')}</span>
+        <span className={styles.where}>{where.filter(Boolean).join(' · ')}</span>
       </div>
       <Badge tone={status.tone} {...(status.icon && { icon: status.icon })}>
         {status.label}
@@ -50,14 +54,4 @@ export function TaskHeader({
       <TaskMenu task={task} workspace={workspace} />
     </header>
   );
-}
-
-/** The tokens that the last turn used; "" when the agent does not report them. */
-export function usageOf(usage: unknown): string {
-  if (typeof usage !== 'object' || usage === null) return '';
-  const { inputTokens, outputTokens } = usage as { inputTokens?: unknown; outputTokens?: unknown };
-  if (typeof inputTokens !== 'number' || typeof outputTokens !== 'number' || inputTokens + outputTokens === 0)
-    return '';
-  const short = (n: number) => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`);
-  return `${short(inputTokens)} in, ${short(outputTokens)} out`;
 }

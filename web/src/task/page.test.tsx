@@ -23,9 +23,9 @@ vi.mock('./view.tsx', () => ({
   ),
 }));
 vi.mock('../diff/panel.tsx', () => ({
-  default: function Panel({ chosen, title }: { chosen: Diff | null; title: string }) {
-    const [first] = useState(title);
-    return <p>{`${title} shows ${chosen?.patch ?? 'the present changes'}, opened for ${first}`}</p>;
+  default: function Panel({ chosen, task }: { chosen: Diff | null; task: { title: string } }) {
+    const [first] = useState(task.title);
+    return <p>{`${task.title} shows ${chosen?.patch ?? 'the present changes'}, opened for ${first}`}</p>;
   },
 }));
 

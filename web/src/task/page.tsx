@@ -65,9 +65,7 @@ function OneTask({ taskId }: { taskId: string }) {
       {search.diff && (
         <Suspense fallback={<Loading what="the changes" />}>
           <DiffPanel
-            taskId={taskId}
-            title={task.data.title}
-            lastTurn={task.data.lastTurn?.id ?? ''}
+            task={task.data}
             chosen={chosen}
             onSend={(message) => deliver.current?.(message) ?? Promise.reject(new Error('The task is not loaded yet'))}
             onClose={() => showDiff(false)}

@@ -8,11 +8,13 @@ import { Menu } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
 import styles from '../ui/table.module.css';
 import { WorkspaceDetails } from '../workspaces/details.tsx';
+import { TaskUsageDialog } from './spent.tsx';
 
 /** The menu of a task's header. Restarting the agent ends the open turn, so that it asks first when there is one. */
 export function TaskMenu({ task, workspace }: { task: Task; workspace: WorkspaceState | null }) {
   const [asking, setAsking] = useState(false);
   const [detailed, setDetailed] = useState(false);
+  const [counted, setCounted] = useState(false);
   const restart = useMutation({
     mutationFn: () => client.restart(task.id),
     onSuccess: () => toast('The agent is restarted. The next message continues the conversation.'),
@@ -28,10 +30,12 @@ export function TaskMenu({ task, workspace }: { task: Task; workspace: Workspace
         label="Actions for this task"
         items={[
           { label: 'Workspace', icon: 'branch', run: () => setDetailed(true) },
+          { label: 'Usage', icon: 'pulse', run: () => setCounted(true) },
           { label: 'Restart agent', icon: 'retry', run: () => (task.openTurn ? setAsking(true) : restart.mutate()) },
         ]}
       />
       {detailed && <WorkspaceDetails task={task} state={workspace} onClose={() => setDetailed(false)} />}
+      {counted && <TaskUsageDialog task={task} onClose={() => setCounted(false)} />}
       {asking && (
         <Dialog title="Restart the agent?" onClose={() => setAsking(false)}>
           <p>The agent works on a message. That turn ends, and what it has not finished stays undone.</p>

@@ -6,14 +6,18 @@ import { toast } from '../ui/toast.tsx';
 import { isUnread } from './status.ts';
 import { findTask, newer, newerRows, patchTask, type TaskPage } from './cache.ts';
 
-export function useTasks(q: string, archived: boolean) {
+/** What a list of tasks is filtered by; the server knows the state of every task. */
+export type TaskState = 'waiting' | 'working' | 'failed';
+
+export function useTasks(q: string, archived: boolean, state: '' | TaskState = '') {
   const client = useQueryClient();
   return useInfiniteQuery({
-    queryKey: ['tasks', { q, archived }],
+    queryKey: ['tasks', { q, archived, state }],
     initialPageParam: '',
     queryFn: async ({ pageParam, signal }) => {
       const query = new URLSearchParams({ limit: '50', archived: String(archived) });
       if (q) query.set('q', q);
+      if (state) query.set('state', state);
       if (pageParam) query.set('cursor', pageParam);
       return newerRows(client, await api<TaskPage>('GET', `/api/tasks?${query}`, undefined, signal));
     },

@@ -74,6 +74,7 @@ export function applyHint(client: QueryClient, hint: TaskHint): Task | undefined
   }
   const { taskId, rev, ...change } = hint;
   patchList(client, taskId, { rev, ...change });
+  if (changesState(before, hint)) scheduleFiltered(client);
   changeCached<Task>(client, ['task', taskId], (task) => (rev >= task.rev ? { ...task, ...change } : task));
   return before;
 }
@@ -101,6 +102,11 @@ export function refreshTask(client: QueryClient, id: string) {
   );
 }
 
+const changesState = (before: Task, hint: TaskHint) =>
+  before.agentStatus !== hint.agentStatus ||
+  before.reason !== hint.reason ||
+  before.openInteractions !== hint.openInteractions;
+
 let scheduled: ReturnType<typeof setTimeout> | undefined;
 
 function scheduleList(client: QueryClient) {
@@ -109,4 +115,10 @@ function scheduleList(client: QueryClient) {
     scheduled = undefined;
     void client.invalidateQueries({ queryKey: ['tasks'] });
   }, 300);
+}
+
+/** Reads the lists of one state again: a task that comes into it is not among their rows. */
+function scheduleFiltered(client: QueryClient) {
+  const filtered = client.getQueryCache().findAll({ queryKey: ['tasks'], type: 'active' });
+  if (filtered.some((query) => (query.queryKey[1] as { state?: string }).state)) scheduleList(client);
 }

@@ -124,7 +124,7 @@ export interface Branches {
   more: boolean;
 }
 
-/** Hosts list so many branches of a project. */
+/** The most branches of a project that a host lists. */
 const listedBranches = 200;
 
 /** The branches of the chosen project, on the chosen host or on any; null where tasks start from none. */

@@ -3,31 +3,33 @@ import { useOfflineHosts } from '../hosts/api.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { useHiddenTasks, useTasks } from './api.ts';
+import { type TaskState, useHiddenTasks, useTasks } from './api.ts';
 import { Group } from './group.tsx';
 import { groupsOf } from './groups.ts';
 import { statusOf, type Status } from './status.ts';
 import styles from './list.module.css';
 
-const filters: readonly { value: '' | Status['kind']; label: string }[] = [
+/** The kind is what a row shows in that state. A row that changed since the server listed it disappears at once. */
+const filters: readonly { value: '' | TaskState; kind?: Status['kind']; label: string }[] = [
   { value: '', label: 'All' },
-  { value: 'waiting', label: 'Waiting' },
-  { value: 'busy', label: 'Working' },
-  { value: 'failed', label: 'Failed' },
+  { value: 'waiting', kind: 'waiting', label: 'Waiting' },
+  { value: 'working', kind: 'busy', label: 'Working' },
+  { value: 'failed', kind: 'failed', label: 'Failed' },
 ];
 
 export function TaskList({ onNew }: { onNew: () => void }) {
   const [q, setQ] = useState('');
   const [archived, setArchived] = useState(false);
-  const [filter, setFilter] = useState<'' | Status['kind']>('');
-  const query = useTasks(useDeferredValue(q.trim()), archived);
+  const [filter, setFilter] = useState<'' | TaskState>('');
+  const query = useTasks(useDeferredValue(q.trim()), archived, filter);
   const hidden = useHiddenTasks();
   const offline = useOfflineHosts();
 
   const all =
     query.data?.pages.flatMap((p) => p.tasks).filter((t) => !hidden.has(t.id) && t.archived === archived) ?? [];
   const listed = all.map((task) => ({ task, status: statusOf(task, offline) }));
-  const shown = filter ? listed.filter(({ status }) => status.kind === filter) : listed;
+  const kind = filters.find((f) => f.value === filter)?.kind;
+  const shown = kind ? listed.filter(({ status }) => status.kind === kind) : listed;
   const groups = groupsOf(shown, new Date());
   return (
     <section className={styles.section} aria-label="Tasks">

@@ -14,9 +14,9 @@ export function Pickers({
   picks,
   onChange,
 }: {
-  /** undefined while they are read. */
+  /** undefined while they are being read. */
   offers: OfferList | undefined;
-  /** undefined while they are read, or cannot be. */
+  /** undefined while they are being read, or if they cannot be read. */
   workspaces: HostWorkspaceList | undefined;
   picks: Picks;
   onChange: (change: Partial<Picks>) => void;

@@ -29,7 +29,7 @@ it('remembers the last branch of each project', () => {
   expect([lastBranch('p9'), lastBranch('p10')]).toEqual(['', 'next']);
 });
 
-it.each(['{', 'null', '"text"', '[]', '{"mode":"all","agent":7}'])('begins anew with %s', (kept) => {
+it.each(['{', 'null', '"text"', '[]', '{"mode":"all","agent":7}'])('begins again with %s', (kept) => {
   writeSetting('picks', kept);
   expect(readPicks()).toEqual(nothing);
 });

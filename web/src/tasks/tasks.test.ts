@@ -92,6 +92,32 @@ describe('applyHint', () => {
     await vi.waitFor(() => expect(c.isFetching()).toBe(0));
     expect(c.getQueryState(queryKey)?.isInvalidated).toBe(true);
   });
+  it.each([
+    ['reads a list of one state again when a task changes its state', hint, 'waiting', 1],
+    [
+      'leaves it when a task only goes on',
+      { ...hint, agentStatus: 'idle', openInteractions: 0 } as TaskHint,
+      'waiting',
+      0,
+    ],
+    ['leaves a list of all states', hint, '', 0],
+  ])('%s', async (_name, change, state, times) => {
+    vi.useFakeTimers();
+    const c = client(task());
+    const queryFn = vi.fn(() => Promise.resolve({ tasks: [], nextCursor: '' }));
+    const queryKey = ['tasks', { q: '', archived: false, state }];
+    const leave = new QueryObserver(c, {
+      queryKey,
+      queryFn,
+      initialData: { pages: [] },
+      staleTime: Infinity,
+    }).subscribe(vi.fn());
+    applyHint(c, change);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(queryFn).toHaveBeenCalledTimes(times);
+    leave();
+    vi.useRealTimers();
+  });
   it('survives a list that was read before it', () => {
     const c = client(task());
     applyHint(c, hint);

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useEffect, useSyncExternalStore } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 import styles from './toast.module.css';
@@ -23,21 +23,60 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** Shows a message for 5 seconds, or for 10 when it offers an action. */
+/** The time that each message is still shown, and its timer; none while the messages are held. */
+const clocks = new Map<number, { left: number; since: number; timer?: ReturnType<typeof setTimeout> }>();
+let held = false;
+
+/** Shows a message for 5 seconds, or for 10 when it offers an action. The time stops while one of them is held. */
 export function toast(text: string, action?: { label: string; run: () => void }) {
   const id = next++;
   set([...toasts.slice(-2), { id, text, action }]);
-  setTimeout(() => dismiss(id), action ? 10_000 : 5_000);
+  clocks.set(id, { left: action ? 10_000 : 5_000, since: 0 });
+  if (!held) start(id);
 }
 
 function dismiss(id: number) {
+  clearTimeout(clocks.get(id)?.timer);
+  clocks.delete(id);
   set(toasts.filter((t) => t.id !== id));
+}
+
+function start(id: number) {
+  const clock = clocks.get(id);
+  if (!clock) return;
+  clock.since = Date.now();
+  clock.timer = setTimeout(() => dismiss(id), clock.left);
+}
+
+/** Keeps the messages as long as the pointer or the focus is in one of them. */
+function hold(next: boolean) {
+  if (held === next) return;
+  held = next;
+  for (const [id, clock] of clocks) {
+    if (!held) {
+      start(id);
+      continue;
+    }
+    clearTimeout(clock.timer);
+    clock.left = Math.max(1000, clock.left - (Date.now() - clock.since));
+  }
 }
 
 export function Toasts() {
   const list = useSyncExternalStore(subscribe, () => toasts);
+  useEffect(() => {
+    if (list.length === 0) hold(false); // the held messages are gone, and no event reports it
+  }, [list]);
   return (
-    <div className={styles.toasts} role="status" aria-live="polite">
+    <div
+      className={styles.toasts}
+      role="status"
+      aria-live="polite"
+      onPointerEnter={() => hold(true)}
+      onPointerLeave={() => hold(false)}
+      onFocus={() => hold(true)}
+      onBlur={() => hold(false)}
+    >
       {list.map((t) => (
         <div key={t.id} className={styles.toast}>
           <span>{t.text}</span>

@@ -28,7 +28,7 @@ export function workspaceChoices(
     );
 }
 
-/** The host and the project of a workspace; "" leaves the workspace and keeps them. */
+/** The picks that follow from a chosen value: a workspace with its host and project. "" clears the workspace alone. */
 export function placeOf({ hosts }: HostWorkspaceList, value: string): Partial<Place> {
   for (const h of hosts)
     for (const w of h.workspaces)

@@ -79,7 +79,8 @@ func (s suite) insert(e *outbound.Endpoint, order string, after time.Duration) *
 	s.Helper()
 	d := &outbound.Delivery{
 		ID: protocol.NewID(), EndpointID: e.ID, UserID: s.user, Kind: e.Kind, Host: e.Host(), MessageID: protocol.NewID(),
-		Event: "x", OrderKey: order, State: outbound.Queued, NextAt: now.Add(after), ExpiresAt: now.Add(time.Hour), CreatedAt: now,
+		Event: "x", OrderKey: order, State: outbound.Queued, NextAt: now.Add(after),
+		ExpiresAt: now.Add(time.Hour), CreatedAt: now,
 	}
 	inserted, err := s.store.Insert(s.ctx, d)
 	s.must(err)
@@ -133,10 +134,9 @@ func (s suite) same(got, want []string) {
 func testEndpoints(t *testing.T, s suite) {
 	until := now.Add(time.Hour)
 	e := &outbound.Endpoint{
-		ID: protocol.NewID(), OwnerID: s.user, Kind: outbound.KindTask, URL: "https://a.example", Secret: seal.NewSecret("one"),
-		PreviousSecret: seal.NewSecret("zero"), PreviousUntil: &until,
-		Events: []protocol.WebhookEvent{"a", "b"}, DisabledAt: &until,
-		DisabledReason: "why", CreatedAt: now,
+		ID: protocol.NewID(), OwnerID: s.user, Kind: outbound.KindTask, URL: "https://a.example",
+		Secret: seal.NewSecret("one"), PreviousSecret: seal.NewSecret("zero"), PreviousUntil: &until,
+		Events: []protocol.WebhookEvent{"a", "b"}, DisabledAt: &until, DisabledReason: "why", CreatedAt: now,
 	}
 	s.must(s.store.CreateEndpoint(s.ctx, e))
 	s.code(s.store.CreateEndpoint(s.ctx, e), protocol.CodeConflict)
@@ -144,7 +144,8 @@ func testEndpoints(t *testing.T, s suite) {
 		got, err := s.store.Endpoint(s.ctx, owner, e.ID)
 		s.must(err)
 		if got.Secret.Reveal() != "one" || got.PreviousSecret.Reveal() != "zero" || !got.PreviousUntil.Equal(until) ||
-			!slices.Equal(got.Events, e.Events) || !got.DisabledAt.Equal(until) || got.DisabledReason != "why" || !got.CreatedAt.Equal(now) {
+			!slices.Equal(got.Events, e.Events) || !got.DisabledAt.Equal(until) || got.DisabledReason != "why" ||
+			!got.CreatedAt.Equal(now) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -157,7 +158,10 @@ func testEndpoints(t *testing.T, s suite) {
 		t.Errorf("%+v", found)
 	}
 	refuse := errors.New("no")
-	_, err = s.store.UpdateEndpoint(s.ctx, s.user, e.ID, func(e *outbound.Endpoint) error { e.URL = "https://z.example"; return refuse })
+	_, err = s.store.UpdateEndpoint(s.ctx, s.user, e.ID, func(e *outbound.Endpoint) error {
+		e.URL = "https://z.example"
+		return refuse
+	})
 	if !errors.Is(err, refuse) {
 		t.Error(err)
 	}
@@ -177,18 +181,23 @@ func testEndpoints(t *testing.T, s suite) {
 		t.Errorf("%+v", list)
 	}
 	other.Kind, e.Kind = "agent", outbound.KindTask
+	testRemovedEndpoints(s, e, other)
+}
+
+// testRemovedEndpoints clears and deletes endpoints of different kinds.
+func testRemovedEndpoints(s suite, e, other *outbound.Endpoint) {
 	kept, gone := s.insert(other, "", 0), s.insert(e, "", 0)
 	for range 1100 { // more than DeleteEndpoint removes in one statement
 		s.insert(e, "c", 0)
 	}
-	s.code(s.store.ClearEndpoint(s.ctx, s.site.User(t), "agent", other.ID), protocol.CodeNotFound)
+	s.code(s.store.ClearEndpoint(s.ctx, s.site.User(s.T), "agent", other.ID), protocol.CodeNotFound)
 	s.must(s.store.ClearEndpoint(s.ctx, s.user, outbound.KindTask, other.ID)) // it is of another kind
-	s.code(s.store.DeleteEndpoint(s.ctx, s.site.User(t), "agent", other.ID), protocol.CodeNotFound)
+	s.code(s.store.DeleteEndpoint(s.ctx, s.site.User(s.T), "agent", other.ID), protocol.CodeNotFound)
 	s.code(s.store.DeleteEndpoint(s.ctx, s.user, outbound.KindTask, other.ID), protocol.CodeNotFound)
 	s.code(s.store.DeleteEndpoint(s.ctx, "", "agent", other.ID), protocol.CodeNotFound)
 	s.must(s.store.DeleteEndpoint(s.ctx, s.user, outbound.KindTask, e.ID))
 	s.get(kept.ID)
-	_, err = s.store.Delivery(s.ctx, s.user, gone.ID)
+	_, err := s.store.Delivery(s.ctx, s.user, gone.ID)
 	s.code(err, protocol.CodeNotFound)
 	s.code(s.store.DeleteEndpoint(s.ctx, s.user, outbound.KindTask, e.ID), protocol.CodeNotFound)
 }
@@ -252,21 +261,26 @@ func testOrder(t *testing.T, s suite) {
 	}
 	all := []string{one.ID, two.ID, three.ID, otherEndpoint.ID, unordered.ID}
 	s.must(s.store.Park(s.ctx, all, now, now.Add(30*time.Second)))
-	if d := s.get(two.ID); !d.NextAt.Equal(now.Add(30*time.Second)) || d.Reason != outbound.ReasonWaiting || !s.get(one.ID).NextAt.Equal(now) {
+	if d := s.get(two.ID); !d.NextAt.Equal(now.Add(30*time.Second)) || d.Reason != outbound.ReasonWaiting ||
+		!s.get(one.ID).NextAt.Equal(now) {
 		t.Errorf("%+v", d)
 	}
 	s.same(ids(s.claim(now.Add(time.Minute), "l1", all...)), []string{one.ID, otherEndpoint.ID, unordered.ID})
 	s.finish(one, outbound.Failed)
-	s.must(s.store.Advance(s.ctx, []outbound.Order{{EndpointID: e.ID, Key: "c"}, {EndpointID: e.ID, Key: "none"}}, now.Add(time.Second)))
-	if d := s.get(two.ID); !d.NextAt.Equal(now.Add(time.Second)) || d.Reason != "" || s.get(three.ID).Reason != outbound.ReasonWaiting {
+	s.must(s.store.Advance(s.ctx, []outbound.Order{{EndpointID: e.ID, Key: "c"}, {EndpointID: e.ID, Key: "none"}},
+		now.Add(time.Second)))
+	if d := s.get(two.ID); !d.NextAt.Equal(now.Add(time.Second)) || d.Reason != "" ||
+		s.get(three.ID).Reason != outbound.ReasonWaiting {
 		t.Errorf("%+v", d)
 	}
-	s.must(s.store.Advance(s.ctx, []outbound.Order{{EndpointID: e.ID, Key: "c"}, {EndpointID: e.ID, Key: "none"}}, now)) // not parked any more
+	// The delivery is not parked any more.
+	s.must(s.store.Advance(s.ctx, []outbound.Order{{EndpointID: e.ID, Key: "c"}, {EndpointID: e.ID, Key: "none"}}, now))
 	if d := s.get(two.ID); !d.NextAt.Equal(now.Add(time.Second)) {
 		t.Errorf("%+v", d)
 	}
 	s.same(ids(s.claim(now.Add(time.Minute), "l2", two.ID, three.ID)), []string{two.ID})
-	s.same(ids(s.claim(now.Add(time.Hour), "l3", three.ID)), []string{three.ID}) // expired, so it is claimed although it is blocked
+	// The delivery has expired, so it is claimed although it is blocked.
+	s.same(ids(s.claim(now.Add(time.Hour), "l3", three.ID)), []string{three.ID})
 }
 
 func testHosts(t *testing.T, s suite) {

@@ -17,7 +17,8 @@ func testClaim(t *testing.T, s suite) {
 	a, b, future := s.insert(e, "", 0), s.insert(e, "", 0), s.insert(e, "", time.Second)
 	taken := s.claim(now, "l1", a.ID, b.ID, future.ID, "none")
 	s.same(ids(taken), []string{a.ID, b.ID})
-	if d := s.get(a.ID); d.Lease != "l1" || !d.NextAt.Equal(now.Add(time.Minute)) || !d.AttemptedAt.Equal(now) || taken[0].Lease != "l1" {
+	if d := s.get(a.ID); d.Lease != "l1" || !d.NextAt.Equal(now.Add(time.Minute)) || !d.AttemptedAt.Equal(now) ||
+		taken[0].Lease != "l1" {
 		t.Errorf("%+v", d)
 	}
 	s.same(ids(s.claim(now, "l2", a.ID, b.ID)), []string{})
@@ -26,7 +27,8 @@ func testClaim(t *testing.T, s suite) {
 	s.same(held, []string{a.ID})
 	lapsed := s.claim(now.Add(2*time.Minute), "l3", a.ID, b.ID)
 	s.same(ids(lapsed), []string{b.ID})
-	if d := s.get(b.ID); d.Attempts != 1 || len(d.Log) != 1 || d.Log[0].Error != outbound.FaultAbandoned || !d.Log[0].At.Equal(now) || lapsed[0].Attempts != 1 {
+	if d := s.get(b.ID); d.Attempts != 1 || len(d.Log) != 1 || d.Log[0].Error != outbound.FaultAbandoned ||
+		!d.Log[0].At.Equal(now) || lapsed[0].Attempts != 1 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -44,7 +46,9 @@ func testClaimOnce(t *testing.T, s suite) {
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
-			list, err := stores[i%3].Claim(s.ctx, all, outbound.Claim{Lease: fmt.Sprint(i), Now: now, Until: now.Add(time.Minute)})
+			list, err := stores[i%3].Claim(s.ctx, all, outbound.Claim{
+				Lease: fmt.Sprint(i), Now: now, Until: now.Add(time.Minute),
+			})
 			if err != nil {
 				t.Error(err)
 			}
@@ -74,8 +78,13 @@ func testFence(t *testing.T, s suite) {
 	first := s.claim(now, "l1", d.ID)[0]
 	second := s.claim(now.Add(time.Minute), "l2", d.ID)[0]
 	first.State = outbound.Delivered
-	attempt := &outbound.Attempt{DeliveryID: d.ID, Number: 2, At: now, Duration: 3 * time.Millisecond, Status: 500, Answer: []byte{0, 255}}
-	for _, err := range []error{s.store.SaveBody(s.ctx, &first, []byte("x")), s.store.Record(s.ctx, outbound.Conclusion{Delivery: &first, Attempt: attempt})} {
+	attempt := &outbound.Attempt{
+		DeliveryID: d.ID, Number: 2, At: now, Duration: 3 * time.Millisecond, Status: 500, Answer: []byte{0, 255},
+	}
+	for _, err := range []error{
+		s.store.SaveBody(s.ctx, &first, []byte("x")),
+		s.store.Record(s.ctx, outbound.Conclusion{Delivery: &first, Attempt: attempt}),
+	} {
 		if !errors.Is(err, outbound.ErrLeaseLost) {
 			t.Error(err)
 		}
@@ -84,7 +93,8 @@ func testFence(t *testing.T, s suite) {
 	second.Attempts, second.NextAt, second.AttemptedAt = 2, now.Add(2*time.Minute), &now
 	s.must(s.store.Record(s.ctx, outbound.Conclusion{Delivery: &second, Attempt: attempt}))
 	got := s.get(d.ID)
-	if got.State != outbound.Queued || got.InFlight() || got.Attempts != 2 || len(got.Log) != 2 || fmt.Sprint(got.Log[1]) != fmt.Sprint(*attempt) {
+	if got.State != outbound.Queued || got.InFlight() || got.Attempts != 2 || len(got.Log) != 2 ||
+		fmt.Sprint(got.Log[1]) != fmt.Sprint(*attempt) {
 		t.Errorf("%+v", got)
 	}
 	if err := s.store.Record(s.ctx, outbound.Conclusion{Delivery: &second}); !errors.Is(err, outbound.ErrLeaseLost) {
@@ -108,8 +118,12 @@ func testRecordAll(t *testing.T, s suite) {
 	}
 	delivered, retried, expired, lost, gone := all[0], all[1], all[2], all[3], all[4]
 	end := now.Add(time.Second)
-	delivered.State, delivered.FinishedAt, delivered.NextAt, delivered.Attempts, delivered.AttemptedAt = outbound.Delivered, &end, end, 1, &now
-	all[0].Attempt = &outbound.Attempt{DeliveryID: delivered.ID, Number: 1, At: now, Duration: 7 * time.Millisecond, Status: 204, Answer: []byte(`\"{},\x00`)}
+	delivered.State, delivered.FinishedAt, delivered.NextAt = outbound.Delivered, &end, end
+	delivered.Attempts, delivered.AttemptedAt = 1, &now
+	all[0].Attempt = &outbound.Attempt{
+		DeliveryID: delivered.ID, Number: 1, At: now, Duration: 7 * time.Millisecond,
+		Status: 204, Answer: []byte(`\"{},\x00`),
+	}
 	retried.NextAt, retried.Attempts, retried.AttemptedAt = now.Add(time.Hour), 1, &now
 	all[1].Attempt = &outbound.Attempt{DeliveryID: retried.ID, Number: 1, At: now, Error: outbound.FaultTimeout}
 	expired.State, expired.Reason, expired.FinishedAt = outbound.Expired, outbound.ReasonExpired, &end

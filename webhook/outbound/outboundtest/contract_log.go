@@ -15,7 +15,8 @@ func testHold(t *testing.T, s suite) {
 	s.finish(done, outbound.Delivered)
 	s.claim(now, "l1", inFlight.ID)
 	s.must(s.store.Hold(s.ctx, e.ID))
-	if a, b, c := s.get(inFlight.ID).State, s.get(waiting.ID).State, s.get(done.ID).State; a != outbound.Queued || b != outbound.Held || c != outbound.Delivered {
+	a, b, c := s.get(inFlight.ID).State, s.get(waiting.ID).State, s.get(done.ID).State
+	if a != outbound.Queued || b != outbound.Held || c != outbound.Delivered {
 		t.Error(a, b, c)
 	}
 	if n, err := s.store.ExpireHeld(s.ctx, now.Add(time.Hour-time.Microsecond)); n != 0 || err != nil {

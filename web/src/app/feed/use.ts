@@ -76,7 +76,7 @@ function handle(queries: QueryClient, router: AnyRouter, frame: UserFeedEvent) {
       });
       void queries.invalidateQueries({ queryKey: ['notebooks'] });
       void queries.invalidateQueries({ queryKey: ['deliveries'] });
-      // Without a source the session changed, whose state every one of its sources shows.
+      // Without a source the notebook connection changed. All of its sources show its state.
       void queries.invalidateQueries({
         queryKey: frame.data.sourceId ? ['sources', frame.data.sourceId] : ['sources'],
       });

@@ -41,8 +41,9 @@ function whyPaused(paused: NonNullable<MessageQueue['paused']>, reason: string):
 
 interface QueuedProps {
   message: QueuedMessage;
-  /** Its place in the queue, and among those that can be moved, from 0. */
+  /** Its index in the queue. */
   place: number;
+  /** Its index among the messages that can be moved. */
   position: number;
   queue: MessageQueue;
 }

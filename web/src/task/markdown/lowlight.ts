@@ -1,4 +1,4 @@
 import { common, createLowlight } from 'lowlight';
 
-/** The highlighter, with the languages that are met most. */
+/** The highlighter, with the most common languages. */
 export const lowlight = createLowlight(common);

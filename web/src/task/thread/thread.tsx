@@ -17,7 +17,7 @@ interface Props {
   onOlder: () => Promise<void>;
   onReload: () => void;
   onDiff: (diff: Diff) => void;
-  /** Sends a text as a new message. It must keep its identity. */
+  /** Sends a text as a new message. It must be the same function at each rendering. */
   onRetry: (text: string) => void;
   failure: ReactNode;
   /** Changes when the user has sent a message: the thread then scrolls to its end. */

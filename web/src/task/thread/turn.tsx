@@ -5,6 +5,7 @@ import { endOf } from '../../tasks/status.ts';
 import { Markdown } from '../markdown/markdown.tsx';
 import { safeUrl } from '../markdown/safe.ts';
 import { ToolRow } from '../tool/row.tsx';
+import { costOf, readUsage } from '../usage.ts';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -62,13 +63,15 @@ export const TurnView = memo(function TurnView(props: Props) {
   );
 });
 
-/** Why a turn ended early; nothing for a turn that was done. */
+/** Why a turn ended early, and what it used, if the agent reports that. */
 function Ending({ turn, onRetry }: { turn: LastTurn; onRetry: (() => void) | undefined }) {
   const end = endOf(turn.finishReason, turn.reason);
-  if (!end) return null;
+  const used = costOf(readUsage(turn.usage));
+  if (!end) return used && <p className={styles.note}>{used}</p>;
   return (
     <p className={styles.ending} data-failed={end.failed || undefined} role="status">
       <Icon name={end.failed ? 'warn' : 'stop'} size={14} /> {end.label}
+      {used && <span className={styles.note}>{used}</span>}
       {end.failed && onRetry && (
         <Button small onClick={onRetry}>
           <Icon name="retry" size={13} />

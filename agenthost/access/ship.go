@@ -1,0 +1,96 @@
+package access
+
+import (
+	"context"
+
+	"bellhop/protocol"
+)
+
+// Shipper is a Workspaces that ships the work of sessions.
+type Shipper interface {
+	// Ships lists what can be done with a session's work.
+	Ships(sessionID, project string) []protocol.ShipStep
+	// Commit commits the changes of a session's workspace. CodeNotFound: the session has none.
+	Commit(ctx context.Context, sessionID, project string, req *protocol.CommitRequest) (*protocol.CommitResponse, error)
+	// Discard gives files the content that they had when the session began. CodeNotFound: as of Commit.
+	Discard(
+		ctx context.Context, sessionID, project string, req *protocol.DiscardRequest,
+	) (*protocol.DiscardResponse, error)
+}
+
+// Shipping ships the work of a host's sessions.
+type Shipping struct {
+	workspaces Workspaces
+	session    func(id string) (Session, error)
+	whileIdle  func(ctx context.Context, id string, do func() error) error
+}
+
+// NewShipping ships from workspaces. session returns a session of the host; CodeNotFound: there is none.
+// whileIdle calls do while no turn of a session runs; CodeBusy: a turn is open, or waits.
+func NewShipping(
+	workspaces Workspaces, session func(id string) (Session, error),
+	whileIdle func(ctx context.Context, id string, do func() error) error,
+) Shipping {
+	return Shipping{workspaces, session, whileIdle}
+}
+
+// Ships lists what the host does with a session's work.
+func (s Shipping) Ships(sessionID string) []protocol.ShipStep {
+	shipper, ok := s.workspaces.(Shipper)
+	found, err := s.session(sessionID)
+	if !ok || err != nil {
+		return nil
+	}
+	return shipper.Ships(sessionID, found.Project)
+}
+
+// Commit commits the changes of a session's workspace. CodeBusy: a turn is open, or waits. CodeNotFound: there
+// is no such session. CodeMethodNotAllowed: this host does not commit.
+func (s Shipping) Commit(
+	ctx context.Context, sessionID string, req *protocol.CommitRequest,
+) (done *protocol.CommitResponse, err error) {
+	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
+		done, err = shipper.Commit(ctx, sessionID, project, req)
+		return err
+	})
+	return done, err
+}
+
+// Discard gives files of a session's workspace the content that they had when the session began. Its errors
+// are those of Commit.
+func (s Shipping) Discard(
+	ctx context.Context, sessionID string, req *protocol.DiscardRequest,
+) (done *protocol.DiscardResponse, err error) {
+	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
+		done, err = shipper.Discard(ctx, sessionID, project, req)
+		return err
+	})
+	return done, err
+}
+
+func (s Shipping) ship(
+	ctx context.Context, sessionID string, step func(shipper Shipper, project string) error,
+) error {
+	shipper, ok := s.workspaces.(Shipper)
+	if !ok {
+		return protocol.Errorf(protocol.CodeMethodNotAllowed, "The host does not ship the work of sessions")
+	}
+	return s.whileIdle(ctx, sessionID, func() error {
+		found, err := s.session(sessionID)
+		if err != nil {
+			return err
+		}
+		return noWorkspace(step(shipper, found.Project))
+	})
+}
+
+// noWorkspace returns another error for a session without a workspace than for an unknown session.
+func noWorkspace(err error) error {
+	if protocol.CodeOf(err) != protocol.CodeNotFound {
+		return err
+	}
+	return &protocol.Error{
+		Code: protocol.CodeNoWorkspace, Message: "The session has no workspace", Err: err,
+		Hint: "The session's next turn makes it, unless it was created by name",
+	}
+}

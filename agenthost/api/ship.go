@@ -1,0 +1,27 @@
+package api
+
+import (
+	"context"
+
+	"bellhop/protocol"
+)
+
+type commitRequest struct {
+	ID string `param:"id" json:"-"`
+	protocol.CommitRequest
+}
+
+// commit commits the changes of the session's workspace.
+func (a *API) commit(ctx context.Context, req *commitRequest) (*protocol.CommitResponse, error) {
+	return a.Host.Commit(ctx, req.ID, &req.CommitRequest)
+}
+
+type discardRequest struct {
+	ID string `param:"id" json:"-"`
+	protocol.DiscardRequest
+}
+
+// discard gives files of the session's workspace the content that they had when the session began.
+func (a *API) discard(ctx context.Context, req *discardRequest) (*protocol.DiscardResponse, error) {
+	return a.Host.Discard(ctx, req.ID, &req.DiscardRequest)
+}

@@ -1,0 +1,27 @@
+package api
+
+import (
+	"context"
+
+	"bellhop/protocol"
+)
+
+type commitRequest struct {
+	ID string `param:"id" json:"-"`
+	protocol.CommitTaskRequest
+}
+
+// commit commits the changes of the task's workspace. A repeated request returns the same commit.
+func (a *API) commit(ctx context.Context, req *commitRequest) (*protocol.CommitResponse, error) {
+	return a.Ships.Commit(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.CommitTaskRequest)
+}
+
+type discardRequest struct {
+	ID string `param:"id" json:"-"`
+	protocol.DiscardRequest
+}
+
+// discard gives files of the task's workspace the content that they had when the task began.
+func (a *API) discard(ctx context.Context, req *discardRequest) (*protocol.DiscardResponse, error) {
+	return a.Ships.Discard(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.DiscardRequest)
+}

@@ -1,0 +1,52 @@
+package hosts_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"bellhop/broker/hosts"
+	"bellhop/protocol"
+)
+
+func TestOnlyAHostCommits(t *testing.T) {
+	for name, c := range map[string]struct {
+		host http.HandlerFunc
+		want protocol.Code
+	}{
+		"a host":                            {answering(200, `{"success":true,"sessionId":"s1","commit":"c0ffee"}`), ""},
+		"a gateway":                         {answering(200, `{"success":true}`), protocol.CodeBadGateway},
+		"a web page":                        {answering(200, `<html>`), protocol.CodeBadGateway},
+		"a basic host":                      {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
+		"a host that does not commit":       {answering(405, `{"error":"no","code":"method_not_allowed"}`), protocol.CodeMethodNotAllowed},
+		"an unknown session":                {answering(404, `{"error":"Session not found","code":"not_found"}`), protocol.CodeNotFound},
+		"nothing to commit":                 {answering(409, `{"error":"no","code":"nothing_to_commit"}`), protocol.CodeNothingToCommit},
+		"a merge that is not finished":      {answering(409, `{"error":"no","code":"unmerged"}`), protocol.CodeUnmerged},
+		"an open turn":                      {answering(409, `{"error":"no","code":"busy"}`), protocol.CodeBusy},
+		"a host that fails in another form": {answering(500, `oops`), protocol.CodeBadGateway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := target(serve(t, c.host), password)
+			done, err := newClient(t, hosts.Options{}).Commit(t.Context(), to, "s1", &protocol.CommitRequest{})
+			if protocol.CodeOf(err) != c.want || err == nil && done.Commit != "c0ffee" {
+				t.Errorf("%+v, %v, want %q", done, err, c.want)
+			}
+		})
+	}
+}
+
+func TestACommitIsOneRequest(t *testing.T) {
+	var asked, body string
+	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, _ := io.ReadAll(r.Body)
+		asked, body = r.Method+" "+r.RequestURI, string(content)
+		_, _ = io.WriteString(w, `{"sessionId":"s1","commit":"c0ffee"}`)
+	})), password)
+	_, err := newClient(t, hosts.Options{}).Commit(t.Context(), to, "s1", &protocol.CommitRequest{
+		Message: "Work\n", Author: protocol.CommitAuthor{Name: "ada", Email: "ada@example.org"},
+	})
+	if err != nil || asked != "POST /session/s1/commit" ||
+		body != `{"message":"Work\n","author":{"name":"ada","email":"ada@example.org"}}` {
+		t.Errorf("%v, %s %s", err, asked, body)
+	}
+}

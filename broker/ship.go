@@ -1,0 +1,152 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	"bellhop/protocol"
+)
+
+// Ships has agent hosts ship the work of tasks.
+type Ships struct {
+	Sessions *Sessions
+	Users    ShipStore
+	Link     ShipLink
+
+	steps userSlots
+}
+
+// ShipStore reads the user whose name a commit gets, and stores entries of the audit log.
+type ShipStore interface {
+	AuditStore
+	User(ctx context.Context, id string) (*User, error)
+}
+
+// ShipLink asks hosts; broker/hosts implements it. CodeMethodNotAllowed: the host does not ship, such as a
+// basic one. CodeNotFound: it has no such session. Every call ends within 150 s.
+type ShipLink interface {
+	Commit(ctx context.Context, t Target, sessionID string, req *protocol.CommitRequest) (*protocol.CommitResponse, error)
+	Discard(
+		ctx context.Context, t Target, sessionID string, req *protocol.DiscardRequest,
+	) (*protocol.DiscardResponse, error)
+}
+
+// stepsOfUser is how many steps one user's requests take at a time.
+const stepsOfUser = 2
+
+// Commit has the task's host commit the changes of the session's workspace in the name of the user, and adds
+// an entry to the audit log. CodeBusy: a turn is open. CodeNothingToCommit, CodeUnmerged, CodeNoBranch: as
+// the host says.
+func (s *Ships) Commit(
+	ctx context.Context, userID, taskID string, req *protocol.CommitTaskRequest,
+) (*protocol.CommitResponse, error) {
+	message, err := protocol.CheckCommitMessage(req.Message)
+	if err != nil {
+		return nil, err
+	}
+	author, err := s.author(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	var done *protocol.CommitResponse
+	err = s.step(ctx, userID, taskID, func(at *session) (*Act, error) {
+		done, err = s.Link.Commit(ctx, at.target, taskID, &protocol.CommitRequest{Message: message, Author: author})
+		if err != nil {
+			return nil, err
+		}
+		done.Commit, done.Branch = cleanText(done.Commit), cleanText(done.Branch)
+		return taskAct(protocol.AuditTaskCommitted, at.task, map[string]string{
+			"commit": done.Commit, "branch": done.Branch, "files": strconv.Itoa(done.Files),
+		}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// Discard has the task's host give files the content that they had when the task began, and adds an entry to the
+// audit log. CodeBusy: a turn is open. CodeConflict: as the host says.
+func (s *Ships) Discard(
+	ctx context.Context, userID, taskID string, req *protocol.DiscardRequest,
+) (done *protocol.DiscardResponse, err error) {
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
+	err = s.step(ctx, userID, taskID, func(at *session) (*Act, error) {
+		if done, err = s.Link.Discard(ctx, at.target, taskID, req); err != nil {
+			return nil, err
+		}
+		return taskAct(protocol.AuditTaskDiscarded, at.task, map[string]string{"files": strconv.Itoa(done.Files)}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// author returns the author of a user's commits. Users have no name besides their e-mail address.
+func (s *Ships) author(ctx context.Context, userID string) (protocol.CommitAuthor, error) {
+	user, err := s.Users.User(ctx, userID)
+	if err != nil {
+		return protocol.CommitAuthor{}, err
+	}
+	clean := strings.Map(func(char rune) rune {
+		if char < ' ' || char == '<' || char == '>' || char == 0x7f {
+			return -1
+		}
+		return char
+	}, user.Email)
+	name, _, _ := strings.Cut(clean, "@")
+	return protocol.CommitAuthor{Name: cmp.Or(strings.Trim(name, " .,:;\"'"), "user"), Email: clean}, nil
+}
+
+// step runs a step at a task's host, and then adds its entry to the audit log. The host is asked outside of
+// the transaction, because it may take minutes.
+func (s *Ships) step(ctx context.Context, userID, taskID string, do func(at *session) (*Act, error)) error {
+	task, err := s.Sessions.agentTask(ctx, userID, taskID)
+	if err != nil {
+		return err
+	}
+	if task.OpenTurn != "" {
+		return &protocol.Error{
+			Code: protocol.CodeBusy, Message: "The agent works on a message", Hint: "Wait until it has finished, or stop it",
+		}
+	}
+	at, err := s.Sessions.find(ctx, userID, taskID)
+	if err != nil {
+		return err
+	}
+	release, err := s.steps.acquire(ctx, userID, stepsOfUser)
+	if err != nil {
+		return err
+	}
+	defer release()
+	act, err := do(at)
+	if err != nil {
+		return notShipped(err)
+	}
+	// A caller that has gone must not leave an act without its entry.
+	return Audited(context.WithoutCancel(ctx), s.Users, s.Sessions.Now, func(context.Context) (*Act, error) {
+		return act, nil
+	})
+}
+
+// notShipped explains the errors of hosts that have nothing to ship, or cannot.
+func notShipped(err error) error {
+	switch protocol.CodeOf(err) {
+	case protocol.CodeMethodNotAllowed:
+		return &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "The agent host ships no work of tasks", Err: err,
+			Hint: "It is a basic agent server, or older than this broker: do it there",
+		}
+	case protocol.CodeNotFound:
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: "The agent host has no session of this task", Err: err,
+			Hint: "Send a message first: the agent works in a workspace from its first turn on",
+		}
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package broker_test
+
+import (
+	"context"
+	"testing"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+// shipper is a ShipLink that records its requests.
+type shipper struct {
+	commits []protocol.CommitRequest
+	fail    error
+}
+
+func (s *shipper) Commit(
+	_ context.Context, _ broker.Target, id string, req *protocol.CommitRequest,
+) (*protocol.CommitResponse, error) {
+	s.commits = append(s.commits, *req)
+	if s.fail != nil {
+		return nil, s.fail
+	}
+	return &protocol.CommitResponse{Success: true, SessionID: id, Commit: "c0ffee", Branch: "bellhop/1\x00", Files: 2}, nil
+}
+
+func (s *shipper) Discard(
+	_ context.Context, _ broker.Target, id string, req *protocol.DiscardRequest,
+) (*protocol.DiscardResponse, error) {
+	return &protocol.DiscardResponse{Success: true, SessionID: id, Files: len(req.Paths)}, s.fail
+}
+
+func TestDiscardedChangesAreInTheAuditLog(t *testing.T) {
+	k := newKit(t)
+	link := &shipper{}
+	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
+	task := k.task()
+	ctx := broker.WithActor(k.ctx, protocol.AuditActor{Kind: protocol.AuditByUser, ID: k.user.UserID})
+	discard := func(user string, paths ...string) (any, error) {
+		return ships.Discard(ctx, user, task.ID, &protocol.DiscardRequest{Paths: paths})
+	}
+	done, err := discard(k.user.UserID, "a.txt", "b.txt")
+	k.must(err)
+	same(t, done, `{'success':true,'sessionId':'`+task.ID+`','files':2}`)
+	if _, err = discard(k.user.UserID, "../a.txt"); protocol.CodeOf(err) != protocol.CodeInvalid {
+		t.Errorf("outside: %v", err)
+	}
+	eve := k.newUser("eve@example.org", false).UserID
+	if _, err = discard(eve, "a.txt"); protocol.CodeOf(err) != protocol.CodeNotFound {
+		t.Errorf("another user: %v", err)
+	}
+	link.fail = protocol.Errorf(protocol.CodeConflict, "no file")
+	if _, err = discard(k.user.UserID, "a.txt"); protocol.CodeOf(err) != protocol.CodeConflict {
+		t.Errorf("refused: %v", err)
+	}
+	k.wantAudit(`task.discarded by user ada on task ` + task.ID + ` {"files":"2"}`)
+}
+
+func TestACommitIsTheUsersAndInTheAuditLog(t *testing.T) {
+	k := newKit(t)
+	link := &shipper{}
+	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
+	task := k.task()
+	ctx := broker.WithActor(k.ctx, protocol.AuditActor{Kind: protocol.AuditByUser, ID: k.user.UserID})
+	commit := func(user, message string) (*protocol.CommitResponse, error) {
+		return ships.Commit(ctx, user, task.ID, &protocol.CommitTaskRequest{Message: message})
+	}
+	in := k.checkIn(task.ID, "hi")
+	k.mustSend(task.ID, in.TurnID, seqd(1, 1, in.TurnID, `'type':'text','id':'a','text':'working'`))
+	_, err := commit(k.user.UserID, "Work")
+	same(t, fault(err), `{'code':'busy','error':'The agent works on a message','hint':'Wait until it has finished, or stop it'}`)
+	k.mustSend(task.ID, in.TurnID, seqd(1, 2, in.TurnID, `'type':'finish','finishReason':'stop'`))
+
+	done, err := commit(k.user.UserID, "Work\n\n")
+	k.must(err)
+	same(t, done, `{'success':true,'sessionId':'`+task.ID+`','commit':'c0ffee','branch':'bellhop/1`+"\uFFFD"+`','files':2,'additions':0,'deletions':0}`)
+	user, err := k.store.User(k.ctx, k.user.UserID)
+	k.must(err)
+	if got := link.commits[0]; len(link.commits) != 1 || got.Message != "Work\n" || got.Author.Email != user.Email ||
+		got.Author.Name+"@example.org" != user.Email {
+		t.Errorf("%+v", link.commits)
+	}
+	for name, c := range map[string]struct {
+		user, message string
+		fail          error
+		want          string
+	}{
+		"another user": {
+			k.newUser("eve@example.org", false).UserID, "Work", nil, `{'code':'not_found','error':'Task not found'}`,
+		},
+		"no message": {
+			k.user.UserID, " ", nil,
+			`{'code':'invalid','error':'The commit message is empty','hint':'Say in one line what the changes do'}`,
+		},
+		"a host that does not commit": {
+			k.user.UserID, "Work", protocol.Errorf(protocol.CodeMethodNotAllowed, "no"),
+			`{'code':'bad_gateway','error':'The agent host ships no work of tasks','hint':'It is a basic agent server, ` +
+				`or older than this broker: do it there'}`,
+		},
+		"a host without the session": {
+			k.user.UserID, "Work", protocol.Errorf(protocol.CodeNotFound, "no"),
+			`{'code':'conflict','error':'The agent host has no session of this task','hint':'Send a message first: ` +
+				`the agent works in a workspace from its first turn on'}`,
+		},
+		"nothing to commit": {
+			k.user.UserID, "Work", protocol.Errorf(protocol.CodeNothingToCommit, "There is nothing to commit"),
+			`{'code':'nothing_to_commit','error':'There is nothing to commit'}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			link.fail = c.fail
+			_, err := commit(c.user, c.message)
+			same(t, fault(err), c.want)
+		})
+	}
+	k.wantAudit(`task.committed by user ada on task ` + task.ID + ` {"branch":"bellhop/1` + "\uFFFD" + `","commit":"c0ffee","files":"2"}`)
+}

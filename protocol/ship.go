@@ -1,0 +1,140 @@
+package protocol
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ShipStep is something that a host does with the work of a session.
+type ShipStep string
+
+// Steps of shipping.
+const (
+	ShipCommit  ShipStep = "commit"
+	ShipDiscard ShipStep = "discard"
+)
+
+// ShipSteps lists every step.
+func ShipSteps() []ShipStep { return []ShipStep{ShipCommit, ShipDiscard} }
+
+// Limits of commits.
+const (
+	MaxCommitMessage = 64 << 10 // bytes
+	MaxAuthorName    = 200      // bytes of an author's name or e-mail address
+	MaxDiscardPaths  = 500      // paths in one DiscardRequest
+)
+
+// CommitAuthor is the author of a commit.
+type CommitAuthor struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+// CommitRequest is the body of POST /session/:id/commit of an agent host.
+type CommitRequest struct {
+	Message string       `json:"message"`
+	Author  CommitAuthor `json:"author"`
+}
+
+// CommitTaskRequest is the body of POST /api/tasks/:id/commit of a broker, which adds the author.
+type CommitTaskRequest struct {
+	Message string `json:"message"`
+}
+
+// CommitResponse is the response to POST /session/:id/commit of an agent host, and to POST
+// /api/tasks/:id/commit of a broker. A repeated request gets the commit that the first one made.
+type CommitResponse struct {
+	Success   bool   `json:"success"`
+	SessionID string `json:"sessionId"`
+	Commit    string `json:"commit"` // its id
+	Branch    string `json:"branch"`
+	Files     int    `json:"files"` // that the commit changes
+	Additions int    `json:"additions"`
+	Deletions int    `json:"deletions"`
+}
+
+// Check trims the message and checks the request. CodeInvalid: it is empty, or has characters that
+// a commit cannot have. CodeTooLarge: it is too long.
+func (r *CommitRequest) Check() (err error) {
+	if r.Message, err = CheckCommitMessage(r.Message); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"author.name": r.Author.Name, "author.email": r.Author.Email} {
+		if text == "" || len(text) > MaxAuthorName || !utf8.ValidString(text) || strings.ContainsAny(text, "<>") ||
+			strings.ContainsFunc(text, unicode.IsControl) || strings.Trim(text, " .,:;\"'") == "" {
+			return &Error{
+				Code: CodeInvalid, Message: name + " cannot be the author of a commit",
+				Hint: "Use 1 to 200 bytes of text without control characters, < and >",
+			}
+		}
+	}
+	return nil
+}
+
+// CheckCommitMessage returns a message as it is committed: with one line end at its end.
+func CheckCommitMessage(message string) (string, error) {
+	message = strings.ReplaceAll(message, "\r\n", "\n")
+	message = strings.TrimRightFunc(strings.Trim(message, "\n"), unicode.IsSpace)
+	switch {
+	case len(message) > MaxCommitMessage:
+		return "", &Error{
+			Code: CodeTooLarge, Message: "The commit message is too long", Hint: "It may have up to 64 KiB: shorten it",
+		}
+	case strings.TrimSpace(message) == "":
+		return "", &Error{
+			Code: CodeInvalid, Message: "The commit message is empty", Hint: "Say in one line what the changes do",
+		}
+	case !utf8.ValidString(message), strings.ContainsFunc(message, isCommandCharacter):
+		return "", &Error{
+			Code: CodeInvalid, Message: "The commit message has control characters", Hint: "Use text, line ends and tabs only",
+		}
+	}
+	return message + "\n", nil
+}
+
+// isCommandCharacter reports whether a character could change a terminal or the order of a text.
+func isCommandCharacter(char rune) bool {
+	return unicode.IsControl(char) && char != '\n' && char != '\t' || unicode.Is(unicode.Bidi_Control, char)
+}
+
+// DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST
+// /api/tasks/:id/discard of a broker.
+type DiscardRequest struct {
+	Paths []string `json:"paths"` // of files, as a diff has them
+}
+
+// DiscardResponse is the response to a DiscardRequest.
+type DiscardResponse struct {
+	Success   bool   `json:"success"`
+	SessionID string `json:"sessionId"`
+	Files     int    `json:"files"` // that are now as they were when the session began
+}
+
+// Check returns CodeInvalid unless all paths can be those of files in a work tree.
+func (r *DiscardRequest) Check() error {
+	if len(r.Paths) == 0 || len(r.Paths) > MaxDiscardPaths {
+		return Errorf(CodeInvalid, "paths must have 1 to %d entries", MaxDiscardPaths)
+	}
+	for _, path := range r.Paths {
+		if !isTreePath(path) {
+			return &Error{
+				Code: CodeInvalid, Message: "paths has an entry that is not the path of a file",
+				Hint: "Name files as the diff does: relative to the top of the workspace, without . and .., and not in .git",
+			}
+		}
+	}
+	return nil
+}
+
+func isTreePath(path string) bool {
+	if len(path) > MaxPath || !utf8.ValidString(path) || strings.Contains(path, "\x00") {
+		return false
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || part == "." || part == ".." || strings.EqualFold(part, ".git") {
+			return false
+		}
+	}
+	return true
+}
