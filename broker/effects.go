@@ -100,7 +100,7 @@ func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
 	case t == nil:
 		t, err = e.newTurn(ctx, in)
 	case t.State == TurnClosed && t.Reason == protocol.ReasonNotStarted:
-		err = e.startTurn(ctx, t)
+		err = e.undoNotStarted(ctx, t)
 	case t.State != TurnAnnounced:
 		return nil
 	}

@@ -84,7 +84,7 @@ func (tx *taskTx) closeTurn(ctx context.Context, t *Turn, end protocol.LastTurn)
 	end.ID = t.ID
 	tx.task.LastTurn = &end
 	tx.pauseAfter(end)
-	if err := tx.reopenTurn(ctx, t.ID); err != nil {
+	if err := tx.replaceOpenTurn(ctx, t.ID); err != nil {
 		return err
 	}
 	tx.touch()
@@ -101,9 +101,9 @@ func (tx *taskTx) endTurn(t *Turn, end protocol.LastTurn) {
 	tx.saveTurn(t)
 }
 
-// reopenTurn makes the newest turn that is still open the task's open turn, after
+// replaceOpenTurn makes the newest turn that is still open the task's open turn, after
 // another one was closed. If there is none, the agent is idle.
-func (tx *taskTx) reopenTurn(ctx context.Context, closed string) error {
+func (tx *taskTx) replaceOpenTurn(ctx context.Context, closed string) error {
 	if tx.task.OpenTurn == closed {
 		tx.task.OpenTurn = ""
 		turns, err := tx.unfinishedTurns(ctx)
@@ -173,10 +173,10 @@ func (tx *taskTx) markUndelivered(ctx context.Context, messageID, turnID string)
 	return nil
 }
 
-// startTurn reopens a turn that the broker had closed as not started. The broker does so when a
-// check-in fails, but an event of the turn shows that its host has begun it. In a restored
+// undoNotStarted prepares a turn that the broker had closed as not started to be opened. The broker closes it
+// when a check-in fails, but an event of the turn shows that its host has begun it. In a restored
 // database, the check-in that delivered it may be missing.
-func (tx *taskTx) startTurn(ctx context.Context, t *Turn) error {
+func (tx *taskTx) undoNotStarted(ctx context.Context, t *Turn) error {
 	t.FinishReason, t.Reason, t.FinishedAt = "", "", nil
 	message, err := tx.turnMessage(ctx, t.ID)
 	if err != nil || message == nil || message.Status != protocol.MessageError {

@@ -31,7 +31,7 @@ func (s *Tasks) Usage(ctx context.Context, userID, id string) (*protocol.TaskUsa
 				}
 				sum.Turns++
 				sum.Usage.Add(used)
-				newest.see(&turns[i], used)
+				newest.replaceIfLater(&turns[i], used)
 			}
 			after = turns[len(turns)-1].ID
 		}
@@ -43,14 +43,15 @@ func (s *Tasks) Usage(ctx context.Context, userID, id string) (*protocol.TaskUsa
 	return sum, nil
 }
 
-// usedContext is the context after the newest turn that reported one. Turns are read in the order of their ids.
+// usedContext is the context after the newest turn that reported one.
 type usedContext struct {
 	turn           string
 	at             time.Time
 	tokens, window int64
 }
 
-func (c *usedContext) see(t *Turn, used protocol.Usage) {
+// replaceIfLater takes the context of a later turn. Turns are read in the order of their ids, not of their times.
+func (c *usedContext) replaceIfLater(t *Turn, used protocol.Usage) {
 	later := t.AnnouncedAt.After(c.at) || t.AnnouncedAt.Equal(c.at) && t.ID > c.turn
 	if used.ContextTokens > 0 && later {
 		*c = usedContext{turn: t.ID, at: t.AnnouncedAt, tokens: used.ContextTokens, window: used.ContextWindow}

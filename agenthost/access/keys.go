@@ -25,7 +25,7 @@ const (
 	maxKey = 256
 )
 
-// checkForm accepts no key, too.
+// checkForm checks the length of a key. "" is no key, and accepted.
 func checkForm(header, key string) error {
 	if key == "" || len(key) >= minKey && len(key) <= maxKey {
 		return nil

@@ -50,9 +50,9 @@ func CheckBranch(req *protocol.OpenSessionRequest) error {
 	return protocol.CheckBranch(req.Branch)
 }
 
-// Make makes the workspace of a new session, and of a session that gets another project. project is the
-// session's; it is new unless it exists. A request that names a branch is checked against the branch that the
-// session began from.
+// Make makes the workspace of a new session, and of a session that gets another project. exists reports whether
+// the host has the session already, with this project. A request that names a branch is checked against the
+// branch that the session began from.
 func Make(
 	ctx context.Context, workspaces Workspaces, req *protocol.OpenSessionRequest, project string, exists bool,
 ) error {

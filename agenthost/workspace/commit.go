@@ -112,7 +112,7 @@ func (m *Manager) committedBefore(
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.SplitN(string(out), "\n", 4)
+	lines := strings.SplitN(string(out), "\n", 4) // author, committer (the host), parents, message
 	if len(lines) != 4 || lines[0] != req.Author.Email || lines[1] != authorEmail || strings.Contains(lines[2], " ") ||
 		lines[2] == "" || strings.TrimRight(lines[3], "\n")+"\n" != req.Message {
 		return nil, nothing
@@ -203,7 +203,8 @@ func errGitBusy(err error) error {
 	}
 }
 
-// errUnwritable explains what an agent can cause, such as a directory where git has a file.
+// errUnwritable makes a failed access to a file CodeConflict, because an agent can cause it: it can put a
+// directory where git has a file. Other errors stay as they are.
 func errUnwritable(err error) error {
 	if failed := (*fs.PathError)(nil); !errors.As(err, &failed) {
 		return err
@@ -219,14 +220,10 @@ func errUnwritable(err error) error {
 
 // giveObjects packs the objects of a commit that its parent does not have, and writes the pack into the
 // agent's repository. The index of the pack comes last: git reads a pack only through its index.
-func (m *Manager) giveObjects(ctx context.Context, agent *os.Root, repo repository, id, known, scratch string) error {
+func (m *Manager) giveObjects(ctx context.Context, agent *os.Root, repo repository, id, parent, scratch string) error {
 	base := filepath.Join(scratch, "pack")
-	wanted := id + "\n"
-	if known != "" {
-		wanted += "^" + known + "\n"
-	}
 	out, err := m.git.run(ctx, call{
-		repo: repo, noFiles: true, time: packTimeout, stdin: strings.NewReader(wanted),
+		repo: repo, noFiles: true, time: packTimeout, stdin: strings.NewReader(id + "\n^" + parent + "\n"),
 		args: []string{"pack-objects", "--quiet", "--revs", "--non-empty", "--delta-base-offset", base},
 	})
 	name := filepath.Base(trimNewline(out))

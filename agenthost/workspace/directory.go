@@ -103,7 +103,7 @@ func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repositor
 		(info.IsDir() || info.Mode().IsRegular()) {
 		out, err := m.git.run(ctx, call{dir: root, noFiles: true, args: []string{"rev-parse", "--absolute-git-dir"}})
 		if err == nil {
-			return m.withOwnSettings(ctx, trimNewline(out), root, filepath.Join(m.baseDir(rec), "common"))
+			return m.withHostSettings(ctx, trimNewline(out), root, filepath.Join(m.baseDir(rec), "common"))
 		}
 	}
 	dir := filepath.Join(m.baseDir(rec), "git")
@@ -130,7 +130,7 @@ func (m *Manager) repository(ctx context.Context, rec *record) (repository, erro
 		if err != nil {
 			return repository{}, err
 		}
-		return m.withOwnSettings(ctx, filepath.Join(src.gitDir, "worktrees", rec.Worktree), root, m.mirrorDir(rec))
+		return m.withHostSettings(ctx, filepath.Join(src.gitDir, "worktrees", rec.Worktree), root, m.mirrorDir(rec))
 	case kindPlain:
 		return repository{}, nil
 	case kindOwn:

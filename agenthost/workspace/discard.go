@@ -56,15 +56,17 @@ func (m *Manager) discard(ctx context.Context, rec *record, paths []string) erro
 	if _, err := m.git.run(ctx, call{repo: old, noFiles: true, args: []string{"read-tree", rec.Base}}); err != nil {
 		return err
 	}
-	existing, err := m.pathsOf(ctx, old)
+	modes, err := m.modesOf(ctx, old)
 	if err != nil {
 		return err
 	}
 	var wanted strings.Builder
 	for _, name := range paths {
-		if mode, ok := existing[name]; ok && mode == "160000" {
+		switch modes[name] {
+		case "": // the file did not exist: copyBack removes it
+		case submoduleMode:
 			return errNotAFile(name)
-		} else if ok {
+		default:
 			wanted.WriteString(name + "\x00")
 		}
 	}
@@ -90,8 +92,11 @@ func errNotAFile(name string) error {
 	}
 }
 
-// pathsOf returns the modes of all files of an index.
-func (m *Manager) pathsOf(ctx context.Context, repo repository) (map[string]string, error) {
+// submoduleMode is the mode of a submodule in an index.
+const submoduleMode = "160000"
+
+// modesOf returns the modes of all files of an index, by path.
+func (m *Manager) modesOf(ctx context.Context, repo repository) (map[string]string, error) {
 	out, err := m.git.run(ctx, call{
 		repo: repo, noFiles: true, limit: maxListing, args: []string{"ls-files", "--stage", "-z"},
 	})
@@ -124,7 +129,7 @@ func (m *Manager) copyBack(rec *record, from string, paths []string) error {
 		if info, err := target.Lstat(name); err == nil && info.IsDir() {
 			return errNotAFile(name)
 		}
-		if parent := otherParent(target, name); parent != "" {
+		if parent := replacedParent(target, name); parent != "" {
 			return errNotAFile(parent)
 		}
 	}
@@ -136,9 +141,9 @@ func (m *Manager) copyBack(rec *record, from string, paths []string) error {
 	return nil
 }
 
-// otherParent returns the directory of a path that is a link or a file now, "" if none is. Through a link
-// another file would be changed.
-func otherParent(target *os.Root, name string) string {
+// replacedParent returns the directory of a path in whose place is a link or a file now, "" if there is none.
+// Through a link another file would be changed.
+func replacedParent(target *os.Root, name string) string {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := target.Lstat(dir); err == nil && !info.IsDir() {
 			return dir

@@ -41,8 +41,8 @@ func (a *API) relay(c echo.Context) error {
 	r := c.Request()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
-	leave := context.AfterFunc(r.Context(), cancel)
-	defer leave()
+	keepAfterBrowser := context.AfterFunc(r.Context(), cancel)
+	defer keepAfterBrowser()
 	w := c.Response().Writer // not Echo's writer, which Echo reuses for another request afterwards
 	control := http.NewResponseController(w)
 	_ = control.EnableFullDuplex() // a host may answer before the prompt was read; HTTP/2 needs no permission
@@ -63,7 +63,7 @@ func (a *API) relay(c echo.Context) error {
 	headerToBrowser(c.Response().Header(), resp.Header)
 	_ = control.SetReadDeadline(time.Time{}) // the deadline was for reading the prompt; the stream may take longer
 	c.Response().WriteHeader(resp.StatusCode)
-	if resp.Turn != nil && leave() {
+	if resp.Turn != nil && keepAfterBrowser() {
 		defer context.AfterFunc(r.Context(), func() { resp.Turn.EndWith(database.WithoutBudget(ctx), cancel) })()
 		err = a.forwardTurn(ctx, c.Response(), control, resp)
 	} else {

@@ -8,9 +8,9 @@ import (
 	"bellhop/internal/table"
 )
 
-// messagesBy reads messages of a task on PostgreSQL by a column whose values are an array, each by its own
-// look into the index: the planner takes a task for an average one, and would read all rows of a long task
-// instead. OFFSET keeps it from doing so.
+// messagesBy has, for a column, the query for the messages of a task with one of an array of values there. On
+// PostgreSQL each value is looked up in the index by itself. The planner expects an average task: without OFFSET
+// it would turn the query into one that reads all rows of a long task.
 var messagesBy = map[string]*table.Table[messageRow]{
 	"seq":          lookup("seq", "bigint"),
 	"tool_call_id": lookup("tool_call_id", "text"),
@@ -21,8 +21,8 @@ func lookup(column, kind string) *table.Table[messageRow] {
 		SELECT * FROM log WHERE `+ofTask+` AND seq IS NOT NULL AND `+column+` = wanted.value OFFSET 0) AS found`, textBody)
 }
 
-// messagesAmong returns the messages of a task with one of these values in a column, by seq. in makes the
-// condition for it.
+// messagesAmong returns the messages of a task with one of these values in a column, in the order of seq. in
+// returns the condition for a query without messagesBy.
 func (s *Store) messagesAmong(
 	ctx context.Context, taskID, column string, in func(column string) string, values any,
 ) ([]broker.Message, error) {

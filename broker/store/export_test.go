@@ -7,7 +7,7 @@ var WordKey = wordKey
 func LimitSearch() (restore func()) {
 	before := bounds
 	bounds = searchBounds{
-		places: 100, nearTasks: 20, nearTexts: 300, terms: 2, collected: 100, found: 10, reads: 2,
+		places: 100, nearTasks: 20, nearTexts: 300, terms: 2, collected: 100, perRead: 10, reads: 2,
 	}
 	return func() { bounds = before }
 }

@@ -92,7 +92,7 @@ func (s *Store) listedOf(
 		where += " AND (last_activity_at, id) < (?, ?)"
 		values = append(values, at, f.Before.ID)
 	}
-	if f.State != "" { // the index has no other tasks
+	if f.State != "" { // the index has only tasks with a state: the second condition lets the planner use it
 		where, values = where+" AND state = ? AND state <> ''", append(values, string(f.State))
 	}
 	if which.sql != "" {
@@ -101,7 +101,7 @@ func (s *Store) listedOf(
 	return database.Find(ctx, s.db, tasks, "Tasks of user", userID, where+order, append(values, f.Limit)...)
 }
 
-// numbered is a condition that a column has one of the values of its only parameter, which numbers makes.
+// numbered is a condition that a column has one of some values. Its parameter is what numbers returns for them.
 func (s *Store) numbered(column string) string {
 	if s.postgres() {
 		return column + " = ANY(?::bigint[])"

@@ -19,16 +19,16 @@ type searchBounds struct {
 	nearTasks int // tasks that are looked at before the index, where the index could be slow
 	nearTexts int // texts that these tasks may have together
 
-	// Of SQLite.
-	terms     int // words of the texts that replace a beginning
+	// Of SQLite, where a beginning is a wanted word with which words of texts begin.
+	terms     int // words of texts that a beginning is replaced by
 	collected int // places of a beginning that FTS5 may collect
-	found     int // places that are read at once
+	perRead   int // places that are read at once
 	reads     int
 }
 
 var bounds = searchBounds{
 	places: 20_000, nearTasks: 200, nearTexts: 2000,
-	terms: 32, collected: 30_000, found: 2000, reads: 5,
+	terms: 32, collected: 30_000, perRead: 2000, reads: 5,
 }
 
 // search returns a page of the tasks that a user looks for.
@@ -37,11 +37,11 @@ func (s *Store) search(ctx context.Context, userID string, f broker.TaskFilter) 
 	if len(w.words) == 0 {
 		return nil, nil
 	}
-	index := s.searchPostgres
+	searchIndex := s.searchPostgres
 	if !s.postgres() {
-		index = s.searchSQLite
+		searchIndex = s.searchSQLite
 	}
-	found, err := index(ctx, w)
+	found, err := searchIndex(ctx, w)
 	if err != nil || found.all && len(found.numbers) == 0 {
 		return nil, err
 	}
@@ -50,25 +50,26 @@ func (s *Store) search(ctx context.Context, userID string, f broker.TaskFilter) 
 	})
 }
 
-// found is what the index of words knows about a search.
-type found struct {
+// indexResult is what the index of words knows about a search.
+type indexResult struct {
 	numbers []int64 // of tasks
 	all     bool    // numbers has all tasks that have the words
 
-	// slow reads numbers and all, if the newest tasks do not fill the page; nil if they are known.
-	slow func(ctx context.Context) (numbers []int64, all bool, err error)
+	// readLater is not nil if reading the index is slow. Then it returns numbers and all, and is called only if
+	// the newest tasks do not fill the page.
+	readLater func(ctx context.Context) (numbers []int64, all bool, err error)
 }
 
 // searchOf returns a page of the archived tasks or of the others.
 func (s *Store) searchOf(
-	ctx context.Context, userID string, archived bool, f broker.TaskFilter, w wanted, found found,
+	ctx context.Context, userID string, archived bool, f broker.TaskFilter, w wanted, found indexResult,
 ) ([]broker.Task, error) {
-	if found.slow != nil {
+	if found.readLater != nil {
 		page, full, err := s.near(ctx, userID, archived, f, w)
 		if err != nil || full {
 			return page, err
 		}
-		if found.numbers, found.all, err = found.slow(ctx); err != nil {
+		if found.numbers, found.all, err = found.readLater(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -81,8 +82,8 @@ func (s *Store) searchOf(
 	return s.listedOf(ctx, userID, archived, f, which)
 }
 
-// near looks for the words in the newest tasks. full reports that the page is that of all tasks: it is full, or
-// the user has no more tasks.
+// near looks for the words in the newest tasks. full is true if the other tasks add nothing to the page: it has as
+// many tasks as the filter's limit, or there are no others.
 func (s *Store) near(
 	ctx context.Context, userID string, archived bool, f broker.TaskFilter, w wanted,
 ) (page []broker.Task, full bool, err error) {
@@ -100,7 +101,7 @@ func (s *Store) near(
 		}
 		numbers = append(numbers, newest[i].No)
 	}
-	has, err := s.among(ctx, w, numbers)
+	has, err := s.tasksHaving(ctx, w, numbers)
 	if err != nil {
 		return nil, false, err
 	}
@@ -112,8 +113,8 @@ func (s *Store) near(
 	return page, len(page) == limit || len(numbers) == len(newest) && len(newest) < bounds.nearTasks, nil
 }
 
-// among returns those of some tasks that have the words.
-func (s *Store) among(ctx context.Context, w wanted, numbers []int64) (map[int64]bool, error) {
+// tasksHaving returns those of some tasks that have the words, by their numbers.
+func (s *Store) tasksHaving(ctx context.Context, w wanted, numbers []int64) (map[int64]bool, error) {
 	which := s.having(w)
 	var found []int64
 	err := s.conn(ctx).Raw(`SELECT no FROM tasks WHERE `+s.numbered("no")+` AND `+which.sql,
@@ -127,8 +128,8 @@ func (s *Store) among(ctx context.Context, w wanted, numbers []int64) (map[int64
 
 // searchPostgres reads the index only if the newest tasks do not fill the page: PostgreSQL collects all places of
 // the words before it returns the first.
-func (s *Store) searchPostgres(_ context.Context, w wanted) (found, error) {
-	return found{slow: func(ctx context.Context) (numbers []int64, all bool, err error) {
+func (s *Store) searchPostgres(_ context.Context, w wanted) (indexResult, error) {
+	return indexResult{readLater: func(ctx context.Context) (numbers []int64, all bool, err error) {
 		var rows []struct {
 			No     int64
 			Places int

@@ -8,34 +8,38 @@ import (
 	"bellhop/internal/database"
 )
 
-// FTS5 reads the places of a word as they are needed. Of a word with a given beginning it collects all places
-// before it returns the first: in a million texts that takes seconds. So beginnings are replaced by the words of
-// the texts that have them. If these are too many, their places are counted. If these are too many as well, the
-// texts with the other wanted words are read to find the beginning in them.
+// FTS5 reads the places of a whole word as they are needed. For a beginning it first collects the places of all
+// words that begin with it, which takes seconds in a million texts. So a beginning is searched for in one of three
+// ways:
+//   - If few words of the texts begin with it, the query has these words instead.
+//   - If their places are few, FTS5 may collect them.
+//   - Otherwise the texts that have the other wanted words are read, and checked for the beginning.
 
 // rowsOfTask is the number of rows of the table search that a task may have.
 const rowsOfTask = 1 << 32
 
 // ftsQuery is a search as FTS5 can do it fast.
 type ftsQuery struct {
-	match   []string     // all of them; each may be several words of which one is enough
-	seldom  bool         // no text has the words
-	checked []wantedWord // beginnings of so many words that they are looked for in the texts
+	match   []string     // conditions that must all hold
+	nowhere bool         // no text has the words
+	checked []wantedWord // beginnings that are looked for in the texts
 }
 
-// searchSQLite finds the tasks by FTS5, or says that many have the words. If all words are beginnings of very
-// many words, the index is slow.
-func (s *Store) searchSQLite(ctx context.Context, w wanted) (found, error) {
+// searchSQLite finds the tasks by FTS5. It reads the index later if no wanted word narrows the search: if all of
+// them are beginnings with very many places.
+func (s *Store) searchSQLite(ctx context.Context, w wanted) (indexResult, error) {
 	q, err := s.ftsQuery(ctx, w)
-	if err != nil || q.seldom {
-		return found{all: true}, err
+	if err != nil || q.nowhere {
+		return indexResult{all: true}, err
 	}
 	if len(q.match) == 0 {
 		q = ftsQuery{match: []string{w.match()}}
-		return found{slow: func(ctx context.Context) ([]int64, bool, error) { return s.placesOf(ctx, q, 1) }}, nil
+		return indexResult{readLater: func(ctx context.Context) ([]int64, bool, error) {
+			return s.tasksMatching(ctx, q, 1)
+		}}, nil
 	}
-	numbers, all, err := s.placesOf(ctx, q, bounds.reads)
-	return found{numbers: numbers, all: all}, err
+	numbers, all, err := s.tasksMatching(ctx, q, bounds.reads)
+	return indexResult{numbers: numbers, all: all}, err
 }
 
 func (s *Store) ftsQuery(ctx context.Context, w wanted) (q ftsQuery, err error) {
@@ -46,7 +50,7 @@ func (s *Store) ftsQuery(ctx context.Context, w wanted) (q ftsQuery, err error) 
 		}
 		terms, err := s.termsOf(ctx, word.word)
 		if err != nil || len(terms) == 0 {
-			return ftsQuery{seldom: true}, err
+			return ftsQuery{nowhere: true}, err
 		}
 		if len(terms) <= bounds.terms {
 			q.match = append(q.match, `("`+strings.Join(terms, `" OR "`)+`")`)
@@ -67,7 +71,7 @@ func (s *Store) ftsQuery(ctx context.Context, w wanted) (q ftsQuery, err error) 
 	return q, nil
 }
 
-// lastTerm is behind all words with a beginning.
+// lastTerm sorts after all words with a beginning.
 func lastTerm(beginning string) string { return beginning + "\U0010FFFF" }
 
 // termsOf returns the words of all texts that have a beginning: at most one more than bounds.terms. It goes from word
@@ -89,9 +93,9 @@ type place struct {
 	Has   bool  // the checked words too
 }
 
-// placesOf returns the tasks that have the words, or all = false if there are many of them or of their places.
-// Places in a task that is found already are passed over.
-func (s *Store) placesOf(ctx context.Context, q ftsQuery, reads int) (numbers []int64, all bool, err error) {
+// tasksMatching returns the numbers of the tasks that have the words. all is false if the words have more places
+// than so many reads return. If a read ends in a task that has them, the next read begins after this task.
+func (s *Store) tasksMatching(ctx context.Context, q ftsQuery, reads int) (numbers []int64, all bool, err error) {
 	checked, args := "TRUE", []any(nil)
 	if len(q.checked) > 0 {
 		checked, args = wanted{q.checked}.within(`CASE place & 4294967295
@@ -103,7 +107,7 @@ func (s *Store) placesOf(ctx context.Context, q ftsQuery, reads int) (numbers []
 		var places []place
 		err := s.conn(ctx).Raw(`SELECT place, `+checked+` AS has FROM (
 			SELECT rowid AS place FROM search WHERE search MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?)`,
-			append(slices.Clip(args), after, bounds.found)...).Scan(&places).Error
+			append(slices.Clip(args), after, bounds.perRead)...).Scan(&places).Error
 		if err != nil {
 			return nil, false, database.Fault(err, "Tasks", "")
 		}
@@ -114,10 +118,10 @@ func (s *Store) placesOf(ctx context.Context, q ftsQuery, reads int) (numbers []
 				numbers = append(numbers, last)
 			}
 		}
-		if len(places) < bounds.found {
+		if len(places) < bounds.perRead {
 			return numbers, true, nil
 		}
-		if after = places[bounds.found-1].Place; after/rowsOfTask == last {
+		if after = places[bounds.perRead-1].Place; after/rowsOfTask == last {
 			after = (last+1)*rowsOfTask - 1
 		}
 	}

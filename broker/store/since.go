@@ -8,7 +8,7 @@ import (
 	"bellhop/internal/database"
 )
 
-// maxRanges is the number of ranges of changes up to which they are read to find what changed since a rev.
+// maxRanges is how many ranges of changes are read to find what changed since a rev.
 const maxRanges = 2000
 
 // changedSince returns the positions of the task's messages that changed after the query's rev: at most
@@ -40,7 +40,7 @@ func (s *Store) changedSince(
 		}
 		from := max(r.first.Seq+max(0, since+1-r.first.Rev), after+1)
 		to := min(r.first.Seq+r.n, before) - 1
-		if newestFirst { // no range has more of them than the limit
+		if newestFirst { // of one range, at most the limit can be in the result
 			from = max(from, to-int64(q.Limit)+1)
 		} else {
 			to = min(to, from+int64(q.Limit)-1)

@@ -131,16 +131,16 @@ func (w *watch) catchUp(ctx context.Context, c *client) error {
 func (w *watch) update(change func()) {
 	w.mu.Lock()
 	change()
-	now := w.current()
-	isIdle := now == activity{status: protocol.StatusIdle}
-	unchanged := now == w.reported && (isIdle || w.now().Sub(w.at) < repeatEvery)
+	current := w.current()
+	isIdle := current == activity{status: protocol.StatusIdle}
+	unchanged := current == w.reported && (isIdle || w.now().Sub(w.at) < repeatEvery)
 	if w.inTurn || unchanged {
 		w.mu.Unlock()
 		return
 	}
-	w.reported, w.at = now, w.now()
+	w.reported, w.at = current, w.now()
 	w.mu.Unlock()
-	w.report(now.status, now.reason)
+	w.report(current.status, current.reason)
 }
 
 func (w *watch) current() activity {

@@ -3,7 +3,6 @@ import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import styles from './failure.module.css';
 
-/** Shows an error: what failed, why, where, and a button to try again. */
 interface Props {
   what: string;
   error: unknown;
@@ -12,6 +11,7 @@ interface Props {
   label?: string | undefined;
 }
 
+/** Shows an error: what failed, why, where, and a button to try again. */
 export function Failure({ what, error, retry, label = 'Retry' }: Props) {
   const { message, hint, where } = describe(error);
   return (

@@ -10,7 +10,7 @@ interface Toast {
 }
 
 let toasts: readonly Toast[] = [];
-let next = 1;
+let nextId = 1;
 const listeners = new Set<() => void>();
 
 function set(list: readonly Toast[]) {
@@ -29,7 +29,7 @@ let held = false;
 
 /** Shows a message for 5 seconds, or for 10 when it offers an action. The time stops while one of them is held. */
 export function toast(text: string, action?: { label: string; run: () => void }) {
-  const id = next++;
+  const id = nextId++;
   set([...toasts.slice(-2), { id, text, action }]);
   clocks.set(id, { left: action ? 10_000 : 5_000, since: 0 });
   if (!held) start(id);
@@ -49,9 +49,9 @@ function start(id: number) {
 }
 
 /** Keeps the messages as long as the pointer or the focus is in one of them. */
-function hold(next: boolean) {
-  if (held === next) return;
-  held = next;
+function hold(on: boolean) {
+  if (held === on) return;
+  held = on;
   for (const [id, clock] of clocks) {
     if (!held) {
       start(id);

@@ -21,9 +21,9 @@ const keptSettings = `^(core\.(filemode|symlinks|ignorecase|precomposeunicode|au
 // plainValue matches booleans, numbers and words: values that need no quotes.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9]{1,32}$`)
 
-// withOwnSettings returns the repository of a work tree with the settings, refs and attributes in dir,
-// which it fills with what the work tree's own repository has now.
-func (m *Manager) withOwnSettings(ctx context.Context, gitDir, workTree, dir string) (repository, error) {
+// withHostSettings returns the repository of a work tree, with settings, refs and attributes from dir, which only
+// the host writes. It fills dir with those that the repository has now.
+func (m *Manager) withHostSettings(ctx context.Context, gitDir, workTree, dir string) (repository, error) {
 	out, err := m.git.run(ctx, call{
 		dir: m.data, repo: repository{gitDir: gitDir}, noFiles: true,
 		args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir"},
