@@ -2,6 +2,8 @@ package language
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"os"
@@ -71,6 +73,66 @@ func longLines(source []byte) []int {
 		}
 	}
 	return long
+}
+
+// maxFunction and maxFile are the numbers of lines that a function and a file of Go have at most, except those of
+// tests. Biome holds the same limits for TypeScript.
+const (
+	maxFunction = 60
+	maxFile     = 400
+)
+
+func TestFunctionsAndFilesOfGoAreShort(t *testing.T) {
+	for _, file := range checkedFiles(t) {
+		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isGenerated(source) {
+			continue
+		}
+		if n := strings.Count(string(source), "\n"); n > maxFile {
+			t.Errorf("%s has %d lines, more than %d: split it", file, n, maxFile)
+		}
+		long, err := longFunctions(source)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		for _, name := range long {
+			t.Errorf("%s: %s has more than %d lines: split it", file, name, maxFunction)
+		}
+	}
+}
+
+// longFunctions returns the names of the functions that are too long, from their first line to the last.
+func longFunctions(source []byte) ([]string, error) {
+	files := token.NewFileSet()
+	tree, err := parser.ParseFile(files, "", source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var long []string
+	for _, d := range tree.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if ok && files.Position(f.End()).Line-files.Position(f.Pos()).Line >= maxFunction {
+			long = append(long, f.Name.Name)
+		}
+	}
+	return long, nil
+}
+
+func TestLongFunctionsAreFound(t *testing.T) {
+	function := func(name string, lines int) string {
+		return "// A comment.\nfunc " + name + "() {\n" + strings.Repeat("\tx()\n", lines-2) + "}\n"
+	}
+	source := "package a\n\n" + function("short", maxFunction) + function("long", maxFunction+1)
+	long, err := longFunctions([]byte(source))
+	if err != nil || fmt.Sprint(long) != "[long]" {
+		t.Errorf("got %v, %v", long, err)
+	}
 }
 
 func isGenerated(source []byte) bool {
