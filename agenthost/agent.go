@@ -119,7 +119,7 @@ func (a *agentSlot) openLocked(ctx context.Context) (Agent, error) {
 		Report:             a.s.host.reporter(dir, a.s.id),
 		ReportTerminalTurn: func(turn TerminalTurn) { a.s.host.JournalTerminalTurn(a.s.id, turn) },
 		ReportTools:        a.s.keepTools,
-		Confine: a.s.host.confine(Confined{
+		Confine: a.s.host.opts.confine(Confined{
 			Session: a.s.id, Agent: rec.Agent, Project: rec.Project, Dir: dir, StateDir: stateDir,
 		}),
 	})
@@ -236,11 +236,11 @@ func (a *agentSlot) local(dir string) (*Local, []string) {
 }
 
 // confine returns what confines programs to a session, nil without a sandbox.
-func (h *Host) confine(to Confined) func(process.Command) (process.Command, error) {
-	if h.opts.Sandbox == nil {
+func (o *Options) confine(to Confined) func(process.Command) (process.Command, error) {
+	if o.Sandbox == nil {
 		return nil
 	}
-	return func(c process.Command) (process.Command, error) { return h.opts.Sandbox.Confine(to, c) }
+	return func(c process.Command) (process.Command, error) { return o.Sandbox.Confine(to, c) }
 }
 
 // ShowNotice shows a message of the host in a session's open turn. It is not kept. Without an

@@ -86,7 +86,7 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 		out.Sessions = append(out.Sessions, one)
 	}
 	out.Workspaces = h.workspaces()
-	out.DiskBytes = h.diskUse(ctx)
+	out.DiskBytes = h.opts.diskUse(ctx)
 	slices.SortFunc(out.Sessions, func(a, b SessionStatus) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
@@ -129,8 +129,8 @@ func madeAt(events []EventRecord) time.Time {
 }
 
 // diskUse returns nil when the workspaces are not counted, or the counting takes long.
-func (h *Host) diskUse(ctx context.Context) *int64 {
-	counter, ok := h.opts.Workspaces.(DiskCounter)
+func (o *Options) diskUse(ctx context.Context) *int64 {
+	counter, ok := o.Workspaces.(DiskCounter)
 	if !ok {
 		return nil
 	}
@@ -365,7 +365,7 @@ func (p *Programs) Home(ctx context.Context, g LocalGrant) (string, error) {
 
 // Confine changes a command so that it runs confined to a workspace of the grant.
 func (p *Programs) Confine(g LocalGrant, home string, c process.Command) (process.Command, error) {
-	confine := p.h.confine(Confined{Session: g.SessionID, Project: g.Project, Dir: g.Path, StateDir: home})
+	confine := p.h.opts.confine(Confined{Session: g.SessionID, Project: g.Project, Dir: g.Path, StateDir: home})
 	if confine == nil {
 		return c, nil
 	}

@@ -80,7 +80,7 @@ func (t Terminals) Terminal(ctx context.Context, sessionID string) (*Terminal, e
 
 // confineTerminal returns the terminal client as it runs in the sandbox.
 func (a *agentSlot) confineTerminal(t *Terminal) (*Terminal, error) {
-	confine := a.s.host.confine(Confined{
+	confine := a.s.host.opts.confine(Confined{
 		Session: a.s.id, Agent: a.openedFor.Agent, Project: a.openedFor.Project, Dir: a.dir, StateDir: a.stateDir,
 	})
 	if confine == nil {
