@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -19,8 +20,9 @@ func (s *Store) Announces() bool { return s.postgres() }
 var (
 	// announcedMessage and announcedTurn have the columns whose values are arguments of the
 	// statement. The others come from the task's row.
-	announcedMessage = logTable.Pick(
-		"created_at", "late", "type", "turn_id", "id", "role", "status", "body_hash", "message", "artifacts", "words")
+	announcedMessage = slices.Concat(
+		logTable.Pick("created_at", "late", "type", "turn_id", "message", "artifacts", "words"),
+		logTable.Pick(messageNames("seq", "rev")...))
 	announcedTurn = turns.Without("task_id")
 
 	// Numbers of the first parameter ($4) of each.

@@ -37,28 +37,26 @@ func (r *logRow) turn() *string {
 // isText reports whether the text of the row's message is that of its event's body.
 func (r *logRow) isText() bool { return r.event.Type == protocol.EventText }
 
-var logTable = table.New("log",
-	table.Integer("task_no", func(r *logRow) *int64 { return &r.taskNo }),
-	table.Time("created_at", (*logRow).at),
-	only((*logRow).hasPosition, table.Integer("epoch", func(r *logRow) *int64 { return &r.event.Epoch })),
-	only((*logRow).hasPosition, table.Integer("event_seq", func(r *logRow) *int64 { return &r.event.Seq })),
-	only((*logRow).hasMessage, table.Integer("seq", func(r *logRow) *int64 { return &r.message.Seq })),
-	only((*logRow).hasMessage, table.Integer("rev", func(r *logRow) *int64 { return &r.message.Rev })),
-	table.Bool("late", func(r *logRow) *bool { return &r.event.Late }),
-	table.Text("type", func(r *logRow) *protocol.EventType { return &r.event.Type }),
-	table.OptionalText("event_id", func(r *logRow) *string { return &r.event.EventID }),
-	table.Text("turn_id", (*logRow).turn),
-	table.OptionalText("id", func(r *logRow) *string { return &r.message.ID }),
-	only((*logRow).hasMessage, table.Text("role", func(r *logRow) *protocol.Role { return &r.message.Role })),
-	only((*logRow).hasMessage, table.Text("status", func(r *logRow) *protocol.MessageStatus { return &r.message.Status })),
-	table.OptionalText("tool_call_id", func(r *logRow) *string { return &r.message.ToolCallID }),
-	table.OptionalText("phase", func(r *logRow) *broker.ToolPhase { return &r.message.Phase }),
-	table.OptionalText("body_hash", func(r *logRow) *string { return &r.message.BodyHash }),
-	table.OptionalTextBytes("body", func(r *logRow) *json.RawMessage { return &r.event.Body }),
-	only((*logRow).hasText, table.Text("message", func(r *logRow) *string { return &r.message.Message.Message })),
-	table.JSONList("artifacts", nil, func(r *logRow) *[]protocol.Artifact { return &r.message.Artifacts }),
-	table.Column[logRow]{Name: "words", Type: "tsvector", Value: func(r *logRow) any { return r.words() }},
-)
+// ofMessage has the columns that only the message of a row fills.
+var ofMessage = messageColumns(func(r *logRow) *broker.Message { return &r.message })
+
+var logTable = table.New("log", slices.Concat(
+	[]table.Column[logRow]{
+		table.Integer("task_no", func(r *logRow) *int64 { return &r.taskNo }),
+		table.Time("created_at", (*logRow).at),
+		only((*logRow).hasPosition, table.Integer("epoch", func(r *logRow) *int64 { return &r.event.Epoch })),
+		only((*logRow).hasPosition, table.Integer("event_seq", func(r *logRow) *int64 { return &r.event.Seq })),
+		table.Bool("late", func(r *logRow) *bool { return &r.event.Late }),
+		table.Text("type", func(r *logRow) *protocol.EventType { return &r.event.Type }),
+		table.OptionalText("event_id", func(r *logRow) *string { return &r.event.EventID }),
+		table.Text("turn_id", (*logRow).turn),
+		table.OptionalTextBytes("body", func(r *logRow) *json.RawMessage { return &r.event.Body }),
+		only((*logRow).hasText, table.Text("message", func(r *logRow) *string { return &r.message.Message.Message })),
+		table.JSONList("artifacts", nil, func(r *logRow) *[]protocol.Artifact { return &r.message.Artifacts }),
+		{Name: "words", Type: "tsvector", Value: func(r *logRow) any { return r.words() }},
+	},
+	onlyAll((*logRow).hasMessage, ofMessage),
+)...)
 
 // words returns the words of the row's message, "" for a message without text and nil for an event without
 // a message.
@@ -85,6 +83,25 @@ func only(condition func(*logRow) bool, c table.Column[logRow]) table.Column[log
 	return c
 }
 
+func onlyAll(condition func(*logRow) bool, columns []table.Column[logRow]) []table.Column[logRow] {
+	all := make([]table.Column[logRow], len(columns))
+	for i := range columns {
+		all[i] = only(condition, columns[i])
+	}
+	return all
+}
+
+// messageNames returns the names of ofMessage, except these.
+func messageNames(except ...string) []string {
+	var names []string
+	for i := range ofMessage {
+		if name := ofMessage[i].Name; !slices.Contains(except, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // keyed returns columns of the log as the key of an UPDATE.
 func keyed(names ...string) []table.Column[logRow] {
 	columns := logTable.Pick(names...)
@@ -105,8 +122,9 @@ var (
 
 	// revivedEvents also has the columns of a message. A late event gets its message
 	// when it moves to a position of the present epoch.
-	revivedEvents = table.New("log", slices.Concat(movedEvents.Columns, logTable.Pick(
-		"created_at", "seq", "rev", "id", "role", "status", "tool_call_id", "phase", "message", "artifacts", "words"))...)
+	revivedEvents = table.New("log", slices.Concat(
+		movedEvents.Columns, logTable.Pick("created_at", "message", "artifacts", "words"),
+		logTable.Pick(messageNames()...))...)
 )
 
 // move returns the statement that gives the row's event its new position.

@@ -20,25 +20,33 @@ type messageRow struct {
 	body json.RawMessage
 }
 
+// messageColumns has the columns of a message that are the same in rows that are written, which are rows of the
+// log, and in rows that are read. A new column of messages is one row here; its migration adds it to log and to
+// old_messages.
+func messageColumns[R any](of func(*R) *broker.Message) []table.Column[R] {
+	return []table.Column[R]{
+		table.OptionalText("id", func(r *R) *string { return &of(r).ID }),
+		table.Integer("seq", func(r *R) *int64 { return &of(r).Seq }),
+		table.Integer("rev", func(r *R) *int64 { return &of(r).Rev }),
+		table.Text("role", func(r *R) *protocol.Role { return &of(r).Role }),
+		table.Text("status", func(r *R) *protocol.MessageStatus { return &of(r).Status }),
+		table.OptionalText("tool_call_id", func(r *R) *string { return &of(r).ToolCallID }),
+		table.OptionalText("phase", func(r *R) *broker.ToolPhase { return &of(r).Phase }),
+		table.OptionalText("body_hash", func(r *R) *string { return &of(r).BodyHash }),
+	}
+}
+
 // messageRows has the columns of a message in a table; body is the expression for the
 // body of a text event.
 func messageRows(name, body string) *table.Table[messageRow] {
-	return table.New(name,
-		table.Text("id", func(m *messageRow) *string { return &m.ID }),
-		table.Integer("seq", func(m *messageRow) *int64 { return &m.Seq }),
-		table.Integer("rev", func(m *messageRow) *int64 { return &m.Rev }),
+	return table.New(name, append(messageColumns(func(m *messageRow) *broker.Message { return &m.Message }),
 		table.Text("turn_id", func(m *messageRow) *string { return &m.TurnID }),
-		table.Text("role", func(m *messageRow) *protocol.Role { return &m.Role }),
-		table.Text("status", func(m *messageRow) *protocol.MessageStatus { return &m.Status }),
 		table.OptionalText("message", func(m *messageRow) *string { return &m.Message.Message.Message }),
 		table.JSON("COALESCE(artifacts, '[]')", func(m *messageRow) *[]protocol.Artifact { return &m.Artifacts }),
 		table.OptionalText("event_id", func(m *messageRow) *string { return &m.EventID }),
-		table.OptionalText("tool_call_id", func(m *messageRow) *string { return &m.ToolCallID }),
-		table.OptionalText("phase", func(m *messageRow) *broker.ToolPhase { return &m.Phase }),
-		table.OptionalText("body_hash", func(m *messageRow) *string { return &m.BodyHash }),
 		table.Time("created_at", func(m *messageRow) *time.Time { return &m.CreatedAt }),
 		table.OptionalTextBytes(body, func(m *messageRow) *json.RawMessage { return &m.body }),
-	)
+	)...)
 }
 
 const textBody = "CASE WHEN type = 'text' THEN body END"
