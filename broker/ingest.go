@@ -40,7 +40,7 @@ type Ingest struct {
 // DefaultRemembered is the number of tasks whose keys, tokens and last states a broker remembers.
 const DefaultRemembered = 20_000
 
-// remembered saves Ingest queries. Without it nothing but the speed is another.
+// remembered saves Ingest queries. It changes no result.
 type remembered struct {
 	secrets *secretCache
 	last    lastSeen

@@ -40,7 +40,7 @@ type RetentionStore interface {
 
 	// DeletedUsers returns the ids of users whose erasure is not complete.
 	DeletedUsers(ctx context.Context) ([]string, error)
-	// EraseUser removes the rows of a deleted user, but tasks and the user's own.
+	// EraseUser removes all rows of a deleted user, except the tasks and the row of the user.
 	EraseUser(ctx context.Context, id string) error
 	// RemoveUser removes a deleted user who has no task left, and reports whether it did.
 	RemoveUser(ctx context.Context, id string) (removed bool, err error)

@@ -60,7 +60,7 @@ func (w *walker) script(text string) {
 	if err != nil {
 		w.refuse("The command cannot be read: it is not valid shell")
 	}
-	if script, ok := w.wrappedScript(file); ok && w.depth == 1 {
+	if script, ok := w.wrappedScriptOf(file); ok && w.depth == 1 {
 		w.script(script)
 		return
 	}
@@ -82,7 +82,8 @@ func wrappedScript(words []word) (string, bool) {
 	return words[2].text, slices.Contains(shells, name) && (dir == "" || slices.Contains(binDirs, dir))
 }
 
-func (w *walker) wrappedScript(f *syntax.File) (string, bool) {
+// wrappedScriptOf is wrappedScript for a script whose only command may be such a call.
+func (w *walker) wrappedScriptOf(f *syntax.File) (string, bool) {
 	if f == nil || len(f.Stmts) != 1 {
 		return "", false
 	}

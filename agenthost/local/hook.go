@@ -42,7 +42,7 @@ type hookResponse struct {
 // hookOutput is a decision about a tool call, as Claude Code's PreToolUse takes it.
 type hookOutput struct {
 	Event    string `json:"hookEventName"`
-	Decision string `json:"permissionDecision"` // deny, or ask: its person
+	Decision string `json:"permissionDecision"` // deny, or ask, which asks the person at the terminal
 	Reason   string `json:"permissionDecisionReason"`
 }
 

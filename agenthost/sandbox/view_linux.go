@@ -81,22 +81,21 @@ func openTrees(spec Spec) ([]*tree, error) {
 		}
 		opened = append(opened, t)
 	}
-	return opened, openTemporary(&opened, spec.Private)
+	return withTemporary(opened, spec.Private)
 }
 
-// openTemporary puts the session's directory for temporary files at /tmp, before the
+// withTemporary puts the session's directory for temporary files at /tmp, before the
 // trees that lie there.
-func openTemporary(trees *[]*tree, private string) error {
+func withTemporary(trees []*tree, private string) ([]*tree, error) {
 	if private == "" {
-		return nil
+		return trees, nil
 	}
 	t := &tree{path: private, writable: true}
 	if err := t.open(); err != nil {
-		return fmt.Errorf("open %s: %w", private, err)
+		return nil, fmt.Errorf("open %s: %w", private, err)
 	}
 	t.path = "/tmp"
-	*trees = slices.Insert(*trees, 0, t)
-	return nil
+	return slices.Insert(trees, 0, t), nil
 }
 
 // covers reports whether a later tree adds nothing.

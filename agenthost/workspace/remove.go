@@ -12,54 +12,6 @@ import (
 	"bellhop/protocol"
 )
 
-// Create creates a workspace by name, without a session: a clone of the
-// project, or with project "" a new repository. Only sessions of the owner can use it; without an
-// owner none can. CodeInvalid: the name cannot be used, the project is unknown or used in place.
-// CodeConflict: the name is taken.
-func (m *Manager) Create(ctx context.Context, project, name, owner string) (Info, error) {
-	if !isWorkspaceName(name) {
-		return Info{}, protocol.Errorf(protocol.CodeInvalid,
-			"A workspace's name must be 1 to 64 of A-Z a-z 0-9 . _ -, and start with a letter or digit")
-	}
-	if project != "" {
-		if _, err := m.project(project); err != nil {
-			return Info{}, err
-		}
-	}
-	key := "@" + name
-	_, err := m.runOnce(ctx, key, func(ctx context.Context) (string, error) {
-		return "", m.createNamed(ctx, key, project, name, owner)
-	})
-	if err != nil {
-		return Info{}, err
-	}
-	return m.Info(ctx, m.dataPath("workspaces", key))
-}
-
-func (m *Manager) createNamed(ctx context.Context, key, project, name, owner string) error {
-	release, err := m.locks.acquire(ctx, key)
-	if err != nil {
-		return err
-	}
-	defer release()
-	rec, err := m.readRecord(key)
-	switch {
-	case protocol.CodeOf(err) == protocol.CodeNotFound:
-		rec = m.newRecord(key, "", project)
-	case err != nil:
-		return err
-	case rec.State == stateReady:
-		return &protocol.Error{
-			Code: protocol.CodeConflict, Message: fmt.Sprintf("There is a workspace %q", name),
-			Hint: "Take another name, or delete that workspace first",
-		}
-	default: // an interrupted attempt
-		rec.Project = project
-	}
-	rec.Owner = owner
-	return m.makeWorkspace(ctx, rec)
-}
-
 // Delete removes the workspace that contains path, and its branch. Without force
 // it refuses to lose uncommitted changes or unpushed commits, and to delete a workspace created
 // by name in which a session works (CodeConflict). It never deletes a project's own directory

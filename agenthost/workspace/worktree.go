@@ -106,17 +106,17 @@ func replaceFile(path string, content []byte) error {
 	return writeFile(path, content)
 }
 
-// staleLock is longer than git takes to write an index.
+// staleLock is longer than git takes to write a file that it has locked.
 const staleLock = 2 * time.Minute
 
-// removeStaleLock removes the index lock that a killed git left behind. With the
-// lock, every git command of the agent would fail.
+// removeStaleLock removes a lock of this name that a killed git left behind. With the lock
+// of the index, every git command of the agent would fail.
 func (m *Manager) removeStaleLock(gitDir *os.Root, name string) {
 	info, err := gitDir.Lstat(name)
 	if err != nil || m.now().Sub(info.ModTime()) < staleLock {
 		return
 	}
-	m.log.Warn("removed a stale index lock", "directory", gitDir.Name(), "error", gitDir.Remove(name))
+	m.log.Warn("removed a stale lock of git", "directory", gitDir.Name(), "name", name, "error", gitDir.Remove(name))
 }
 
 // isLinked reports whether the files of the worktree and of its repository name

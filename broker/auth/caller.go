@@ -110,7 +110,7 @@ func (s *Service) authenticateUser(r *http.Request) (*admitted, error) {
 
 func (s *Service) authenticate(r *http.Request) (*admitted, error) {
 	ctx := r.Context()
-	found, of, err := s.credentials(ctx, r)
+	found, signIn, err := s.credentials(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Service) authenticate(r *http.Request) (*admitted, error) {
 	if err != nil {
 		return nil, unauthorizedIfMissing(err)
 	}
-	ended := found.ID == "" && user.SessionsAfter != nil && of.began.Before(*user.SessionsAfter)
+	ended := found.ID == "" && user.SessionsAfter != nil && signIn.began.Before(*user.SessionsAfter)
 	if ended || !user.Active() {
 		return nil, unauthorized(nil)
 	}
@@ -126,7 +126,7 @@ func (s *Service) authenticate(r *http.Request) (*admitted, error) {
 		caller := broker.Caller{UserID: user.ID, AgentIdentifier: found.AgentIdentifier}
 		return &admitted{caller: caller, tokenID: found.ID, token: found}, nil
 	}
-	in := &admitted{caller: broker.Caller{UserID: user.ID, Admin: user.Admin}, tokenID: found.ID, session: of}
+	in := &admitted{caller: broker.Caller{UserID: user.ID, Admin: user.Admin}, tokenID: found.ID, session: signIn}
 	if found.ID != "" {
 		in.token = found
 	}
@@ -137,22 +137,22 @@ func (s *Service) authenticate(r *http.Request) (*admitted, error) {
 // its user, and the session.
 func (s *Service) credentials(
 	ctx context.Context, r *http.Request,
-) (found *broker.APIToken, of session, err error) {
+) (found *broker.APIToken, signIn session, err error) {
 	if headers := r.Header.Values("Authorization"); len(headers) > 0 {
 		scheme, plain, _ := strings.Cut(headers[0], " ")
 		if len(headers) > 1 || !strings.EqualFold(scheme, "Bearer") {
-			return nil, of, unauthorized(nil)
+			return nil, signIn, unauthorized(nil)
 		}
 		found, err = s.token(ctx, strings.TrimSpace(plain))
-		return found, of, err
+		return found, signIn, err
 	}
-	if of, err = s.session(ctx, r); err != nil {
-		return nil, of, err
+	if signIn, err = s.session(ctx, r); err != nil {
+		return nil, signIn, err
 	}
-	if of.userID == "" {
-		return nil, of, unauthorized(nil)
+	if signIn.userID == "" {
+		return nil, signIn, unauthorized(nil)
 	}
-	return &broker.APIToken{UserID: of.userID}, of, s.sameSite(r)
+	return &broker.APIToken{UserID: signIn.userID}, signIn, s.sameSite(r)
 }
 
 func unauthorized(cause error) error {

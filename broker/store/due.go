@@ -7,8 +7,8 @@ import (
 	"bellhop/internal/database"
 )
 
-// DueTasks implements broker.DueStore. The page is one of the index of turns that are not closed: most of
-// these are not due. SQLite begins with the left side of a CROSS JOIN.
+// DueTasks implements broker.DueStore. It reads a page of the turns that are not closed, most of which are not
+// due, and returns the due tasks of this page. CROSS JOIN makes SQLite begin with the turns.
 func (s *Store) DueTasks(
 	ctx context.Context, hostEvents bool, when broker.Overdue, after string, limit int,
 ) (due []broker.DueTask, last string, err error) {

@@ -57,7 +57,8 @@ func (s *Store) EraseUser(ctx context.Context, id string) error {
 	return failures.err()
 }
 
-// eraseSources deletes what may be more of a source than a statement can delete.
+// eraseSources deletes the messages and versions of the user's sources in parts, because a source may have more
+// of them than a statement can delete.
 func (s *Store) eraseSources(ctx context.Context, userID string) error {
 	var sources []string
 	err := s.conn(ctx).Raw(`SELECT id FROM sources WHERE `+connectionsOf, userID).Scan(&sources).Error

@@ -62,7 +62,7 @@ func (s *Store) OpenInteractions(ctx context.Context, taskID string) ([]broker.I
 // Interactions implements broker.InteractionStore; newest first.
 func (s *Store) Interactions(ctx context.Context, userID, state string, limit int) ([]broker.Interaction, error) {
 	states := []protocol.InteractionState{protocol.InteractionState(state)}
-	if state == "" { // the index has the states apart
+	if state == "" { // the index is in the order of time within each state only
 		states = []protocol.InteractionState{
 			protocol.InteractionOpen, protocol.InteractionResolved, protocol.InteractionExpired,
 		}

@@ -38,8 +38,8 @@ func (s *Store) Tasks(ctx context.Context, userID string, f broker.TaskFilter) (
 	})
 }
 
-// eachArchived merges the pages of archived and of other tasks, which the index has apart, or returns the one that
-// the filter names.
+// eachArchived merges the page of archived tasks and that of the others, or returns the one that the filter names.
+// The index is in the order of time within each of the two only.
 func (s *Store) eachArchived(
 	f broker.TaskFilter, page func(archived bool) ([]broker.Task, error),
 ) ([]broker.Task, error) {

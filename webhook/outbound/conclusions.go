@@ -67,8 +67,8 @@ func (w *Worker) writeGroups(ctx context.Context) {
 	}
 }
 
-// writeGroup sets the error of each. What would fail again for one of them must not make the
-// others fail, because they would be sent twice: then each is written alone.
+// writeGroup sets the error of each. If the group cannot be written, and would fail again, each is
+// written alone: otherwise the fault of one would make the deliveries of all be sent twice.
 func (w *Worker) writeGroup(ctx context.Context, group []*groupedConclusion) {
 	all := make([]Conclusion, len(group))
 	for i, g := range group {

@@ -137,7 +137,8 @@ func (t *turn) append(id string, s *textPart, text string) error {
 	return t.Out.Text(text)
 }
 
-// closeText ends the open block.
+// closeText ends the open block. Its parameter, for CloseOut, changes nothing: text is shown as it was sent,
+// whether or not the turn was cancelled.
 func (t *turn) closeText(bool) error {
 	open := t.parts[t.openPart]
 	t.openPart = ""

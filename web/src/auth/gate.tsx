@@ -19,6 +19,7 @@ export function Gate({ link, children }: { link: string | null; children: ReactN
     mutate({ link });
   }, [link, mutate]);
 
+  // After a sign-in the page is being loaded again: useSignIn says why.
   if (me.data && !signIn.isSuccess) return children;
   const byLink = signIn.isPending && 'link' in signIn.variables;
   if (me.isPending || byLink || signIn.isSuccess)

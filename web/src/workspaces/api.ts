@@ -15,7 +15,7 @@ export function useWorkspaces() {
 export function useTaskWorkspace(task: Task): WorkspaceState | null {
   return (
     useQuery({
-      // A turn may change the files, and so may its begin: it makes the workspace.
+      // A turn changes the files, and its start may make the workspace.
       queryKey: ['workspace', task.id, task.lastTurn?.id ?? '', task.openTurn ?? ''],
       placeholderData: keepPreviousData,
       enabled: task.mode === 'agent' && !task.basicHost && Boolean(task.lastTurn || task.openTurn),
