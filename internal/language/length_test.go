@@ -75,8 +75,8 @@ func longLines(source []byte) []int {
 	return long
 }
 
-// maxFunction and maxFile are the numbers of lines that a function and a file of Go have at most, except those of
-// tests. Biome holds the same limits for TypeScript.
+// maxFunction and maxFile are the numbers of lines that a function and a file of Go have at most. The functions of
+// tests may be longer, because they hold tables of cases. Biome holds the same limits for TypeScript.
 const (
 	maxFunction = 60
 	maxFile     = 400
@@ -84,7 +84,7 @@ const (
 
 func TestFunctionsAndFilesOfGoAreShort(t *testing.T) {
 	for _, file := range checkedFiles(t) {
-		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+		if path.Ext(file) != ".go" {
 			continue
 		}
 		source, err := os.ReadFile(filepath.Join(root, file))
@@ -96,6 +96,9 @@ func TestFunctionsAndFilesOfGoAreShort(t *testing.T) {
 		}
 		if n := strings.Count(string(source), "\n"); n > maxFile {
 			t.Errorf("%s has %d lines, more than %d: split it", file, n, maxFile)
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			continue
 		}
 		long, err := longFunctions(source)
 		if err != nil {

@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// BenchmarkStart measures the start of a program that exits at once, and the memory of the
+// launcher and its init while a program runs.
+func BenchmarkStart(b *testing.B) {
+	bridge := []Bridge{{Port: 7001, To: "127.0.0.1:1"}}
+	for name, spec := range map[string]*Spec{
+		"outside": nil, "landlock": {},
+		"namespaces": {Namespaces: true}, "network": {Namespaces: true, Network: true, Bridges: bridge},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if out, err := benchmarked(b, spec, "/bin/true").CombinedOutput(); err != nil {
+					b.Fatalf("%v: %s", err, out)
+				}
+			}
+			b.ReportMetric(float64(memory(b, spec))/(1<<20), "MB")
+		})
+	}
+}
+
+// benchmarked returns a command of the system in the sandbox, or outside.
+func benchmarked(b *testing.B, spec *Spec, args ...string) *exec.Cmd {
+	b.Helper()
+	if spec != nil {
+		confined := *spec
+		confined.Read, confined.UnixSockets = []string{"/usr"}, true
+		var err error
+		if args, err = confined.commandLine(os.Args[0], args); err != nil {
+			b.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(b.Context(), args[0], args[1:]...)
+	cmd.Dir = "/usr"
+	return cmd
+}
+
+// memory returns the proportional memory of the processes that run beside a program, in
+// bytes.
+func memory(b *testing.B, spec *Spec) (sum int64) {
+	b.Helper()
+	cmd := benchmarked(b, spec, "/bin/sh", "-c", "echo ready; exec sleep 1000")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if _, err := stdout.Read(make([]byte, 8)); err != nil {
+		b.Fatal(err)
+	}
+	for pid := cmd.Process.Pid; ; {
+		exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if filepath.Base(exe) != filepath.Base(os.Args[0]) {
+			return sum
+		}
+		rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+		for line := range strings.Lines(string(rollup)) {
+			var kilobytes int64
+			if _, err := fmt.Sscanf(line, "Pss: %d kB", &kilobytes); err == nil {
+				sum += kilobytes << 10
+			}
+		}
+		children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		for _, list := range children {
+			content, _ := os.ReadFile(list)
+			_, _ = fmt.Sscan(string(content), &pid)
+		}
+	}
+}
