@@ -11,6 +11,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/internal/diskspace"
+	"bellhop/internal/httpapi"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
@@ -23,22 +24,11 @@ func (a *API) healthz(context.Context, *struct{}) (*protocol.Readiness, error) {
 // readyz reports whether turns can be started: 503, or 507 storage_full when the
 // journal cannot be written.
 func (a *API) readyz(ctx context.Context, _ *struct{}) (*protocol.Readiness, error) {
+	var err error
 	if a.Ready != nil {
-		err := a.Ready(ctx)
-		if protocol.CodeOf(err) == protocol.CodeStorageFull {
-			return nil, err
-		}
-		if err != nil {
-			return nil, &protocol.Error{
-				Code: protocol.CodeUnavailable, Message: "The host is not ready", RetryAfter: 1, Err: err,
-			}
-		}
+		err = a.Ready(ctx)
 	}
-	ready := &protocol.Readiness{Status: "ready"}
-	if a.Disk.Low() {
-		ready.Storage = protocol.StorageLow
-	}
-	return ready, nil
+	return httpapi.Readiness(err, "The host is not ready", a.Disk.Low)
 }
 
 // hostStatus is the host's status with that of its disk.

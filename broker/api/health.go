@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
 
@@ -15,18 +16,5 @@ func (a *API) healthz(context.Context, *struct{}) (*protocol.Readiness, error) {
 // readyz reports whether the database accepts writes, without which no request can
 // be served. 503, or 507 storage_full.
 func (a *API) readyz(ctx context.Context, _ *struct{}) (*protocol.Readiness, error) {
-	err := a.Ready(ctx)
-	if protocol.CodeOf(err) == protocol.CodeStorageFull {
-		return nil, err
-	}
-	if err != nil {
-		return nil, &protocol.Error{
-			Code: protocol.CodeUnavailable, Message: "The database is not available", RetryAfter: 1, Err: err,
-		}
-	}
-	ready := &protocol.Readiness{Status: "ready"}
-	if a.Disk.Low() {
-		ready.Storage = protocol.StorageLow
-	}
-	return ready, nil
+	return httpapi.Readiness(a.Ready(ctx), "The database is not available", a.Disk.Low)
 }
