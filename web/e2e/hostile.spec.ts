@@ -48,6 +48,20 @@ test('markup and script addresses of an agent are text, and nothing is fetched f
   for (const link of await answer.getByRole('link').all()) await expect(link).toHaveAttribute('rel', /noopener/);
 });
 
+test('what an agent says beside its messages is shown once, as text, until the next turn', async ({
+  bell,
+  far,
+  world,
+}) => {
+  await receive(bell, world, far, `warn ${base64('The model is busy <img src=x onerror="document.title=1">')}`);
+  const notices = bell.page.getByRole('region', { name: 'Notices of this turn' }).getByRole('paragraph');
+  await expect(notices).toHaveText(['The model is busy <img src=x onerror="document.title=1">']);
+  await accessible(bell.page, 'a notice of a turn');
+  await bell.send('say more');
+  await expect(bell.thread).toContainText('more');
+  await expect(notices).toHaveCount(0);
+});
+
 test('broken markdown shows all its words', async ({ bell, far, world }) => {
   const nested = `${'> '.repeat(300)}deep\n\n${'- '.repeat(200)}list\n\n${'['.repeat(2000)}\n\n${'*_'.repeat(2000)}end\n\n| a | b\n|---\n| lonely\n\n\`\`\`js\nnever closed <b>`;
   await receive(bell, world, far, `text ${base64(nested)}`);

@@ -54,6 +54,12 @@ const verbs = {
   },
   /** Writes a text given as base64. */
   text: (base64) => chunk(Buffer.from(base64, 'base64').toString()),
+  /** Warns with a text given as base64, twice, and then answers. */
+  warn(base64) {
+    const message = Buffer.from(base64, 'base64').toString();
+    for (const level of ['warning', 'warning']) send({ type: 'status', level, message });
+    chunk('done');
+  },
   /** Asks for a permission for a command given as base64. */
   confirm(base64) {
     const command = Buffer.from(base64, 'base64').toString();

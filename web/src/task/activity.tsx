@@ -1,3 +1,4 @@
+import type { Notice } from '@bellhop/client';
 import type { UIMessage } from 'ai';
 import { useEffect, useState } from 'react';
 import { Icon } from '../ui/icon.tsx';
@@ -116,5 +117,18 @@ export function ReconnectBanner({
         </Button>
       )}
     </p>
+  );
+}
+
+/** What the host or the agent reported about the turn. The region stays, so that screen readers read additions. */
+export function TurnNotices({ notices }: { notices: readonly Notice[] }) {
+  return (
+    <section className={styles.notices} aria-label="Notices of this turn" aria-live="polite">
+      {notices.map((n) => (
+        <p key={n.message} data-level={n.level}>
+          {n.message}
+        </p>
+      ))}
+    </section>
   );
 }

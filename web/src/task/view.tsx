@@ -8,7 +8,7 @@ import { useAnswer, useOpenInteractions } from '../inbox/api.ts';
 import { useMarkRead } from '../tasks/api.ts';
 import { isUnread } from '../tasks/status.ts';
 import { Failure } from '../ui/failure.tsx';
-import { Activity, ReconnectBanner, verbOf } from './activity.tsx';
+import { Activity, ReconnectBanner, TurnNotices, verbOf } from './activity.tsx';
 import { Composer } from './composer/composer.tsx';
 import { readUnsent } from './composer/draft.ts';
 import { useOutbox, type Deliver } from './composer/outbox.ts';
@@ -84,6 +84,7 @@ export function TaskView({
       />
       <div className={styles.foot}>
         <Reconnecting task={task} chat={chat} connected={connected} />
+        <TurnNotices notices={chat.notices} />
         <Progress
           chat={chat}
           busy={busy}

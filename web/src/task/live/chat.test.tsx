@@ -113,6 +113,32 @@ describe('a live task', () => {
     expect(calls.some((c) => c.path === '/api/agent')).toBe(false);
     expect(calls.filter((c) => c.path === '/api/agent/attach')).toHaveLength(1);
   });
+  it('shows each notice of a turn once, and none of the turn before', async () => {
+    const notice = (message: string) => ({ type: 'data-notice', data: { level: 'warning', message } });
+    const restored = { type: 'data-context-restored', data: { turns: 3, bytes: 9, truncated: false } };
+    const wrong = [{ type: 'data-notice', data: null }, notice('')];
+    answers = {
+      'POST /api/agent': [
+        () => grant({ messageId: 'm1', turnId: 't1' }),
+        () => grant({ messageId: 'm2', turnId: 't2' }),
+      ],
+      'POST /stream/s': [
+        () => frames('t1', notice('one'), notice('one'), ...wrong, restored, notice('two'), ...hello),
+        () => frames('t2', ...hello),
+      ],
+    };
+    const { result, textOf } = show();
+    act(() => result.current.send({ id: 'm1', text: 'hi', files: [] }));
+    await waitFor(() => expect(textOf('t1')).toBe('Hello'));
+    expect(result.current.notices).toEqual([
+      { level: 'warning', message: 'one' },
+      { level: 'info', message: expect.stringContaining('(3 turns)') as string },
+      { level: 'warning', message: 'two' },
+    ]);
+    act(() => result.current.send({ id: 'm2', text: 'again', files: [] }));
+    await waitFor(() => expect(textOf('t2')).toBe('Hello'));
+    expect(result.current.notices).toEqual([]);
+  });
   it('shows a refusal, and sends the same message again on demand', async () => {
     answers = {
       'POST /api/agent': [

@@ -1,5 +1,5 @@
 import { useChat, type UseChatHelpers } from '@ai-sdk/react';
-import type { ConnectionState, OnConnection } from '@bellhop/client';
+import type { ConnectionState, Notice, OnConnection } from '@bellhop/client';
 import { bellhop } from '@bellhop/client/ai-sdk';
 import type { UIMessage } from 'ai';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -7,6 +7,7 @@ import { client } from '../../app/http.ts';
 import type { Task } from '../../app/types.ts';
 import type { ImageFile, Outgoing } from '../composer/queue.ts';
 import { batched } from './batch.ts';
+import { useNotices } from './notices.ts';
 
 export interface Connection {
   state: ConnectionState | 'none';
@@ -25,6 +26,8 @@ export interface LiveChat {
   connection: Connection;
   /** Why the open turn cannot be streamed. The page retries by itself, and at once when `resume` is called. */
   failing: Error | undefined;
+  /** What the host or the agent reported about the turn, beside its messages. They are not in the history. */
+  notices: readonly Notice[];
   resume: () => void;
   /** Sends a message under its own id, so that a retry after a failure does not check it in twice. */
   send: (message: Outgoing) => void;
@@ -41,11 +44,16 @@ const filesOf = (files: readonly ImageFile[]) =>
 /** The live side of a task: one turn at a time in useChat, resumed when the task has an open turn that is not shown. */
 export function useLiveChat(taskId: string, task: Task | undefined, visible: boolean): LiveChat {
   const { transport, interrupt, connection } = useTransport(taskId);
-  const chat = useChat({ id: taskId, transport });
+  const { notices, read, forget } = useNotices();
+  const chat = useChat({ id: taskId, transport, onData: read });
   const { messages, status, error, sendMessage, setMessages, clearError } = chat;
   const current = messages.findLast((m) => m.role === 'assistant');
   const pending = messages.findLast((m) => m.role === 'user');
-  const { live, keep } = useEndedTurns(current);
+  const { live, keep: keepTurn } = useEndedTurns(current);
+  const keep = useCallback(() => {
+    keepTurn();
+    forget();
+  }, [keepTurn, forget]);
 
   const send = useCallback(
     (message: Outgoing) => {
@@ -67,7 +75,7 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
     closed: connection.state === 'closed',
     keep,
   });
-  return { live, pending, status, error, connection, failing, resume, send, stop: interrupt };
+  return { live, pending, status, error, connection, failing, notices, resume, send, stop: interrupt };
 }
 
 /** The transport of a task, and the state of its connection. */
