@@ -63,14 +63,16 @@ function Notices() {
   const notices = useDiskNotices();
   if (notices.length === 0) return null;
   return (
-    <ul className={styles.notices} role="status" aria-label="Notices">
-      {notices.map((text) => (
-        <li key={text}>
-          <Icon name="warn" size={14} />
-          <span>{text}</span>
-        </li>
-      ))}
-    </ul>
+    <div role="status" aria-label="Notices">
+      <ul className={styles.notices}>
+        {notices.map((text) => (
+          <li key={text}>
+            <Icon name="warn" size={14} />
+            <span>{text}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 
