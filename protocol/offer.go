@@ -9,6 +9,15 @@ type HostOffer struct {
 	Agents          []OfferedAgent   `json:"agents"`          // by id
 	Projects        []OfferedProject `json:"projects"`        // by name
 	PermissionModes []PermissionMode `json:"permissionModes"` // from the strictest to the mildest
+	// Notices are what the host says to every user at present, such as that its policy file is wrong.
+	Notices []HostNotice `json:"notices,omitempty"`
+}
+
+// HostNotice is a notice of an agent host itself. Its limits are those of an announcement.
+type HostNotice struct {
+	ID    string            `json:"id"`
+	Level AnnouncementLevel `json:"level"`
+	Text  string            `json:"text"`
 }
 
 // OfferedAgent is an agent of a host, also one whose program is missing there.

@@ -65,6 +65,17 @@ func (a *API) ShowNotice(id string, level protocol.AnnouncementLevel, text, afte
 	b.setLocked(ownAnnouncements, own)
 }
 
+// ownNotices returns the host's own notices, for its offer.
+func (a *channels) ownNotices() []protocol.HostNotice {
+	a.board.mu.Lock()
+	defer a.board.mu.Unlock()
+	var notices []protocol.HostNotice
+	for _, n := range a.board.byBroker[ownAnnouncements] {
+		notices = append(notices, protocol.HostNotice{ID: n.ID, Level: n.Level, Text: n.Text})
+	}
+	return notices
+}
+
 // show replaces a broker's announcements. Clients get those that are new, and a
 // notice for each that was withdrawn.
 func (a *channels) show(brokerID string, list []protocol.Announcement) error {

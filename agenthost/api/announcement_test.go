@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -117,14 +118,43 @@ func TestBadAnnouncementsToAHost(t *testing.T) {
 	}
 }
 
-// Clients learn that a host stops before they are disconnected.
+// Clients and readers of streams learn that a host stops before they are disconnected.
 func TestAStoppingHostNotifiesItsClients(t *testing.T) {
 	var a *api.API
 	h := newHost(t, func(given *api.API, _ *http.Server) { a = given })
 	id, token := h.headless("")
 	r := h.watch(id, token)
+	r.send(`{}`) // the response shows that it has joined
+	r.next()
+	stream := h.stream(request{"GET", "/stream/" + id + "?follow=true&token=" + token, "", nil})
 	a.End()
 	if line := r.next(); line.Message != "The agent host is stopping" || line.SessionID != "" {
 		t.Errorf("got %+v", line)
 	}
+	h.call(request{"DELETE", "/sessions/" + id, "", []string{bearerPassword}}) // ends the stream
+	if p, err := stream.next(); err != nil || p.Type != protocol.PartDataNotice ||
+		string(p.Data) != `{"level":"warning","message":"The agent host is stopping","system":true}` {
+		t.Errorf("the stream: %+v, %v", p, err)
+	}
+}
+
+// The broker reads with the offer what a host says to every user.
+func TestAnOfferHasTheNoticesOfItsHost(t *testing.T) {
+	var a *api.API
+	h := newHost(t, func(given *api.API, _ *http.Server) {
+		a = given
+		kept := &protocol.HostOffer{DefaultAgent: "demo", Agents: []protocol.OfferedAgent{}}
+		a.Offer = func(context.Context) (*protocol.HostOffer, error) { return kept, nil }
+	})
+	shows := func(when, want string) {
+		t.Helper()
+		_, _, body := h.call(request{"GET", "/offer", "", []string{bearerPassword}})
+		expectEqual(t, when, body, `{"defaultAgent":"demo","agents":[],"projects":null,"permissionModes":null`+want+`}`)
+	}
+	shows("at first", "")
+	h.putAnnouncements("b1", h.clock.Now().Add(time.Hour), "noon Restart at noon")
+	a.ShowNotice("policy", protocol.AnnouncementWarning, "The policy is wrong", "")
+	shows("with a notice", `,"notices":[{"id":"policy","level":"warning","text":"The policy is wrong"}]`)
+	a.ShowNotice("policy", protocol.AnnouncementInfo, "", "It is right again")
+	shows("afterwards", "")
 }

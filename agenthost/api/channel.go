@@ -259,13 +259,13 @@ func (a *channels) closeReason(session string) (websocket.StatusCode, string) {
 	return websocket.StatusPolicyViolation, "the session's tokens were revoked"
 }
 
-// stop refuses new clients and notifies the existing ones. They are closed when the
-// host's streams end.
+// stop refuses new clients and notifies the existing ones, and the readers of streams. They are
+// closed when the host's streams end.
 func (a *channels) stop() {
 	a.mu.Lock()
 	a.stopped = true
 	a.mu.Unlock()
-	a.toAll(protocol.Line{Type: protocol.LineStatus, Level: "warning", Message: "The agent host is stopping"})
+	a.host.Notice("warning", "The agent host is stopping")
 }
 
 func (a *channels) count(session string) int {

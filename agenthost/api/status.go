@@ -70,7 +70,13 @@ func (a *API) offer(ctx context.Context, _ *struct{}) (*protocol.HostOffer, erro
 	if a.Offer == nil {
 		return nil, protocol.Errorf(protocol.CodeNotFound, "The host does not describe its agents")
 	}
-	return a.Offer(ctx)
+	offer, err := a.Offer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := *offer // the offer is used again for other requests
+	shown.Notices = a.channels.ownNotices()
+	return &shown, nil
 }
 
 // statusEvents sends the status immediately and after changes, at most once in

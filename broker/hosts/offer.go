@@ -25,5 +25,17 @@ func (c *Client) Offer(ctx context.Context, t broker.Target) (*protocol.HostOffe
 	if json.Unmarshal(resp.body, &offer) != nil || offer.Agents == nil || offer.Projects == nil {
 		return nil, notHost(errNotHost) // such as a gateway's {"success":true}
 	}
+	offer.Notices = validNotices(offer.Notices)
 	return &offer, nil
+}
+
+// validNotices leaves out what no announcement could be: consoles show the notices of a host to every user.
+func validNotices(notices []protocol.HostNotice) (valid []protocol.HostNotice) {
+	for _, n := range notices {
+		shown := protocol.Announcement{ID: n.ID, Level: n.Level, Text: n.Text}
+		if protocol.CheckAnnouncement(&shown) == nil && len(valid) < protocol.MaxAnnouncements {
+			valid = append(valid, n)
+		}
+	}
+	return valid
 }

@@ -1,7 +1,10 @@
 package hosts_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"bellhop/broker/hosts"
@@ -32,5 +35,32 @@ func TestOnlyAHostMakesAnOffer(t *testing.T) {
 				t.Errorf("%+v, %v, want %q", offer, err, c.want)
 			}
 		})
+	}
+}
+
+// What a host says to every user has the limits of an announcement.
+func TestNoticesOfAHostHaveTheLimitsOfAnnouncements(t *testing.T) {
+	notice := func(id, level, text string) protocol.HostNotice {
+		return protocol.HostNotice{ID: id, Level: protocol.AnnouncementLevel(level), Text: text}
+	}
+	list := []protocol.HostNotice{
+		notice("policy", "warning", "The policy is wrong"), notice("", "warning", "no id"), notice("a", "urgent", "no level"),
+		notice("b", "info", ""), notice("c", "info", strings.Repeat("x", protocol.MaxAnnouncementText+1)),
+		notice("d", "info", "a\u0007b"),
+	}
+	for n := range protocol.MaxAnnouncements {
+		list = append(list, notice(fmt.Sprint("n", n), "info", "x"))
+	}
+	raw, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, answering(200, `{"agents":[],"projects":[],"notices":`+string(raw)+`}`))
+	offer, err := newClient(t, hosts.Options{}).Offer(t.Context(), target(url, password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(offer.Notices) != protocol.MaxAnnouncements || offer.Notices[0] != list[0] || offer.Notices[1].ID != "n0" {
+		t.Errorf("%d notices: %+v", len(offer.Notices), offer.Notices)
 	}
 }

@@ -1,7 +1,11 @@
 import type { Page } from '@playwright/test';
 import { accessible } from './kit/axe.ts';
-import { expect, test } from './kit/test.ts';
-import type { World } from './kit/world.ts';
+import { expect, test } from './kit/far.ts';
+import { openWorld, type World } from './kit/world.ts';
+
+interface Offers {
+  hosts: { offer?: { notices?: object[] } }[];
+}
 
 interface Announced {
   announcementId: string;
@@ -12,6 +16,9 @@ const announce = (world: World, text: string, more: object = {}) =>
 
 const cancel = (world: World, { announcementId }: Announced) =>
   world.api.call('DELETE', `/api/announcements/${announcementId}`);
+
+const noticesOf = async (world: World) =>
+  (await world.api.call<Offers>('GET', '/api/agents')).hosts.flatMap((h) => h.offer?.notices ?? []);
 
 const region = (page: Page) => page.getByRole('region', { name: 'Announcements' });
 
@@ -37,6 +44,36 @@ test('an announcement appears by itself, can be dismissed, taken back, and expir
   await expect(region(page)).not.toContainText('restarts at noon'); // it stays dismissed
   await expect(region(page)).toBeEmpty({ timeout: 60_000 });
   await cancel(world, first);
+});
+
+test('a wrong policy file of a host is shown to every user, until it is right again', async ({ bell, far, world }) => {
+  test.slow();
+  const { page } = bell;
+  const reads = (pattern: RegExp) =>
+    expect(async () => {
+      await page.reload(); // a page that stays reads it within a minute
+      await expect(region(page)).toHaveText(pattern, { timeout: 4000 });
+    }).toPass({ timeout: 90_000 });
+  await page.goto('/');
+  far.configure('policy:\n  rules: [{tool: x, action: maybe}]\n');
+  await reads(/^Warning: far: The host's policy file is wrong\./);
+  await expect(region(page), 'no file of the host').not.toContainText('maybe');
+  await page.getByRole('button', { name: /^Dismiss: far:/ }).click();
+  await expect(region(page)).toBeEmpty();
+  far.configure('');
+  // The dismissed notice is hidden in any case, so ask the broker.
+  await expect(async () => expect(await noticesOf(world)).toEqual([])).toPass({ timeout: 90_000 });
+});
+
+test('a broker that stops says so', async ({ page, guard }) => {
+  guard.allow(/net::ERR_|Failed to fetch|Failed to load/);
+  const world = await openWorld();
+  const feed = page.waitForResponse((r) => r.url().endsWith('/api/events') && r.ok());
+  await page.goto(world.link);
+  await expect(page.getByRole('button', { name: 'New task' })).toBeVisible();
+  await feed;
+  await world.stop();
+  await expect(region(page)).toHaveText(/^Warning: The server stops or restarts\./);
 });
 
 test.describe('on a phone at night', () => {

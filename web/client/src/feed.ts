@@ -18,10 +18,12 @@ export type UserFeedEvent =
   | { type: 'task'; data: TaskHint }
   | { type: 'agent'; data: AgentHint }
   /** The announcements have changed: GET /api/announcements has them. */
-  | { type: 'announcements'; data: object };
+  | { type: 'announcements'; data: object }
+  /** The broker stops. The feed connects again by itself, and continues with `hello`. */
+  | { type: 'bye'; data: object };
 
 const taskFrames = new Set(['hello', 'reset', 'message', 'task', 'interaction']);
-const userFrames = new Set(['hello', 'task', 'agent', 'announcements']);
+const userFrames = new Set(['hello', 'task', 'agent', 'announcements', 'bye']);
 
 export function taskFeed(client: AgentClient, taskId: string, options: FeedOptions & { since?: number | undefined }) {
   const since = options.since === undefined ? undefined : String(options.since);

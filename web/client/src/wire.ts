@@ -1117,6 +1117,15 @@ export interface HostOffer {
   projects: OfferedProject[];
   /** from the strictest to the mildest */
   permissionModes: PermissionMode[];
+  /** notices are what the host says to every user at present, such as that its policy file is wrong. */
+  notices?: HostNotice[];
+}
+
+/** HostNotice is a notice of an agent host itself. Its limits are those of an announcement. */
+export interface HostNotice {
+  id: string;
+  level: AnnouncementLevel;
+  text: string;
 }
 
 /** OfferedAgent is an agent of a host, also one whose program is missing there. */

@@ -75,6 +75,8 @@ export interface FarHost {
   id: string;
   url: string;
   proxy: FaultProxy;
+  /** Adds lines to the host's configuration, in place of earlier ones. */
+  configure: (lines: string) => void;
   stop: () => Promise<void>;
 }
 
@@ -85,7 +87,9 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
   const proxy = await new FaultProxy(new URL(url)).start();
   const password = 'a-password-of-tests-only';
   const config = join(path, 'host.yaml');
-  writeFileSync(config, `agents:\n  mischief:\n    command: ${JSON.stringify([process.execPath, agent])}\n`);
+  const agents = `agents:\n  mischief:\n    command: ${JSON.stringify([process.execPath, agent])}\n`;
+  const configure = (lines: string) => writeFileSync(config, agents + lines);
+  configure('');
   const host = await start(
     ['host'],
     () =>
@@ -111,6 +115,7 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
     id,
     url,
     proxy,
+    configure,
     stop: async () => {
       await proxy.stop();
       await host.stop();

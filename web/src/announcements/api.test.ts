@@ -1,7 +1,8 @@
 import type { Announcement } from '@bellhop/client';
 import { expect, test } from 'vitest';
+import type { OfferList } from '../app/types.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
-import { readDismissed, visible } from './api.ts';
+import { noticesOf, readDismissed, visible } from './api.ts';
 
 const noon = Date.parse('2026-01-01T12:00:00Z');
 
@@ -32,4 +33,18 @@ test('a damaged setting dismisses nothing', () => {
   expect(readDismissed()).toEqual(['a', 'b']);
   writeSetting('dismissed-announcements', null);
   expect(readSetting('dismissed-announcements')).toBeNull();
+});
+
+test('hosts that can be reached show their notices with their names', () => {
+  const offer = (text: string) => ({ notices: [{ id: 'policy', level: 'warning', text }] });
+  const hosts = [
+    { hostId: 'h1', name: 'one', online: true, offer: offer('The policy is wrong') },
+    { hostId: 'h2', name: 'two', online: false, offer: offer('of before') },
+    { hostId: 'h3', name: 'three', online: true, offer: {} },
+    { hostId: 'h4', name: 'basic', online: true },
+  ];
+  expect(noticesOf({ agents: [], hosts } as unknown as OfferList)).toEqual([
+    { key: 'h1 policy', level: 'warning', text: 'one: The policy is wrong' },
+  ]);
+  expect(noticesOf(undefined)).toEqual([]);
 });

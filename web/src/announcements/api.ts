@@ -1,8 +1,10 @@
-import type { Announcement } from '@bellhop/client';
+import type { Announcement, AnnouncementLevel } from '@bellhop/client';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { api } from '../app/http.ts';
+import type { OfferList } from '../app/types.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
+import { useOffers } from '../tasks/api.ts';
 
 const dismissedSetting = 'dismissed-announcements';
 
@@ -48,4 +50,27 @@ export function useAnnouncements() {
     setDismissed(ids);
   };
   return { shown, dismiss };
+}
+
+/** A notice of a host about itself. */
+export interface HostNotice {
+  key: string;
+  level: AnnouncementLevel;
+  text: string;
+}
+
+/** What the hosts that can be reached say about themselves, with their names. */
+export function noticesOf(list: OfferList | undefined): HostNotice[] {
+  const online = (list?.hosts ?? []).filter((h) => h.online);
+  return online.flatMap((h) =>
+    (h.offer?.notices ?? []).map((n) => ({ key: `${h.hostId} ${n.id}`, level: n.level, text: `${h.name}: ${n.text}` })),
+  );
+}
+
+/** The notices of hosts. One that was dismissed is away until the page is loaded again. */
+export function useHostNotices() {
+  const list = useOffers(60_000).data;
+  const [dismissed, setDismissed] = useState<readonly string[]>([]);
+  const shown = useMemo(() => noticesOf(list).filter((n) => !dismissed.includes(n.key)), [list, dismissed]);
+  return { shown, dismiss: (key: string) => setDismissed([...dismissed, key]) };
 }

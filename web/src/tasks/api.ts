@@ -34,11 +34,12 @@ export function useTask(id: string) {
   });
 }
 
-/** The agents and projects of the registered hosts. */
-export function useOffers() {
+/** The agents and projects of the registered hosts, read again each `every` milliseconds. */
+export function useOffers(every?: number) {
   return useQuery({
     queryKey: ['offers'],
     staleTime: 30_000,
+    refetchInterval: every ?? false,
     queryFn: ({ signal }) => api<OfferList>('GET', '/api/agents', undefined, signal),
   });
 }

@@ -2,6 +2,7 @@ import type { UserFeedEvent } from '@bellhop/client';
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useRouter, type AnyRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { setStopping } from '../../announcements/stopping.ts';
 import { notificationsOn, notifyChange } from '../../inbox/notify.ts';
 import { announce } from '../../notebooks/unread.ts';
 import { applyHint, lacksTurn, refreshTask } from '../../tasks/cache.ts';
@@ -48,7 +49,11 @@ export function useUserFeed() {
 
 function handle(queries: QueryClient, router: AnyRouter, frame: UserFeedEvent) {
   switch (frame.type) {
+    case 'bye':
+      setStopping(true);
+      return;
     case 'hello':
+      setStopping(false);
       // The leader has connected again. The feed does not repeat what changed before, so the lists are read again.
       for (const hint of frame.data.tasks) applyHint(queries, hint);
       void queries.invalidateQueries({ queryKey: ['announcements'] });
