@@ -172,7 +172,7 @@ func (c *cluster) server(name, addr string, args []string, env ...string) (*serv
 	if err != nil {
 		return nil, err
 	}
-	return &server{name: name, url: "http://" + addr, args: args, env: env, log: log}, nil
+	return &server{name: name, url: "http://" + addr, args: args, next: c.opts.restartBinary(), env: env, log: log}, nil
 }
 
 func (c *cluster) addHost(ctx context.Context, name string, seed uint64) error {

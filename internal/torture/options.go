@@ -29,35 +29,47 @@ const (
 	sameVersion  mix = "all of one version"
 	otherHosts   mix = "hosts of the other version"
 	otherBrokers mix = "brokers of the other version"
+	upgraded     mix = "servers of the other version, upgraded when they restart"
 )
 
 func (o Options) brokerBinary() string {
-	if o.mix == otherBrokers {
+	if o.mix == otherBrokers || o.mix == upgraded {
 		return o.Other
 	}
 	return o.Binary
 }
 
 func (o Options) hostBinary() string {
-	if o.mix == otherHosts {
+	if o.mix == otherHosts || o.mix == upgraded {
 		return o.Other
 	}
 	return o.Binary
 }
 
-// forRound chooses the versions of a round: with another binary the two mixtures take turns. A
-// round restores one side only, because an event that both sides have lost is nowhere.
+// restartBinary is the program that servers restart with; "" = the one that they began with.
+func (o Options) restartBinary() string {
+	if o.mix == upgraded {
+		return o.Binary
+	}
+	return ""
+}
+
+// forRound chooses the versions of a round: with another binary the mixtures take turns. A round
+// restores one side only, because an event that both sides have lost is nowhere. In an upgrade that
+// is the hosts': a restored database would lack migrations of the brokers that run on it.
 func (o Options) forRound(n int) Options {
-	if o.Profile.JournalRestores > 0 && o.Profile.DatabaseRestores > 0 {
+	o.mix = sameVersion
+	if o.Other != "" {
+		o.mix = []mix{otherHosts, otherBrokers, otherBrokers, otherHosts, upgraded}[(n-1)%5]
+	}
+	if o.mix == upgraded {
+		o.Profile.JournalRestores, o.Profile.DatabaseRestores = o.Profile.JournalRestores+o.Profile.DatabaseRestores, 0
+	} else if o.Profile.JournalRestores > 0 && o.Profile.DatabaseRestores > 0 {
 		if n%2 == 1 {
 			o.Profile.JournalRestores, o.Profile.DatabaseRestores = 2*o.Profile.JournalRestores, 0
 		} else {
 			o.Profile.JournalRestores, o.Profile.DatabaseRestores = 0, 2*o.Profile.DatabaseRestores
 		}
-	}
-	o.mix = sameVersion
-	if o.Other != "" {
-		o.mix = []mix{otherHosts, otherBrokers}[n/2%2]
 	}
 	return o
 }

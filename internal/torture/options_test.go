@@ -4,14 +4,21 @@ package torture
 
 import "testing"
 
-// In any four rounds both sides are restored, never in the same round, under both mixtures of
-// versions.
+// In any five rounds both sides are restored, never in the same round, under both mixtures of
+// versions, and servers are upgraded in one round.
 func TestRoundsRestoreOneSideAndMixBothWays(t *testing.T) {
 	p := DefaultProfile()
 	journals, databases := 0, 0
 	kinds := map[mix]map[bool]bool{otherHosts: {}, otherBrokers: {}}
-	for n := 1; n <= 4; n++ {
-		o := Options{Profile: p, Other: "other"}.forRound(n)
+	for n := 1; n <= 5; n++ {
+		o := Options{Profile: p, Other: "other", Binary: "this"}.forRound(n)
+		if o.mix == upgraded {
+			if o.brokerBinary() != "other" || o.hostBinary() != "other" || o.restartBinary() != "this" ||
+				o.Profile.JournalRestores != 2 || o.Profile.DatabaseRestores != 0 {
+				t.Errorf("an upgrade begins with %s, continues with %s: %+v", o.brokerBinary(), o.restartBinary(), o.Profile)
+			}
+			continue
+		}
 		if o.Profile.JournalRestores > 0 && o.Profile.DatabaseRestores > 0 {
 			t.Errorf("round %d restores both sides", n)
 		}
@@ -27,7 +34,7 @@ func TestRoundsRestoreOneSideAndMixBothWays(t *testing.T) {
 			t.Errorf("%s: sides %v", mix, sides)
 		}
 	}
-	if o := (Options{Profile: p}).forRound(1); o.mix != sameVersion {
+	if o := (Options{Profile: p, Binary: "this"}).forRound(5); o.mix != sameVersion || o.restartBinary() != "" {
 		t.Errorf("without another binary: %s", o.mix)
 	}
 }

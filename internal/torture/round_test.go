@@ -77,10 +77,10 @@ func (o onLine) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Both mixtures of this version with the one that landed before it: hosts N−1 under brokers N, and the
-// other way round. Only `make test-long` runs it.
+// All mixtures of this version with the one that landed before it: hosts N−1 under brokers N, the other
+// way round, and servers N−1 that are upgraded one after the other. Only `make test-long` runs it.
 func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
-	mixtures := map[bool]int{false: 0, true: 4}[long]
+	mixtures := map[bool]int{false: 0, true: 5}[long]
 	if mixtures == 0 {
 		t.Log("left to make test-long")
 		return
@@ -92,7 +92,7 @@ func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
 	for _, round := range report.Rounds {
 		seen[round.Mix]++
 	}
-	if seen[string(otherHosts)] != 2 || seen[string(otherBrokers)] != 2 {
+	if seen[string(otherHosts)] != 2 || seen[string(otherBrokers)] != 2 || seen[string(upgraded)] != 1 {
 		t.Errorf("mixtures: %v", seen)
 	}
 }

@@ -27,6 +27,7 @@ type server struct {
 	name string
 	url  string // its own address, behind no proxy
 	args []string
+	next string // the program of later starts, "" = that of the first
 	env  []string
 	log  *os.File
 
@@ -43,6 +44,9 @@ func (s *server) start() error {
 	p, err := process.Start(process.Command{Args: s.args, Env: append(baseEnv(), s.env...), Output: s.log})
 	if err != nil {
 		return err
+	}
+	if s.next != "" {
+		s.args[0] = s.next
 	}
 	s.mu.Lock()
 	s.process = p
