@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,15 +91,16 @@ func (in *installation) task(title string, state broker.TurnState) *broker.Task 
 		if err != nil {
 			return err
 		}
+		const answer = "Bücher \u2028 <b>"
 		body, _ := json.Marshal(map[string]any{
-			"type": "text", "id": "x", "timestamp": 1, "text": "Bücher \u2028 <b>", "format": "markdown",
+			"type": "text", "id": "x", "timestamp": 1, "text": answer, "format": "markdown",
 		})
 		locked.Rev, locked.LastSeq, locked.Cursor = 3, 2, protocol.Cursor{Epoch: 1, Seq: 7}
 		locked.LastTurn = &protocol.LastTurn{ID: "turn", FinishReason: "stop"}
-		message := func(seq int64, role protocol.Role, event string) broker.Message {
+		message := func(seq int64, role protocol.Role, text, event string) broker.Message {
 			return broker.Message{Message: protocol.Message{
 				ID: protocol.NewID(), Seq: seq, Rev: seq, TaskID: task.ID, TurnID: "turn", Role: role, Status: protocol.MessageSent,
-				Message: "hello", EventID: event, CreatedAt: start.Add(time.Duration(seq) * time.Second),
+				Message: text, EventID: event, CreatedAt: start.Add(time.Duration(seq) * time.Second),
 			}}
 		}
 		return in.store.Apply(ctx, &broker.Batch{
@@ -107,7 +109,9 @@ func (in *installation) task(title string, state broker.TurnState) *broker.Task 
 				TaskID: task.ID, EventID: "event", Epoch: 1, Seq: 7, TurnID: "turn", Type: protocol.EventText,
 				Body: body, ReceivedAt: start,
 			}},
-			NewMessages: []broker.Message{message(1, protocol.RoleUser, ""), message(2, protocol.RoleAssistant, "event")},
+			NewMessages: []broker.Message{
+				message(1, protocol.RoleUser, "hello", ""), message(2, protocol.RoleAssistant, answer, "event"),
+			},
 			Turns: []broker.Turn{
 				{ID: "turn", TaskID: task.ID, State: state, FinishReason: "stop", AnnouncedAt: start, FinishedAt: &start},
 			},
@@ -183,7 +187,41 @@ func TestArchivesMoveBetweenDatabases(t *testing.T) {
 			for _, task := range []*broker.Task{first, second} {
 				checkTask(t, to, task)
 			}
+			checkLists(t, to, first.ID, second.ID)
 		})
+	}
+}
+
+// The columns that the new database makes itself are there: search, lists by state and by time find the rows.
+func checkLists(t *testing.T, in *installation, imported ...string) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = in.store.IndexStep(t.Context())
+		in.must(err)
+	}
+	for what, filter := range map[string]broker.TaskFilter{
+		"all": {}, "a text of a message": {Q: "bücher"}, "a title": {Q: "first"},
+	} {
+		filter.Limit = 10
+		found, err := in.store.Tasks(t.Context(), in.user, filter)
+		in.must(err)
+		var ids []string
+		for i := range found {
+			ids = append(ids, found[i].ID)
+		}
+		want := len(imported) + 1
+		if what == "a title" {
+			want = 1
+		}
+		if len(ids) != want || !slices.Contains(ids, imported[0]) {
+			t.Errorf("%s: %q, want %d with %q", what, ids, want, imported[0])
+		}
+	}
+	questions, err := in.store.Interactions(t.Context(), in.user, string(protocol.InteractionResolved), 10)
+	in.must(err)
+	if len(questions) != len(imported)+1 {
+		t.Errorf("%d questions of the user", len(questions))
 	}
 }
 
