@@ -139,6 +139,24 @@ test('at ten thousand parts a second the page responds to keys and loses no word
   expect(await bell.words()).toEqual(counted);
 });
 
+test('the documents that an answer names are links, if they are pages, also after a reload', async ({
+  bell,
+  far,
+  world,
+}) => {
+  await receive(bell, world, far, 'cite https://example.org/manual');
+  for (const read of [async () => undefined, () => bell.page.reload()]) {
+    await read();
+    await expect(bell.thread.getByRole('link', { name: 'The manual' })).toHaveAttribute(
+      'href',
+      'https://example.org/manual',
+    );
+    await expect(bell.thread).toContainText('A trick');
+    await expect(bell.thread.getByRole('link', { name: 'A trick' })).toHaveCount(0);
+  }
+  await accessible(bell.page, 'the sources of an answer');
+});
+
 test('turns show the tokens and the cost that an agent reports, and a task their sum', async ({ bell, far, world }) => {
   await receive(bell, world, far, 'spend 1200 0.25 100');
   await expect(bell.thread).toContainText('1.2k in, 20 out · $0.25');

@@ -79,6 +79,14 @@ const verbs = {
     const usage = { inputTokens: +input, outputTokens: 20, costUSD: +costUSD, contextTokens: +contextTokens };
     send({ type: 'message', content: 'paid', metadata: { usage: { ...usage, contextWindow: 1000 } } });
   },
+  /** Answers, and names two sources: a page at PAGE and a program. */
+  cite(page) {
+    const documents = [
+      { title: 'The manual', url: page },
+      { title: 'A trick', url: 'javascript:document.title="owned"' },
+    ];
+    send({ type: 'message', content: 'as it is written', metadata: { source_documents: documents, latency_ms: 7 } });
+  },
   /** Writes one line of KIB without a break. */
   async line(kib) {
     const text = 'x'.repeat(Number(kib) * 1024);
