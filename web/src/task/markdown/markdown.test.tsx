@@ -82,9 +82,14 @@ describe('parseBlocks', () => {
 });
 
 describe('safeUrl', () => {
-  it.each(['https://a.example/?q=1', 'http://a.example', 'mailto:a@b.example'])('takes %s', (url) =>
-    expect(safeUrl(url)).toBe(url),
-  );
+  it.each([
+    'https://a.example/?q=1',
+    'http://a.example',
+    'mailto:a@b.example',
+    'http://localhost:3000/tasks/1',
+    'http://127.0.0.1:3001',
+    'http://shop.localhost:3001',
+  ])('takes %s', (url) => expect(safeUrl(url)).toBe(url));
   it.each([
     'javascript:alert(1)',
     '\u0001javascript:alert(1)',
@@ -94,5 +99,11 @@ describe('safeUrl', () => {
     'data:text/html,x',
     '/relative',
     '',
+    // The tests' page is at http://localhost:3000.
+    'http://localhost:3001/preview',
+    'http://LOCALHOST:8080',
+    'http://localhost.:3001',
+    'https://localhost:3000',
+    'http://user@localhost:3001',
   ])('refuses %s', (url) => expect(safeUrl(url)).toBeNull());
 });
