@@ -69,6 +69,7 @@ func TestEveryProxyConfigurationServesTheProduct(t *testing.T) {
 			t.Run("gzip for JSON, none for streams", f.compresses)
 			t.Run("a turn, as it happens", f.streamsATurn)
 			t.Run("a large check-in", f.takesALargeBody)
+			t.Run("no cookie for the host", f.keepsTheCookie)
 			t.Run("WebSockets", f.upgrades)
 			t.Run("addresses of clients", f.limitsByClient)
 			t.Run("a quiet stream", f.holdsAQuietStream)
@@ -80,8 +81,9 @@ func TestEveryProxyConfigurationServesTheProduct(t *testing.T) {
 type front struct {
 	broker  *running
 	host    *app.Host
-	addr    string // of the proxy
-	url     string // public URL of the broker
+	cookies *cookieLog // of requests to the host
+	addr    string     // of the proxy
+	url     string     // public URL of the broker
 	trusted *tls.Config
 }
 
@@ -112,10 +114,11 @@ func newFront(t *testing.T, program proxyProgram) *front {
 	}
 	runUntilEnd(t, f.host.Run)
 
+	f.cookies = logCookies(t, f.host.URL)
 	folder := t.TempDir()
 	f.trusted = &tls.Config{RootCAs: throwawayCertificate(t, folder, publicName), MinVersion: tls.VersionTLS12}
 	program.run(t, folder, f.addr, adapt(t, program.file, folder, [][2]string{
-		{"127.0.0.1:7700", brokerAddr}, {"127.0.0.1:7701", strings.TrimPrefix(f.host.URL, "http://")}, {"60s", "15s"},
+		{"127.0.0.1:7700", brokerAddr}, {"127.0.0.1:7701", f.cookies.addr}, {"60s", "15s"},
 	}, [][2]string{
 		{"listen 443", "listen " + f.addr}, {"bind :443", "bind " + f.addr}, {"https://" + publicName + " {", site + " {"},
 	}))
