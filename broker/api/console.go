@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/broker"
+	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
 
@@ -19,11 +20,36 @@ func (a *API) console(next echo.HandlerFunc) echo.HandlerFunc {
 		if a.Console == nil || !errors.Is(err, echo.ErrNotFound) || reserved(c.Request().URL.Path) {
 			return err
 		}
+		if a.movesBrowser(c.Request()) {
+			return a.moveBrowser(c)
+		}
 		if a.Console.Serve(c.Response(), c.Request()) {
 			return nil
 		}
 		return err
 	}
+}
+
+// movesBrowser reports whether a browser opens a page of a console on this machine at another name than its own.
+func (a *API) movesBrowser(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		httpapi.HasConsoleName(a.PublicURL) && httpapi.MayMove(r)
+}
+
+// moveBrowser redirects a browser to the same page at the console's own name, at the port that the browser used. It
+// ends the session of the cookie that the browser has here, because the browser sends it to other ports too.
+func (a *API) moveBrowser(c echo.Context) error {
+	r := c.Request()
+	if err := a.Auth.SignOut(c.Response(), r, c.RealIP()); err != nil {
+		a.Log.WarnContext(r.Context(), "a session at a name that other ports share has not ended", "err", err)
+	}
+	base, query := url.URL{Path: BasePath(a.PublicURL)}, ""
+	if r.URL.RawQuery != "" {
+		query = "?" + r.URL.RawQuery
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.Redirect(http.StatusFound,
+		"http://"+httpapi.ConsoleHost(r.Host)+base.EscapedPath()+r.URL.EscapedPath()+query)
 }
 
 func reserved(path string) bool {

@@ -52,6 +52,52 @@ func TestTheConsoleServesPathsWithoutARoute(t *testing.T) {
 	}
 }
 
+func TestABrowserIsMovedToTheConsolesOwnName(t *testing.T) {
+	s := newSite(t)
+	s.api.PublicURL = "http://127.0.0.1:7700/sub"
+	handler := s.api.Handler()
+	const browser, page = "Mozilla/5.0 Chrome/156.0.0.0", "text/html,*/*"
+	send := func(method, target, agent string, headers ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, target, strings.NewReader(`{"email":"ada@example.com","password":"`+password+`"}`))
+		r.Header.Set("User-Agent", agent)
+		r.Header.Set("Content-Type", "application/json")
+		for i := 0; i+1 < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		rec := httptest.NewRecorder()
+		handler.ServeHTTP(rec, r)
+		return rec
+	}
+	const named = "http://bellhop.localhost:7700"
+	for name, c := range map[string]struct{ target, agent, accept, location string }{
+		"a page":              {"http://127.0.0.1:7700/sub/", browser, page, named + "/sub/"},
+		"a task and a query":  {"http://localhost:7700/sub/tasks/a%2Fb?q=1", browser, page, named + "/sub/tasks/a%2Fb?q=1"},
+		"a forwarded port":    {"http://localhost:9000/", browser, page, "http://bellhop.localhost:9000/sub/"},
+		"at its own name":     {named + "/", browser, page, ""},
+		"a program":           {"http://127.0.0.1:7700/", "curl/8.0", "*/*", ""},
+		"a file":              {"http://127.0.0.1:7700/assets/a.js", browser, "*/*", ""},
+		"the API":             {"http://127.0.0.1:7700/healthz", browser, page, ""},
+		"a page with slashes": {"http://127.0.0.1:7700//evil.example", browser, page, named + "/sub//evil.example"},
+	} {
+		rec := send("GET", c.target, c.agent, "Accept", c.accept)
+		if got := rec.Header().Get("Location"); got != c.location || (rec.Code == http.StatusFound) != (c.location != "") {
+			t.Errorf("%s: %d to %q, not %q", name, rec.Code, got, c.location)
+		}
+	}
+	cookie := cookieOf(t, send("POST", "http://127.0.0.1:7700/api/auth/login", browser))
+	const me = "http://127.0.0.1:7700/api/auth/me"
+	if rec := send("GET", me, browser, "Cookie", cookie); rec.Code != 200 {
+		t.Fatal(rec.Body)
+	}
+	moved := send("GET", "http://127.0.0.1:7700/", browser, "Accept", page, "Cookie", cookie).Result()
+	if left := moved.Cookies(); len(left) != 1 || left[0].MaxAge >= 0 || moved.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the browser keeps a cookie that other ports get: %v, %v", left, moved.Header)
+	}
+	if rec := send("GET", me, browser, "Cookie", cookie); rec.Code != 401 {
+		t.Errorf("a session whose cookie other ports may have goes on: %d", rec.Code)
+	}
+}
+
 func TestTheConsoleMayCallTheHostsOfItsUser(t *testing.T) {
 	s := newSite(t)
 	policy := func(who *person) string {

@@ -14,15 +14,17 @@ import (
 
 func TestASessionCookieIsForBrowsersOnly(t *testing.T) {
 	for _, c := range []struct {
-		name, publicURL, cookie string
-		secure                  bool
+		name, publicURL, host, cookie string
+		secure                        bool
 	}{
-		{"plain http", "http://127.0.0.1:7700", "bellhop_session", false},
-		{"https", "https://bellhop.example.com", "__Host-bellhop_session", true},
+		{"a program on plain http", "http://127.0.0.1:7700", "127.0.0.1:7700", "bellhop_session", false},
+		{"a browser on this machine", "http://127.0.0.1:7700", "bellhop.localhost:7700", "__Host-bellhop_session", true},
+		{"https", "https://bellhop.example.com", "bellhop.example.com", "__Host-bellhop_session", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := open(t, c.publicURL)
-			got := d.signIn(request("POST"))
+			at := func(r *http.Request) *http.Request { r.Host = c.host; return r }
+			got := d.signIn(at(request("POST")))
 			if got.Name != c.cookie || got.Secure != c.secure || !got.HttpOnly ||
 				got.SameSite != http.SameSiteLaxMode || got.Path != "/" || got.Domain != "" {
 				t.Errorf("got %v", got)
@@ -30,12 +32,22 @@ func TestASessionCookieIsForBrowsersOnly(t *testing.T) {
 			if got.MaxAge < 29*86400 || got.MaxAge > 30*86400+1 {
 				t.Errorf("Max-Age %d", got.MaxAge)
 			}
-			d.wantCaller(with(request("GET"), got))
+			d.wantCaller(with(at(request("GET")), got))
 			if _, _, found, err := d.store.FindLogin(t.Context(), got.Value); found || err != nil {
 				t.Errorf("the store knows the cookie itself: %v, %v", found, err)
 			}
 		})
 	}
+}
+
+// A page at a name below the console's can set a cookie for both names, but none with the prefix __Host-.
+func TestACookieOfANameBelowTheConsolesIsNoSession(t *testing.T) {
+	d := open(t, "http://127.0.0.1:7700")
+	planted := d.signIn(request("POST"))
+	r := with(request("GET"), planted)
+	d.wantCaller(r)
+	r.Host = "bellhop.localhost:7700"
+	d.wantNoCaller(r, protocol.CodeUnauthorized)
 }
 
 func TestEveryWrongSignInLooksTheSame(t *testing.T) {

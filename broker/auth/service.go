@@ -55,6 +55,10 @@ type Service struct {
 	logins     *scs.SessionManager
 	loginStore LoginStore
 
+	// consoleLogins is logins with the cookie of browsers at httpapi.ConsoleName. They accept one with the prefix
+	// __Host- over http there, but programs with a cookie store do not.
+	consoleLogins *scs.SessionManager
+
 	crossSite *http.CrossOriginProtection
 	attempts  AttemptStore
 	audit     broker.AuditStore
@@ -73,7 +77,8 @@ func New(o Options) *Service {
 	s := &Service{
 		users: o.Users, tokens: o.Tokens, links: o.Links,
 		now: o.Now, log: o.Log, tokenLife: o.TokenLife, factors: o.Factors, issuer: issuerOf(o.PublicURL),
-		logins: newLogins(o.Logins, o.PublicURL, o.Now), loginStore: o.Logins,
+		logins:        newLogins(o.Logins, strings.HasPrefix(strings.ToLower(o.PublicURL), "https://"), o.Now),
+		consoleLogins: newLogins(o.Logins, true, o.Now), loginStore: o.Logins,
 		crossSite: http.NewCrossOriginProtection(),
 		attempts:  o.Attempts,
 		audit:     o.Audit,

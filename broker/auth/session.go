@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
 
 	"bellhop/broker"
+	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
 
@@ -37,8 +37,7 @@ type LoginStore interface {
 
 // newLogins builds the manager by hand: scs.New starts a goroutine that cannot
 // be stopped safely.
-func newLogins(store LoginStore, publicURL string, now func() time.Time) *scs.SessionManager {
-	secure := strings.HasPrefix(strings.ToLower(publicURL), "https://")
+func newLogins(store LoginStore, secure bool, now func() time.Time) *scs.SessionManager {
 	name := "bellhop_session"
 	if secure {
 		name = "__Host-" + name
@@ -53,6 +52,14 @@ func newLogins(store LoginStore, publicURL string, now func() time.Time) *scs.Se
 			SameSite: http.SameSiteLaxMode, Secure: secure,
 		},
 	}
+}
+
+// loginsAt returns the manager that writes the cookie for the name to which a request was sent.
+func (s *Service) loginsAt(r *http.Request) *scs.SessionManager {
+	if httpapi.AtConsoleName(r) {
+		return s.consoleLogins
+	}
+	return s.logins
 }
 
 // act does something in a transaction and names it for the audit log.
@@ -80,7 +87,7 @@ func (s *Service) startSession(
 	if err != nil {
 		return err
 	}
-	s.logins.WriteSessionCookie(ctx, w, token, expiry)
+	s.loginsAt(r).WriteSessionCookie(ctx, w, token, expiry)
 	return nil
 }
 
@@ -125,7 +132,7 @@ func (s *Service) endSession(ctx context.Context, w http.ResponseWriter, r *http
 			return err
 		}
 	}
-	s.logins.WriteSessionCookie(ctx, w, "", time.Time{})
+	s.loginsAt(r).WriteSessionCookie(ctx, w, "", time.Time{})
 	return nil
 }
 
@@ -152,7 +159,7 @@ func (s *Service) sessionOf(ctx context.Context, token string) (of session, err 
 }
 
 func (s *Service) cookie(r *http.Request) string {
-	c, err := r.Cookie(s.logins.Cookie.Name)
+	c, err := r.Cookie(s.loginsAt(r).Cookie.Name)
 	if err != nil {
 		return ""
 	}

@@ -67,7 +67,7 @@ type brokerFlags struct {
 	databaseFlags `embed:""`
 
 	Listen         string   `env:"BELLHOP_LISTEN" default:"127.0.0.1:7700" placeholder:"ADDR" help:"Address that the broker listens on (${default})."`
-	PublicURL      string   `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"URL at which browsers reach the broker; with https, cookies are Secure. Default: http://<listen>."`
+	PublicURL      string   `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"URL at which browsers reach the broker; with https, cookies are Secure. Default: http://<listen>, and bellhop.localhost instead of a name of this machine."`
 	WebhookURL     string   `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"URL at which agent hosts reach the broker. Default: the public URL."`
 	AllowedOrigins []string `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of other frontends, comma-separated; they use bearer tokens."`
 	DiskWarning    diskSize `env:"BELLHOP_DISK_WARNING" default:"1GiB" placeholder:"SIZE" help:"Free space on the disk of an SQLite database below which a warning is shown (${default}); 0 for none."`

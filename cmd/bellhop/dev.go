@@ -65,6 +65,7 @@ func (c devCommand) Run(env *environment) error {
 	file := filepath.Join(c.Data, "dev.json")
 	if _, err := fmt.Fprintf(env.stdout, `Bellhop runs here.
 
+  console     %s
   broker      %s
   agent host  %s
   sign in     %s
@@ -73,7 +74,7 @@ func (c devCommand) Run(env *environment) error {
   talk        bellhop chat --dev %s
 
 Ctrl-C ends it; everything is kept in %s.
-`, dev.Broker.URL, dev.Host.URL, dev.Link, dev.File.Email, file, file, c.Data, c.Data); err != nil {
+`, dev.Console, dev.Broker.URL, dev.Host.URL, dev.Link, dev.File.Email, file, file, c.Data, c.Data); err != nil {
 		return err
 	}
 	return dev.Run(env.ctx)

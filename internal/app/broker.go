@@ -153,7 +153,7 @@ func (a *Admin) Close() error { return a.db.Close() }
 // OpenBroker binds the listener, migrates the database and checks the keyset. While
 // a database has no room for that, it answers health checks and waits until ctx ends.
 func OpenBroker(ctx context.Context, c BrokerConfig) (*Broker, error) {
-	listener, err := listen(cmp.Or(c.listenFlag, "BELLHOP_LISTEN"), c.Listen)
+	listener, second, err := listenForBrowsers(cmp.Or(c.listenFlag, "BELLHOP_LISTEN"), c.Listen)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,10 @@ func OpenBroker(ctx context.Context, c BrokerConfig) (*Broker, error) {
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return nil, errors.Join(err, listener.Close(), closeListener(second))
+	}
+	if second != nil {
+		b.server.second = httpapi.ReserveDescriptor(second, c.Log)
 	}
 	b.guard = guard
 	return b, nil
@@ -391,5 +394,5 @@ func (b *Broker) Run(ctx context.Context) error {
 
 // Close releases the listener and the database if Run is not called.
 func (b *Broker) Close() error {
-	return errors.Join(b.server.listener.Close(), b.admin.close(), b.db.Close())
+	return errors.Join(b.server.close(), b.admin.close(), b.db.Close())
 }

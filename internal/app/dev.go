@@ -15,6 +15,7 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/crypto/token"
 	"bellhop/internal/diskspace"
+	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
 
@@ -57,7 +58,8 @@ type Dev struct {
 	Broker *Broker
 	Host   *Host
 	File   DevFile
-	Link   string // one-time sign-in link for the browser
+	// Console is its URL in browsers, and Link is a one-time sign-in link for it.
+	Console, Link string
 }
 
 const (
@@ -157,7 +159,8 @@ func (d *Dev) setUp(ctx context.Context, c DevConfig) error {
 	if err != nil {
 		return err
 	}
-	d.Link = d.Broker.URL + "/#link=" + link
+	d.Console = httpapi.BrowserURL(d.Broker.URL)
+	d.Link = d.Console + "/#link=" + link
 	d.File.BrokerURL, d.File.HostURL = d.Broker.URL, d.Host.URL
 	return writeJSON(c.dataPath("dev.json"), d.File)
 }

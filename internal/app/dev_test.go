@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -27,12 +28,18 @@ func TestDevAllowsTheOriginsOfOtherFrontends(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	if port := dev.File.BrokerURL[len("http://127.0.0.1"):]; dev.Console != "http://bellhop.localhost"+port ||
+		!strings.HasPrefix(dev.Link, dev.Console+"/#link=") {
+		t.Errorf("browsers open %s by %s, programs %s", dev.Console, dev.Link, dev.File.BrokerURL)
+	}
 	for _, c := range []struct{ url, origin, want string }{
 		{dev.File.BrokerURL + "/api/tasks", page, page},
 		{dev.File.BrokerURL + "/api/tasks", hostPage, ""},
 		{dev.File.HostURL + "/stream/x", page, page},
 		{dev.File.HostURL + "/stream/x", hostPage, hostPage},
 		{dev.File.HostURL + "/stream/x", dev.File.BrokerURL, dev.File.BrokerURL},
+		{dev.File.HostURL + "/stream/x", dev.Console, dev.Console},
+		{dev.File.HostURL + "/stream/x", "http://bellhop.localhost:1", ""},
 	} {
 		if got := allowedOrigin(t, c.url, c.origin); got != c.want {
 			t.Errorf("%s for %s: %q", c.url, c.origin, got)

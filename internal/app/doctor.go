@@ -61,7 +61,7 @@ func (c DoctorConfig) diagnoseServers(ctx context.Context, found []doctor.Findin
 		return prober.Broker(limited, doctor.Broker{PublicURL: c.PublicURL, WebhookURL: c.WebhookURL, Origins: c.Origins})
 	}}
 	for _, h := range hosts {
-		checks = append(checks, func() []doctor.Finding { return prober.Host(limited, h, c.PublicURL) })
+		checks = append(checks, func() []doctor.Finding { return prober.Host(limited, h, httpapi.BrowserURL(c.PublicURL)) })
 		if c.Streams {
 			checks = append(checks, func() []doctor.Finding { return []doctor.Finding{prober.Stream(ctx, h)} })
 		}

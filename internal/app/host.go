@@ -181,7 +181,7 @@ func (c HostConfig) newHost(
 	host.local = c.newLocalServer(localListener, host.Domain, host.workspaces, records)
 	host.api = &hostapi.API{
 		Host: host.Domain, Password: c.Password, OperatorKey: host.operatorKey, PublicURL: publicURL,
-		AllowedOrigins: origins, Log: c.Log, Disk: disk, Version: c.Version,
+		AllowedOrigins: httpapi.BrowserOrigins(origins), Log: c.Log, Disk: disk, Version: c.Version,
 		Ready: (&probe.Probe{Check: host.journal.Probe}).Ready, Offer: newOffers(host.agents, host.workspaces).Current,
 		Describe: workspaceAdapter{host.workspaces}.describe, Metrics: measured.Handler(),
 	}

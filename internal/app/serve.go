@@ -22,6 +22,7 @@ const shutdownTimeout = 8 * time.Second
 // server is a bound listener with its HTTP server.
 type server struct {
 	listener net.Listener
+	second   net.Listener // of listenForBrowsers; nil: there is none
 	http     *http.Server
 	streams  httpapi.Streams // that continue without their handler
 	url      string          // http://HOST:PORT
@@ -60,19 +61,27 @@ func localURL(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// close releases the listener of a server that was not started. A nil server has none.
+// close releases the listeners of a server that was not started. A nil server has none.
 func (s *server) close() error {
 	if s == nil {
 		return nil
 	}
-	return s.listener.Close()
+	return errors.Join(s.listener.Close(), closeListener(s.second))
+}
+
+// closeListener closes a listener. A nil listener is closed.
+func closeListener(listener net.Listener) error {
+	if listener == nil {
+		return nil
+	}
+	return listener.Close()
 }
 
 // serve answers requests until ctx ends. Then it stops accepting and waits up to
 // shutdownTimeout for open requests.
 func (s *server) serve(ctx context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- s.http.Serve(s.listener) }()
+	ended := make(chan error, 2)
+	serving := s.start(ended)
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve %s: %w", s.url, err)
@@ -85,10 +94,23 @@ func (s *server) serve(ctx context.Context) error {
 		err = s.http.Close()
 	}
 	s.streams.Shutdown(shutdownCtx)
-	if serveErr := <-ended; err == nil && !errors.Is(serveErr, http.ErrServerClosed) {
-		err = serveErr
+	for range serving {
+		if serveErr := <-ended; err == nil && !errors.Is(serveErr, http.ErrServerClosed) {
+			err = serveErr
+		}
 	}
 	return err
+}
+
+// start serves the listeners and returns their number. The end of each is sent to ended.
+func (s *server) start(ended chan<- error) (serving int) {
+	for _, listener := range []net.Listener{s.listener, s.second} {
+		if listener != nil {
+			go func() { ended <- s.http.Serve(listener) }()
+			serving++
+		}
+	}
+	return serving
 }
 
 // checkURL refuses a base URL that has a query, a fragment or user information, or

@@ -37,7 +37,7 @@ func (p *Prober) Host(ctx context.Context, h Host, public string) []Finding {
 	}
 	found = append(found, plainHTTP(base)...)
 	return append(found, p.origin(ctx, h.Name, base+"/stream/doctor", page.Scheme+"://"+page.Host,
-		"Set BELLHOP_HOST_ALLOWED_ORIGINS of the host to the broker's public URL."))
+		"Add this origin to BELLHOP_HOST_ALLOWED_ORIGINS of the host."))
 }
 
 // hostStatus has the members that are read from GET /status.

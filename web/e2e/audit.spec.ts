@@ -4,10 +4,9 @@ import { expect, test } from './kit/test.ts';
 
 test('an administrator finds who made and revoked a token', async ({ bell, world }) => {
   const { page } = bell;
-  const made = await page.request.post(`${world.broker}/api/tokens`, {
-    data: { name: 'audited-token', scopes: ['tasks:read'] },
-  });
-  const { id } = (await made.json()) as { id: string };
+  await page.goto('/');
+  const token = { name: 'audited-token', scopes: ['tasks:read'] };
+  const { id } = (await bell.request('POST', '/api/tokens', token)) as { id: string };
   await world.api.call('DELETE', `/api/tokens/${id}`);
   await page.goto('/');
   await page.getByRole('link', { name: 'Audit log' }).click();
@@ -54,10 +53,11 @@ test('an administrator finds who made and revoked a token', async ({ bell, world
   }
 });
 
-test('older entries follow on demand', async ({ bell, world }) => {
+test('older entries follow on demand', async ({ bell }) => {
   const { page } = bell;
+  await page.goto('/');
   for (let i = 0; i < 52; i++) {
-    await page.request.post(`${world.broker}/api/tokens`, { data: { name: `page-${i}`, scopes: ['tasks:read'] } });
+    await bell.request('POST', '/api/tokens', { name: `page-${i}`, scopes: ['tasks:read'] });
   }
   await page.goto('/audit');
   const rows = page.getByRole('table').getByRole('row');
@@ -81,13 +81,10 @@ test('a log that cannot be read is an error with a retry', async ({ bell, guard 
   await expect(page.getByRole('table')).toBeVisible();
 });
 
-test('only administrators see the audit log', async ({ bell }) => {
+test('only administrators see the audit log', async ({ bell, world }) => {
   const { page } = bell;
-  await page.route('**/api/auth/me', async (route) => {
-    const response = await route.fetch();
-    const { user } = (await response.json()) as { user: object };
-    await route.fulfill({ response, json: { user: { ...user, admin: false } } });
-  });
+  const { user } = await world.api.call<{ user: object }>('GET', '/api/auth/me');
+  await page.route('**/api/auth/me', (route) => route.fulfill({ json: { user: { ...user, admin: false } } }));
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   await page.goto('/audit');

@@ -32,7 +32,7 @@ async function drive(bell: Console, world: World, server: BasicServer, reach: Re
   await expect(bell.answers.last()).toContainText('the second turn');
   await isDone(bell, world, id, 2);
   expect((await world.api.task(id)).lastTurn).toMatchObject({ finishReason: 'stop', reason: '' });
-  const origin = reach === 'direct' ? server.url : world.broker;
+  const origin = reach === 'direct' ? server.url : world.console;
   expect(streams.map((url) => [url.origin, url.searchParams.has('token')])).toEqual([
     [origin, true],
     [origin, true],

@@ -51,13 +51,10 @@ test('checks that cannot run are an error with a retry', async ({ bell, guard })
   await expect(page.getByText(/checks passed$/)).toBeVisible();
 });
 
-test('only administrators see the doctor, the agent hosts and the users', async ({ bell }) => {
+test('only administrators see the doctor, the agent hosts and the users', async ({ bell, world }) => {
   const { page } = bell;
-  await page.route('**/api/auth/me', async (route) => {
-    const response = await route.fetch();
-    const { user } = (await response.json()) as { user: object };
-    await route.fulfill({ response, json: { user: { ...user, admin: false } } });
-  });
+  const { user } = await world.api.call<{ user: object }>('GET', '/api/auth/me');
+  await page.route('**/api/auth/me', (route) => route.fulfill({ json: { user: { ...user, admin: false } } }));
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   for (const [path, refusal, link, action] of [

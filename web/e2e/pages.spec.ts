@@ -38,12 +38,12 @@ test('a new user finds pages that explain what to do first', async ({ page }) =>
       ['/notebooks', 'No notebook yet'],
       ['/deliveries', 'Nothing was delivered yet'],
     ] as const) {
-      if (path !== '/') await page.goto(world.broker + path);
+      if (path !== '/') await page.goto(world.console + path);
       await expect(page.getByRole('heading', { name: heading })).toBeVisible();
       await accessible(page, `empty ${path}`);
       await shoot(page, `empty${path.replaceAll('/', '-')}`);
     }
-    await page.goto(world.broker);
+    await page.goto(world.console);
     await page.getByRole('textbox', { name: 'First message' }).fill('write hello.md: # Hello');
     await page.getByRole('button', { name: 'Start task' }).click();
     await expect(bell.allow).toBeEnabled();

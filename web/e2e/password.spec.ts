@@ -12,7 +12,7 @@ test('a changed password ends the other sessions', async ({ page, browser, guard
   try {
     await page.goto(world.link);
     await expect(page.getByRole('link', { name: 'Settings' })).toBeVisible();
-    await other.goto(world.broker);
+    await other.goto(world.console);
     await other.getByLabel('E-mail').fill(world.email);
     await other.getByLabel('Password').fill(world.password);
     await other.getByRole('button', { name: 'Sign in' }).click();
@@ -56,7 +56,7 @@ test('a second factor is turned on, asked for, and turned off', async ({ page, g
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.goto(world.link);
     await expect(page.getByRole('button', { name: 'New task' }).first()).toBeVisible();
-    await page.goto(`${world.broker}/settings`);
+    await page.goto(`${world.console}/settings`);
     await page.getByRole('button', { name: 'Turn on the second factor' }).click();
     const enrol = page.getByRole('form', { name: 'Turn on the second factor' });
     await enrol.getByLabel('Your password').fill(world.password);
@@ -93,7 +93,7 @@ test('a second factor is turned on, asked for, and turned off', async ({ page, g
     await page.keyboard.press('Enter');
     await expect(page.getByRole('button', { name: 'New task' }).first()).toBeVisible();
 
-    await page.goto(`${world.broker}/settings`);
+    await page.goto(`${world.console}/settings`);
     await expect(page.getByText('9 recovery codes are left')).toBeVisible();
     await page.getByRole('button', { name: 'Turn off' }).click();
     const off = page.getByRole('form', { name: 'Turn off the second factor' });

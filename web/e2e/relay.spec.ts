@@ -26,7 +26,7 @@ withTwoHosts(
       await expect(bell.page.getByText('through the broker')).toBeVisible();
       await bell.done();
       await expect.poll(() => bell.words()).toEqual(counted(60));
-      expect(new Set(seen.map((url) => url.origin))).toEqual(new Set([world.broker]));
+      expect(new Set(seen.map((url) => url.origin))).toEqual(new Set([world.console]));
     } finally {
       await world.api.call('PATCH', `/api/hosts/${far.id}`, { reach: 'direct' });
     }
@@ -47,7 +47,7 @@ withTwoHosts(
       await bell.done();
       await expect.poll(() => bell.words()).toEqual(counted(60));
       expect(seen[0]?.origin, 'the direct way is tried first').toBe(far.proxy.url);
-      expect(seen.at(-1)?.origin).toBe(world.broker);
+      expect(seen.at(-1)?.origin).toBe(world.console);
     } finally {
       far.proxy.refuse = false;
     }

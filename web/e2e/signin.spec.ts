@@ -11,7 +11,7 @@ test('the printed link signs in once, and leaves the address', async ({ signedOu
   try {
     await page.goto(world.link);
     await expect(page.getByRole('heading', { name: 'Start your first task' })).toBeVisible();
-    expect(page.url()).toBe(`${world.broker}/`);
+    expect(page.url()).toBe(`${world.console}/`);
 
     await page.getByRole('button', { name: 'Sign out' }).click();
     await expect(page.getByRole('heading', { name: 'Sign in to Bellhop' })).toBeVisible();

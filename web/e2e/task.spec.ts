@@ -1,5 +1,5 @@
-import type { Page } from '@playwright/test';
 import { accessible } from './kit/axe.ts';
+import type { Console } from './kit/console.ts';
 import { expect, test } from './kit/test.ts';
 
 test('text grows while the agent writes, and is complete after a reload', async ({ bell }) => {
@@ -73,7 +73,7 @@ test('the search and the filter by state find a task that no loaded page has', a
   const newer = await Promise.all(
     Array.from({ length: 60 }, (_, i) => world.api.call<{ id: string }>('POST', '/api/tasks', { title: `Newer ${i}` })),
   );
-  await bell.page.goto(world.broker);
+  await bell.page.goto(world.console);
   const list = bell.page.getByRole('region', { name: 'Tasks' });
   const row = list.locator(`a[href$="${waits}"]`);
   await expect(list.getByText('Newer 59')).toBeVisible();
@@ -210,10 +210,10 @@ test('the header shows branch and changes of the workspace, and a new task can w
 });
 
 /** Has the hosts offer the project shop, and collects the searches for its files. */
-async function offerShop(page: Page): Promise<string[]> {
+async function offerShop({ page, api }: Console): Promise<string[]> {
   const asked: string[] = [];
   await page.route('**/api/agents', async (route) => {
-    const list = (await (await route.fetch()).json()) as { hosts: { offer?: { projects: unknown[] } }[] };
+    const list = await api.call<{ hosts: { offer?: { projects: unknown[] } }[] }>('GET', '/api/agents');
     const branches = ['main', 'release/2', 'fix-login'];
     for (const host of list.hosts)
       host.offer?.projects.push({ name: 'shop', isRepository: true, defaultBranch: 'main', branches });
@@ -230,7 +230,7 @@ async function offerShop(page: Page): Promise<string[]> {
 test('a task starts from the chosen branch, and its message names files', async ({ bell, guard }) => {
   guard.allow(/409/);
   const { page } = bell;
-  const asked = await offerShop(page);
+  const asked = await offerShop(bell);
   await page.route('**/api/tasks', (route) =>
     route.request().method() === 'POST'
       ? route.fulfill({ status: 409, json: { error: 'The project shop has no branch', code: 'no_branch' } })

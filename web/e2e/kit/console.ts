@@ -46,6 +46,19 @@ export class Console {
     await this.message.press('Enter');
   }
 
+  /** Requests a route of the broker with the session of the page. */
+  async request(method: string, path: string, body?: unknown): Promise<unknown> {
+    return this.page.evaluate(
+      async ([method, path, body]) => {
+        const headers = { 'content-type': 'application/json' };
+        const response = await fetch(path, { method, headers, body });
+        if (!response.ok) throw new Error(`${method} ${path}: ${response.status}`);
+        return (await response.json()) as unknown;
+      },
+      [method, path, JSON.stringify(body)] as const,
+    );
+  }
+
   /** Waits until the task's last turn has ended, on the page and at the broker. */
   async done(): Promise<void> {
     const id = this.taskId();

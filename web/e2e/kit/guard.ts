@@ -22,7 +22,7 @@ export class Guard {
     context.on('weberror', (error) => this.#found.push(`uncaught: ${error.error().stack ?? String(error.error())}`));
     context.on('request', (request) => {
       const url = new URL(request.url());
-      if (/^(https?|wss?):$/.test(url.protocol) && url.hostname !== '127.0.0.1')
+      if (/^(https?|wss?):$/.test(url.protocol) && !['127.0.0.1', 'bellhop.localhost'].includes(url.hostname))
         this.#found.push(`request off the machine: ${request.url()}`);
     });
   }

@@ -1,6 +1,7 @@
-import { test as base, expect, type BrowserContext, type Page } from '@playwright/test';
+import { test as base, expect, type Page } from '@playwright/test';
 import { Console } from './console.ts';
 import { Guard } from './guard.ts';
+import { signIn, type Cookies } from './session.ts';
 import { openWorld, type World } from './world.ts';
 
 export { expect };
@@ -8,7 +9,7 @@ export { expect };
 interface WorkerFixtures {
   world: World;
   /** Cookies of a signed-in user. */
-  session: Awaited<ReturnType<BrowserContext['storageState']>>;
+  session: Cookies;
 }
 
 interface Fixtures {
@@ -32,19 +33,8 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     },
     { scope: 'worker' },
   ],
-  session: [
-    async ({ world, playwright }, use) => {
-      const request = await playwright.request.newContext({ baseURL: world.broker });
-      await request.post('/api/auth/login', {
-        data: { email: world.email, password: world.password },
-        failOnStatusCode: true,
-      });
-      await use(await request.storageState());
-      await request.dispose();
-    },
-    { scope: 'worker' },
-  ],
-  baseURL: async ({ world }, use) => use(world.broker),
+  session: [async ({ world }, use) => use(await signIn(world)), { scope: 'worker' }],
+  baseURL: async ({ world }, use) => use(world.console),
   guard: [
     async ({ context }, use) => {
       const guard = new Guard();
@@ -55,7 +45,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     { auto: true },
   ],
   bell: async ({ context, page, session, world }, use) => {
-    await context.addCookies(session.cookies);
+    await context.addCookies(session);
     await use(new Console(page, world.api));
   },
   signedOut: async ({ page }, use) => use(page),

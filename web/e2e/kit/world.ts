@@ -9,7 +9,10 @@ const agent = fileURLToPath(new URL('../agents/mischief.mjs', import.meta.url));
 
 /** A broker with its own host, as "bellhop dev" runs them. */
 export interface World {
+  /** The broker's URL for programs. */
   broker: string;
+  /** The console's URL for browsers, which programs of this machine may not be able to resolve. */
+  console: string;
   host: string;
   email: string;
   password: string;
@@ -33,6 +36,7 @@ export async function openWorld(): Promise<World> {
   const link = /sign in\s+(\S+)/.exec(dev.output())?.[1] ?? '';
   return {
     broker: file.brokerUrl,
+    console: new URL(link).origin,
     host: file.hostUrl,
     email: file.email,
     password: file.password,
