@@ -33,6 +33,7 @@ type ingester struct {
 	tasks     []string
 	seq       int64 // of every task
 	isBounded bool
+	event     func(b *testing.B, seq int64) *broker.Inbound
 }
 
 // cost is what a block took for an event.
@@ -51,6 +52,32 @@ func BenchmarkIngestIsBounded(b *testing.B) {
 		newIngester(b, schema.Open(b, url, database.PoolerNone), sealer, true),
 		newIngester(b, database.OpenUnbounded(b, url), sealer, false),
 	}
+	compare(b, all)
+}
+
+// BenchmarkIngestWithAudit compares ingest on PostgreSQL with and without rows of the audit log, in the same way: of
+// eight events of a task, one is the answer to a question. With rows a person has answered, otherwise a rule has.
+func BenchmarkIngestWithAudit(b *testing.B) {
+	url, sealer := schema.Postgres(b), storetest.Sealer(b)
+	var all [3]*ingester
+	for i, by := range []string{"", protocol.ByLocal, ""} {
+		all[i] = newIngester(b, schema.Open(b, url, database.PoolerNone), sealer, true)
+		all[i].event = func(b *testing.B, seq int64) *broker.Inbound { return turnEvent(b, seq, by) }
+	}
+	compare(b, all)
+	var rows int64
+	audit := schema.Open(b, url, database.PoolerNone).Conn(b.Context()).Table("audit_log")
+	if err := audit.Where("action = ?", protocol.AuditTaskAnswered).Count(&rows).Error; err != nil {
+		b.Fatal(err)
+	}
+	if want := all[1].seq / 8 * int64(len(all[1].tasks)); rows != want {
+		b.Errorf("%d rows of the audit log, not %d", rows, want)
+	}
+}
+
+// compare reports what the second ingester costs beside the other two, which do the same.
+func compare(b *testing.B, all [3]*ingester) {
+	b.Helper()
 	for _, in := range all {
 		in.block(b) // opens the connections
 	}
@@ -84,7 +111,10 @@ func newIngester(b *testing.B, db *database.DB, sealer *seal.Sealer, isBounded b
 	}
 	updater := &broker.Updater{Store: st, Now: time.Now}
 	tasks := &broker.Tasks{Store: st, Updater: updater, Now: time.Now, Log: log}
-	in := &ingester{domain: &broker.Ingest{Store: st, Updater: updater, Now: time.Now, Log: log}, isBounded: isBounded}
+	in := &ingester{
+		domain:    &broker.Ingest{Store: st, Updater: updater, Now: time.Now, Log: log},
+		isBounded: isBounded, event: textEvent,
+	}
 	for range ingestClients * ingestTasks {
 		task, err := tasks.Create(b.Context(), broker.Caller{UserID: user.ID, Admin: true}, &protocol.CreateTaskRequest{
 			Title: "x", AgentURL: "https://agent.example", AgentPassword: "agent-password",
@@ -103,7 +133,7 @@ func (in *ingester) block(b *testing.B) cost {
 	requests := make([][]*broker.Inbound, ingestClients)
 	for client := range requests {
 		for i := range ingestEvents {
-			requests[client] = append(requests[client], textEvent(b, in.seq+int64(i/ingestTasks)+1))
+			requests[client] = append(requests[client], in.event(b, in.seq+int64(i/ingestTasks)+1))
 		}
 	}
 	in.seq += ingestEvents / ingestTasks
@@ -139,9 +169,28 @@ func (in *ingester) request(ctx context.Context, taskID string, event *broker.In
 
 func textEvent(b *testing.B, seq int64) *broker.Inbound {
 	b.Helper()
+	return inbound(b, "text", seq, `"id":"t","text":"Some words of an answer that is neither short nor long."`)
+}
+
+// turnEvent returns the question, the answer or one of the texts of a turn of eight events.
+func turnEvent(b *testing.B, seq int64, by string) *broker.Inbound {
+	b.Helper()
+	question := `"kind":"confirm","interactionId":"q` + strconv.FormatInt(seq/8, 10) + `","prompt":"Run it?",` +
+		`"toolName":"bash","toolCallId":"c","level":"LOW","args":{"command":"go test ./..."},"state":`
+	switch seq % 8 {
+	case 3:
+		return inbound(b, "interaction", seq, question+`"open"`)
+	case 4:
+		return inbound(b, "interaction", seq, question+`"resolved","answer":{"approved":true,"by":"`+by+`"}`)
+	}
+	return textEvent(b, seq)
+}
+
+func inbound(b *testing.B, kind string, seq int64, fields string) *broker.Inbound {
+	b.Helper()
 	n := strconv.FormatInt(seq, 10)
-	raw := json.RawMessage(`{"type":"text","eventId":"e` + n + `","epoch":1,"seq":` + n + `,"turnId":"t1","id":"t",
-		"text":"Some words of an answer that is neither short nor long.","timestamp":1767225600000}`)
+	raw := json.RawMessage(`{"type":"` + kind + `","eventId":"e` + n + `","epoch":1,"seq":` + n + `,"turnId":"t1",` +
+		fields + `,"timestamp":1767225600000}`)
 	event, err := protocol.ParseEvent(raw)
 	if err != nil {
 		b.Fatal(err)
