@@ -51,6 +51,17 @@ func (s secretFileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Fl
 	return nil, nil //nolint:nilnil // nil means that this resolver has no value
 }
 
+// warnOfSecrets warns of each secret among the arguments, which all programs of the machine can read.
+func warnOfSecrets(stderr io.Writer, parsed *kong.Context) {
+	for _, at := range parsed.Path {
+		if at.Flag == nil || at.Resolved || !at.Flag.Tag.Has("secret") || len(at.Flag.Envs) == 0 {
+			continue
+		}
+		_, _ = fmt.Fprintf(stderr, "bellhop: warning: every program of this machine can read --%s among the arguments. "+
+			"Set %[2]s or %[2]s_FILE instead.\n", at.Flag.Name, at.Flag.Envs[0])
+	}
+}
+
 // databaseFlags are the flags that 'serve' and the administration commands share.
 type databaseFlags struct {
 	DatabaseURL seal.Secret `env:"BELLHOP_DATABASE_URL" secret:"" placeholder:"URL" help:"postgres://user:password@server/name, or sqlite:PATH."`

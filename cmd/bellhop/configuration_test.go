@@ -228,6 +228,41 @@ func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 	}
 }
 
+func TestASecretAmongTheArgumentsIsWarnedOf(t *testing.T) {
+	const url = "mysql://root:geheim@x/y"
+	warning := func(args ...string) string {
+		_, _, stderr := runCommand(t, args...)
+		if strings.Contains(stderr, "geheim") {
+			t.Errorf("stderr shows a password:\n%s", stderr)
+		}
+		line, _, _ := strings.Cut(stderr, "\n")
+		return line
+	}
+	want := "bellhop: warning: every program of this machine can read --database-url among the arguments. " +
+		"Set BELLHOP_DATABASE_URL or BELLHOP_DATABASE_URL_FILE instead."
+	if got := warning("migrate", "status", "--database-url", url); got != want {
+		t.Errorf("as an argument: %s", got)
+	}
+	t.Setenv("BELLHOP_DATABASE_URL", url)
+	if got := warning("migrate", "status"); strings.Contains(got, "warning") {
+		t.Errorf("as a variable: %s", got)
+	}
+	t.Setenv("BELLHOP_DATABASE_URL", "")
+	t.Setenv("BELLHOP_DATABASE_URL_FILE", writeSecret(t, url))
+	if got := warning("migrate", "status"); strings.Contains(got, "warning") {
+		t.Errorf("as a file: %s", got)
+	}
+}
+
+func writeSecret(t *testing.T, secret string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestTortureIsNotInTheHelp(t *testing.T) {
 	if _, help, _ := runCommand(t, "--help"); strings.Contains(help, "torture") || !strings.Contains(help, "verify") {
 		t.Errorf("the help is\n%s", help)

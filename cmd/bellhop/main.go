@@ -120,6 +120,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		_, _ = fmt.Fprintf(stderr, "bellhop: %v\n%sSee: bellhop --help\n", err, missingSecretsHint(err))
 		return 2
 	}
+	warnOfSecrets(stderr, parsed)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if !handlesSignals(parsed.Selected().Target.Interface()) {
