@@ -96,7 +96,10 @@ func (i *Installer) installFiles(ctx context.Context, a Agent, home string) (str
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(work) }() // if this fails, the next install removes it
+	defer func() { _ = os.RemoveAll(work) }()     // if this fails, the next install removes it
+	if err := os.Chmod(work, 0o755); err != nil { //nolint:gosec // the check of the version may run as another user
+		return "", err
+	}
 	files := filepath.Join(work, "package")
 	if err := os.Mkdir(files, 0o755); err != nil {
 		return "", err

@@ -11,6 +11,10 @@ import (
 type Access struct {
 	Write []string // the workspace, and git directories that it cannot do without
 	Read  []string // the project's objects, which a clone reads
+
+	// Root is the workspace, if it can belong to the programs of its session. It is "" for a
+	// project's own directory.
+	Root string
 }
 
 // Access returns what programs of the workspace that contains path must be able to
@@ -22,7 +26,10 @@ func (m *Manager) Access(ctx context.Context, path string) (Access, error) {
 	}
 	access := Access{Write: []string{m.rootDir(rec)}}
 	switch rec.Kind {
+	case kindOwn, kindPlain:
+		access.Root = m.rootDir(rec)
 	case kindClone:
+		access.Root = m.rootDir(rec)
 		src, err := m.recordSource(ctx, rec)
 		if err != nil {
 			return Access{}, err

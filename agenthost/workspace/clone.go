@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
 
@@ -124,6 +125,15 @@ func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, check
 		ctx, call{repo: repository{gitDir: gitDir, workTree: path}, time: cloneTimeout, args: reset},
 	); err != nil {
 		return err
+	}
+	at, err := owner.OfPath(path)
+	if err != nil {
+		return err
+	}
+	if !checkout && at != owner.Self() { // a new workspace belongs to the host until its first program starts
+		if err := owner.Give(gitDir, at); err != nil {
+			return err
+		}
 	}
 	return os.Rename(gitDir, filepath.Join(path, ".git")) // it fails if the agent has put anything there
 }
@@ -280,13 +290,13 @@ func repairAlternates(agent *os.Root, objects string) error {
 	if err == nil && strings.Contains("\n"+string(content), "\n"+objects+"\n") {
 		return nil
 	}
-	if err := agent.MkdirAll("objects/info", 0o700); err != nil {
+	if err := owner.MkdirAll(agent, "objects/info", 0o700); err != nil {
 		return err
 	}
 	if err := agent.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return agent.WriteFile(name, []byte(objects+"\n"), 0o600)
+	return errors.Join(agent.WriteFile(name, []byte(objects+"\n"), 0o600), owner.Inherit(agent, name))
 }
 
 func errAddClone(project string, err error) error {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
 
@@ -153,7 +154,7 @@ func (m *Manager) giveCommit(ctx context.Context, agent *os.Root, repo repositor
 		return err
 	}
 	defer index.drop()
-	if err := agent.MkdirAll(path.Dir(at.ref), 0o777); err != nil {
+	if err := owner.MkdirAll(agent, path.Dir(at.ref), 0o777); err != nil {
 		return err
 	}
 	branch, err := lockFile(agent, at.ref)
@@ -230,7 +231,7 @@ func (m *Manager) giveObjects(ctx context.Context, agent *os.Root, repo reposito
 	if err != nil || trimNewline(out) == "" {
 		return err
 	}
-	if err := agent.MkdirAll("objects/pack", 0o777); err != nil {
+	if err := owner.MkdirAll(agent, "objects/pack", 0o777); err != nil {
 		return err
 	}
 	for _, suffix := range []string{".pack", ".idx"} {
@@ -255,7 +256,7 @@ func placeFile(root *os.Root, name string, content io.Reader, mode fs.FileMode) 
 		return err
 	}
 	_, err = io.Copy(file, content)
-	if err = errors.Join(err, file.Close()); err == nil {
+	if err = errors.Join(err, file.Close(), owner.Inherit(root, next)); err == nil {
 		err = root.Rename(next, name)
 	}
 	if err != nil {
@@ -280,7 +281,12 @@ func lockFile(root *os.Root, name string) (*lockedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lockedFile{root, name, file}, nil
+	locked := &lockedFile{root, name, file}
+	if err := owner.Inherit(root, name+".lock"); err != nil {
+		locked.drop()
+		return nil, err
+	}
+	return locked, nil
 }
 
 func (l *lockedFile) fill(content io.Reader) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
 
@@ -161,7 +162,7 @@ func copyOne(source, target *os.Root, name string) error {
 		return err
 	}
 	if dir := path.Dir(name); dir != "." {
-		if err := target.MkdirAll(dir, 0o755); err != nil {
+		if err := owner.MkdirAll(target, dir, 0o755); err != nil {
 			return err
 		}
 	}
@@ -171,7 +172,10 @@ func copyOne(source, target *os.Root, name string) error {
 			return err
 		}
 		next := path.Join(path.Dir(name), ".bellhop-"+protocol.NewID())
-		return errors.Join(target.Symlink(to, next), target.Rename(next, name))
+		if err := errors.Join(target.Symlink(to, next), owner.Inherit(target, next)); err != nil {
+			return err
+		}
+		return target.Rename(next, name)
 	}
 	file, err := source.Open(name)
 	if err != nil {

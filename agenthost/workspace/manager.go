@@ -60,6 +60,7 @@ type Manager struct {
 	maxUntrackedFiles int           // caps on the number and size of untracked files
 	maxUntrackedBytes int64
 	disk              diskUse
+	giving            sync.Mutex // held while owners change
 	listings          listings
 
 	// Background jobs outlive the request that started them; Close ends them.
