@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"syscall"
 	"unsafe"
 
 	kernel "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 	"kernel.org/pub/linux/libs/security/libcap/psx"
+
+	"bellhop/internal/owner"
 )
 
 // launch confines this process and becomes the program. It returns only errors.
@@ -36,13 +39,22 @@ func launch(args []string) error {
 // confine applies all rules to every thread of this process, and so to all that it
 // executes.
 func confine(spec Spec) error {
-	if err := errors.Join(limitResources(), dropCapabilities()); err != nil {
+	if err := errors.Join(limitResources(), boundCapabilities()); err != nil {
 		return err
 	}
 	if err := kernel.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
+	// The rules name directories that only root may be able to enter, so the user comes after them.
 	if err := restrictFiles(spec); err != nil {
+		return err
+	}
+	if spec.User != nil && os.Geteuid() != spec.User.UID {
+		if err := becomeUser(*spec.User); err != nil {
+			return err
+		}
+	}
+	if err := dropCapabilities(); err != nil {
 		return err
 	}
 	return filterCalls(spec)
@@ -71,9 +83,37 @@ func limitResources() error {
 	return nil
 }
 
-// dropCapabilities gives up all privileges of root in every thread. Programs of a host that runs as
-// root keep its user id, but not its powers.
-func dropCapabilities() error {
+// becomeUser gives all threads of this process another user id, without further groups. The kernel
+// then forgets the signal for the death of the parent, so it is set again.
+func becomeUser(user owner.ID) error {
+	parent := os.Getppid()
+	var deathSignal int32
+	if err := unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&deathSignal)), 0, 0, 0); err != nil {
+		return fmt.Errorf("user id: %w", err)
+	}
+	if err := syscall.Setgroups(nil); err != nil {
+		return fmt.Errorf("give up groups: %w", err)
+	}
+	if err := syscall.Setresgid(user.GID, user.GID, user.GID); err != nil {
+		return fmt.Errorf("become group %d: %w", user.GID, err)
+	}
+	if err := syscall.Setresuid(user.UID, user.UID, user.UID); err != nil {
+		return fmt.Errorf("become user %d: %w", user.UID, err)
+	}
+	if deathSignal == 0 {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(deathSignal), 0, 0, 0); err != nil {
+		return fmt.Errorf("user id: %w", err)
+	}
+	if os.Getppid() != parent {
+		return errors.New("the host has ended")
+	}
+	return nil
+}
+
+// boundCapabilities keeps this process and all that it executes from gaining capabilities.
+func boundCapabilities() error {
 	for capability := 0; ; capability++ {
 		set, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(capability), 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) {
@@ -88,6 +128,12 @@ func dropCapabilities() error {
 			return fmt.Errorf("give up capability %d: %w", capability, err)
 		}
 	}
+	return nil
+}
+
+// dropCapabilities gives up all privileges of root in every thread. Programs that keep root's user id
+// do not have its powers.
+func dropCapabilities() error {
 	_ = kernel.AllThreadsPrctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // kernels before 4.3 have none
 	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	none := &[2]unix.CapUserData{}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"bellhop/internal/owner"
 )
 
 // launch exists on Linux only.
@@ -16,6 +18,10 @@ func runInit([]string) error { return errors.ErrUnsupported }
 func probe([]string) error { return errors.ErrUnsupported }
 
 func landlockVersion() int { return 0 }
+
+func checkPowers() error { return errors.ErrUnsupported }
+
+func canShow(string, owner.ID) error { return errors.ErrUnsupported }
 
 // Undumpable does nothing on this system.
 func Undumpable() error { return nil }

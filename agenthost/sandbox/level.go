@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"bellhop/internal/owner"
 )
 
 // Level states which escapes the kernel blocks for a program in the sandbox, as measured
@@ -32,6 +34,9 @@ type Level struct {
 
 	Network   Network `json:"network"`             // of sessions that name no other
 	NoNetwork string  `json:"noNetwork,omitempty"` // why programs cannot have one of their own
+
+	User   string `json:"user,omitempty"`   // user ids of programs, "" = that of the host
+	NoUser string `json:"noUser,omitempty"` // why programs have the host's although others are configured
 }
 
 // The escapes that a host tries at its start. A level without the first four is no
@@ -77,6 +82,12 @@ func (l *Level) Summary() string {
 	} else if l.NoNetwork != "" {
 		summary += ", without a network of their own (" + l.NoNetwork + ")"
 	}
+	switch {
+	case l.User != "":
+		summary += ", as user " + l.User
+	case l.NoUser != "":
+		summary += ", as the host's user (" + l.NoUser + ")"
+	}
 	if len(l.Open) > 0 {
 		summary += ", but programs can " + strings.Join(l.Open, ", ")
 	}
@@ -91,6 +102,7 @@ type probeTargets struct {
 	Socket   string `json:"socket"`
 	Port     int    `json:"port"`
 	Bridge   int    `json:"bridge,omitempty"` // port inside that must lead to Port
+	User     int    `json:"user"`             // user id that the probe must have
 }
 
 // errNoBridge means that the probe could not reach the host over its bridge.
@@ -105,7 +117,7 @@ const probeTimeout = 20 * time.Second
 // measure runs the probe in the sandbox and returns the escapes that succeeded, by
 // name. With a network of its own the probe must also reach the host over a bridge.
 func measure(
-	ctx context.Context, o Options, network bool, wrap func(Session, []string) ([]string, error),
+	ctx context.Context, o Options, network bool, user *owner.ID, wrap func(Session, []string) ([]string, error),
 ) (map[string]bool, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.ErrUnsupported
@@ -118,6 +130,10 @@ func measure(
 	}
 	defer closeTargets()
 	session := Session{Network: NetworkOpen}
+	targets.User = os.Geteuid()
+	if user != nil {
+		targets.User = user.UID
+	}
 	if network {
 		targets.Bridge = probeBridge
 		session = Session{

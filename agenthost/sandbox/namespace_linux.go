@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,10 @@ import (
 // runInNamespaces starts the program's init in new namespaces, waits until it exits, and
 // exits with its code.
 func runInNamespaces(spec Spec, program []string) error {
+	maps, err := openMaps(&spec)
+	if err != nil {
+		return fmt.Errorf("the sandbox cannot be set up: %w", err)
+	}
 	args, err := spec.commandLine("/proc/self/exe", program)
 	if err != nil {
 		return err
@@ -27,12 +32,18 @@ func runInNamespaces(spec Spec, program []string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL,
 	}
-	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
+	switch uid, gid := os.Geteuid(), os.Getegid(); {
+	case spec.User != nil && spec.User.UID != uid:
+		// The init has the program's user id from its start. It enters the directories of others to build
+		// the view, and gives these powers up.
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(spec.User.UID), Gid: uint32(spec.User.GID)} //nolint:gosec // were parsed as such
+		cmd.SysProcAttr.AmbientCaps = append(slices.Clone(initPowers), unix.CAP_DAC_OVERRIDE)
+	case uid != 0:
 		// The init needs privileges in a user namespace, and keeps the user's id.
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}
+		cmd.SysProcAttr.AmbientCaps = initPowers
 	}
 	var sockets *control
 	if spec.Network {
@@ -42,12 +53,16 @@ func runInNamespaces(spec Spec, program []string) error {
 		cmd.ExtraFiles = []*os.File{sockets.init}
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET
 	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, maps...)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("the sandbox cannot be set up: namespaces: %w", err)
 	}
 	go passSignals(signals, cmd.Process.Pid)
+	for _, file := range maps {
+		_ = file.Close()
+	}
 	if sockets != nil {
 		sockets.run(spec)
 	}
@@ -61,6 +76,9 @@ func runInNamespaces(spec Spec, program []string) error {
 	exitNow(cmd.ProcessState.ExitCode())
 	return nil
 }
+
+// initPowers are the capabilities of an init that is not root.
+var initPowers = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}
 
 // passSignals forwards SIGTERM, which a caller may send to this process alone. The
 // others reach the whole process group; handling them keeps this process alive.

@@ -24,6 +24,9 @@ func probe(args []string) error {
 	if t.Bridge != 0 && !canConnect("tcp", localAddress(t.Bridge)) {
 		return errors.New(errNoBridge)
 	}
+	if os.Geteuid() != t.User {
+		return fmt.Errorf("programs run as user %d and not as %d", os.Geteuid(), t.User)
+	}
 	process := "/proc/" + strconv.Itoa(t.Pid) + "/"
 	return json.NewEncoder(os.Stdout).Encode(map[string]bool{
 		escapeRead:     canRead(t.File),

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellhop/internal/owner"
 	"bellhop/internal/process"
 	"bellhop/protocol"
 )
@@ -41,12 +42,19 @@ type Options struct {
 	// NoNamespaces leaves namespaces out, for systems where they cause failures.
 	NoNamespaces bool
 
-	Others []string // paths that sessions will name; they are only checked
+	Others      []string // paths that sessions will read; they are only checked
+	OthersWrite []string // paths that sessions will change, the same
+	InPlace     []string // directories of projects in which sessions work; only checked for Users
 
 	Network Network // of sessions that name none; "" = NetworkProxy where the system has it
 
 	// NeedsNetwork refuses to open a sandbox without NetworkProxy and NetworkNone.
 	NeedsNetwork bool
+
+	// Users are the user ids of programs instead of the host's, if that is root; nil = the host's.
+	// NeedsUsers refuses to open a sandbox without them.
+	Users      *Users
+	NeedsUsers bool
 }
 
 // Sandbox starts programs through the launcher.
@@ -56,7 +64,8 @@ type Sandbox struct {
 	level   *Level
 
 	namespaces bool
-	network    bool // programs can have a network of their own
+	network    bool   // programs can have a network of their own
+	users      *Users // nil: programs have the host's user id
 }
 
 // Session is what a program may use of a session.
@@ -65,6 +74,8 @@ type Session struct {
 	Write []string // its workspace, and what belongs to that
 	Read  []string
 
+	User *owner.ID // one of the sandbox's users; nil = the host's
+
 	Network Network  // "" = that of the options
 	Bridges []Bridge // the ways out of a network of its own
 	Serves  []int    // ports on which the program listens, for clients on this machine's loopback
@@ -72,7 +83,8 @@ type Session struct {
 
 // Open measures what the system's sandbox blocks. It returns CodeUnavailable if the mode is
 // required and an essential escape succeeds, or if NeedsNetwork is set and the system cannot
-// give programs a network of their own. It returns CodeInvalid if the mode or the network is
+// give programs a network of their own, or if NeedsUsers is set and they cannot have other user ids. It
+// returns CodeInvalid if the mode or the network is
 // unknown, or if a path is not absolute or would open the host's data.
 func Open(ctx context.Context, options Options) (*Sandbox, error) {
 	if options.Mode == "" {
@@ -88,6 +100,16 @@ func Open(ctx context.Context, options Options) (*Sandbox, error) {
 		return s, nil
 	}
 	s.level = s.measureBest(ctx)
+	if options.Users != nil {
+		s.openUsers(func() *Level { return s.measureWith(ctx, s.namespaces, s.network) })
+	}
+	if options.NeedsUsers && s.users == nil {
+		return nil, &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "Programs cannot run under another user id: " + s.level.NoUser,
+			Hint: "It needs a host that runs as root. 'user: auto' in the host's configuration runs agents as the " +
+				"host's user if it must, 'user: host' always.",
+		}
+	}
 	if options.NeedsNetwork && !s.network {
 		return nil, &protocol.Error{
 			Code:    protocol.CodeUnavailable,
@@ -128,13 +150,27 @@ func (s *Sandbox) measureBest(ctx context.Context) *Level {
 
 func (s *Sandbox) measureWith(ctx context.Context, namespaces, network bool) *Level {
 	s.namespaces, s.network = namespaces, network
-	succeeded, err := measure(ctx, s.options, network, func(session Session, args []string) ([]string, error) {
+	user := s.SharedUser()
+	succeeded, err := measure(ctx, s.options, network, user, func(session Session, args []string) ([]string, error) {
+		session.User = user
 		return s.spec(session, args, os.Getenv("PATH")).commandLine(s.options.Self, args)
 	})
 	level := newLevel(s.options.Mode, succeeded, err)
 	level.Namespaces = namespaces && err == nil
 	level.Network = s.NetworkFor("")
 	return level
+}
+
+// Users returns the user ids of programs, nil if they have the host's.
+func (s *Sandbox) Users() *Users { return s.users }
+
+// SharedUser returns the user id of programs that belong to no session, nil for the host's.
+func (s *Sandbox) SharedUser() *owner.ID {
+	if s.users == nil {
+		return nil
+	}
+	id := s.users.Shared()
+	return &id
 }
 
 // NetworkFor returns the network that a session gets that asks for wanted.
@@ -158,7 +194,7 @@ func (o Options) check() error {
 			Hint: "Networks are open, proxy and none.",
 		}
 	}
-	for _, path := range slices.Concat(o.Read, o.Write, o.Others) {
+	for _, path := range slices.Concat(o.Read, o.Write, o.Others, o.OthersWrite) {
 		if !filepath.IsAbs(path) {
 			return protocol.Errorf(protocol.CodeInvalid, "sandbox: %s is not an absolute path", path)
 		}
@@ -214,6 +250,11 @@ func (s *Sandbox) Confine(session Session, c process.Command) (process.Command, 
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return c, fmt.Errorf("sandbox: %w", err)
 	}
+	if session.User != nil {
+		if err := os.Lchown(tmp, session.User.UID, session.User.GID); err != nil {
+			return c, fmt.Errorf("sandbox: %w", err)
+		}
+	}
 	args := slices.Concat([]string{program}, c.Args[1:])
 	c.Env = slices.Concat(c.Env, []string{"TMPDIR=" + tmp, "TMP=" + tmp, "TEMP=" + tmp})
 	path := cmp.Or(lookup(c.Env, "PATH"), os.Getenv("PATH"))
@@ -221,10 +262,23 @@ func (s *Sandbox) Confine(session Session, c process.Command) (process.Command, 
 	return c, err
 }
 
+// ConfineAlone returns a command that runs confined without a session and a network, and can write into
+// the directory home, which is given to its user.
+func (s *Sandbox) ConfineAlone(home string, read []string, c process.Command) (process.Command, error) {
+	session := Session{Home: home, Read: read, User: s.SharedUser(), Network: NetworkNone}
+	if session.User != nil && s.isActive() {
+		if err := os.Lchown(home, session.User.UID, session.User.GID); err != nil {
+			return c, fmt.Errorf("sandbox: %w", err)
+		}
+	}
+	return s.Confine(session, c)
+}
+
 // spec returns what a command of a session may use.
 func (s *Sandbox) spec(session Session, args []string, path string) Spec {
 	spec := Spec{
 		Write: slices.Concat(session.Write, s.options.Write), Namespaces: s.namespaces,
+		User:        session.User,
 		Processes:   cmp.Or(s.options.Processes, defaultProcesses),
 		UnixSockets: s.namespaces || landlockVersion() >= unixSocketVersion,
 	}

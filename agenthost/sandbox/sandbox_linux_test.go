@@ -26,7 +26,10 @@ var update = flag.Bool("update", false, "write the matrix of docs/security.md")
 
 // modes are what the tests' binary does with such a first argument. The init function of
 // the package makes it the launcher, too.
-var modes = map[string]func(argument string) error{"hostile": runHostile, "talk": talk, "echo": echo, "pair": pair}
+var modes = map[string]func(argument string) error{
+	"hostile": runHostile, "talk": talk, "echo": echo, "pair": pair,
+	"level": printLevel,
+}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && modes[os.Args[1]] != nil {
@@ -52,7 +55,12 @@ type machine struct {
 
 func newMachine(t *testing.T, options Options) *machine {
 	t.Helper()
-	dir := t.TempDir()
+	options.Self = os.Args[0]
+	return newMachineIn(t, t.TempDir(), options)
+}
+
+func newMachineIn(t *testing.T, dir string, options Options) *machine {
+	t.Helper()
 	m := &machine{T: t, target: target{
 		Host: filepath.Join(dir, "host"), Other: filepath.Join(dir, "workspaces", "other"),
 		Workspace: filepath.Join(dir, "workspaces", "own"), OtherHome: filepath.Join(dir, "state", "other"),
@@ -68,7 +76,7 @@ func newMachine(t *testing.T, options Options) *machine {
 	}
 	m.program = os.Args[0]
 	m.serve()
-	options.Self, options.Data, options.Processes = os.Args[0], m.Host, 512
+	options.Data, options.Processes = m.Host, 512
 	var err error
 	m.sandbox, err = Open(t.Context(), options)
 	must(t, err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"bellhop/internal/owner"
 )
 
 // The hidden commands of the binary. The tests' binaries have them too.
@@ -35,6 +37,12 @@ type Spec struct {
 	Network bool     `json:"network,omitempty"`
 	Bridges []Bridge `json:"bridges,omitempty"`
 	Serves  []int    `json:"serves,omitempty"`
+
+	// User is the user id that the program gets instead of the launcher's, which must be root.
+	// Mapped lists other owners, whose files the program sees as its own if it may change them,
+	// or could not read them.
+	User   *owner.ID  `json:"user,omitempty"`
+	Mapped []owner.ID `json:"mapped,omitempty"`
 
 	// UnixSockets allows sockets with a path. It is set if namespaces or Landlock keep the
 	// program from such sockets outside the sandbox.

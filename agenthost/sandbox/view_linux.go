@@ -23,6 +23,7 @@ type tree struct {
 	directory bool
 	link      string // where a symbolic link leads; "" = it is none
 	fd        int
+	mapped    int // descriptor of a user namespace that shows the files as the program's own; 0 = none
 }
 
 // makeView gives this process a file system that holds only what the spec names: no
@@ -73,6 +74,7 @@ func openTrees(spec Spec) ([]*tree, error) {
 		if slices.ContainsFunc(opened, func(outer *tree) bool { return outer.covers(t) }) {
 			continue
 		}
+		t.mapped = mapFor(spec, t.path, t.writable)
 		switch err := t.open(); {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 			continue
@@ -81,6 +83,7 @@ func openTrees(spec Spec) ([]*tree, error) {
 		}
 		opened = append(opened, t)
 	}
+	closeMaps(spec)
 	return withTemporary(opened, spec.Private)
 }
 
@@ -123,7 +126,11 @@ func (t *tree) open() error {
 	if !t.writable {
 		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
 	}
-	return unix.MountSetattr(t.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, attr)
+	flags := uint(unix.AT_EMPTY_PATH | unix.AT_RECURSIVE)
+	if t.mapped != 0 {
+		return showAsOwn(t.fd, t.mapped, flags, attr)
+	}
+	return unix.MountSetattr(t.fd, "", flags, attr)
 }
 
 // attach puts the tree into the view.

@@ -40,7 +40,7 @@ func (f agentsFlag) openCache(env *environment) (*setup.Cache, error) {
 		if err != nil {
 			return c, err
 		}
-		return opened.Confine(sandbox.Session{Home: home, Write: []string{home}, Network: sandbox.NetworkNone}, c)
+		return opened.ConfineAlone(home, nil, c)
 	})
 	return cache, nil
 }
@@ -56,7 +56,7 @@ func openSandbox(env *environment, programs string) (*sandbox.Sandbox, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	return sandbox.Open(env.ctx, sandbox.Options{Self: self, Data: dir, Programs: programs})
+	return sandbox.Open(env.ctx, sandbox.Options{Self: self, Data: dir, Programs: programs, Users: &sandbox.Users{}})
 }
 
 type agentsListCommand struct {

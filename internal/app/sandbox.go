@@ -15,6 +15,7 @@ import (
 	"bellhop/agenthost/workspace"
 	"bellhop/internal/app/agents"
 	"bellhop/internal/egress"
+	"bellhop/internal/owner"
 	"bellhop/internal/process"
 )
 
@@ -44,6 +45,9 @@ func (c HostConfig) openSandbox(workspaces *workspace.Manager, local net.Addr) (
 		Sandbox: opened, file: c.File, workspaces: workspaces, data: options.Data, access: map[string]modelAccess{},
 		refused: refusals{all: map[string]*refusal{}, shown: map[string]bool{}},
 	}
+	if users := opened.Users(); users != nil {
+		s.users = &sessionUsers{workspaces: workspaces, users: users}
+	}
 	if tcp, ok := local.(*net.TCPAddr); ok {
 		s.localPort = tcp.Port
 	}
@@ -54,30 +58,46 @@ func (c HostConfig) openSandbox(workspaces *workspace.Manager, local net.Addr) (
 func (c HostConfig) sandboxOptions() (options sandbox.Options, err error) {
 	options = c.File.Sandbox.options()
 	if c.NoSandbox {
-		options.Mode, options.NeedsNetwork = sandbox.ModeOff, false
+		options.Mode, options.NeedsNetwork, options.NeedsUsers = sandbox.ModeOff, false, false
+	}
+	if options.Data, err = filepath.Abs(c.Data); err != nil {
+		return options, err
 	}
 	for _, entry := range c.File.Agents {
-		for _, path := range []string{entry.Login, entry.Config} {
-			if path == "" {
-				continue
-			}
-			if path, err = filepath.Abs(path); err != nil {
+		if options.Others, err = appendPath(options.Others, entry.Config); err != nil {
+			return options, err
+		}
+		for _, path := range (&hostSandbox{data: options.Data}).agentPaths(entry).Write { // a login, a HOME
+			if options.OthersWrite, err = appendPath(options.OthersWrite, path); err != nil {
 				return options, err
 			}
-			options.Others = append(options.Others, path)
 		}
 	}
-	slices.Sort(options.Others)
+	for _, project := range c.File.workspaceProjects() {
+		if project.InPlace {
+			if options.InPlace, err = appendPath(options.InPlace, project.Path); err != nil {
+				return options, err
+			}
+		}
+	}
+	for _, paths := range [][]string{options.Others, options.OthersWrite, options.InPlace} {
+		slices.Sort(paths)
+	}
 	cache, err := agents.OpenCache(c.AgentsDir)
 	if err != nil {
 		return options, err
 	}
 	options.Programs = cache.Dir()
-	if options.Self, err = os.Executable(); err != nil {
-		return options, err
-	}
-	options.Data, err = filepath.Abs(c.Data)
+	options.Self, err = os.Executable()
 	return options, err
+}
+
+func appendPath(paths []string, path string) ([]string, error) {
+	if path == "" {
+		return paths, nil
+	}
+	absolute, err := filepath.Abs(path)
+	return append(paths, absolute), err
 }
 
 // openNetwork starts the proxy, if some programs have a network of their own.
@@ -122,6 +142,8 @@ type hostSandbox struct {
 	workspaces *workspace.Manager
 	data       string
 
+	users *sessionUsers // nil: programs have the host's user id
+
 	localPort int                    // of the listener for programs in workspaces; 0 = none
 	access    map[string]modelAccess // by agent, for networks of their own
 	socket    string                 // of the proxy
@@ -142,6 +164,9 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 		return c, fmt.Errorf("sandbox: %w", err)
 	}
 	session := sandbox.Session{Home: to.StateDir, Write: access.Write, Read: access.Read}
+	if session.User, err = s.userOf(to.Session, access.Root); err != nil {
+		return c, fmt.Errorf("sandbox: %w", err)
+	}
 	entry := s.file.Agents[to.Agent]
 	configured := s.file.Sandbox
 	for _, paths := range []SandboxPaths{
@@ -158,11 +183,25 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 // confineVersion confines a program that only prints its version, before any session. It
 // gets the files of all agents, and no network.
 func (s *hostSandbox) confineVersion(home string, c process.Command) (process.Command, error) {
-	session := sandbox.Session{Home: home, Network: sandbox.NetworkNone, Write: []string{home}}
+	var read []string
 	for _, paths := range s.file.Sandbox.Agents {
-		session.Read = slices.Concat(session.Read, paths.Read, paths.Write)
+		read = slices.Concat(read, paths.Read, paths.Write)
 	}
-	return s.Sandbox.Confine(session, c)
+	return s.ConfineAlone(home, read, c)
+}
+
+// userOf returns the user of a session's programs, which owns the session's files from then on; nil for the
+// host's.
+func (s *hostSandbox) userOf(session, root string) (*owner.ID, error) {
+	if s.users == nil {
+		return nil, nil //nolint:nilnil // the host's user
+	}
+	if !s.Level().Namespaces {
+		if err := s.workspaces.Admit(s.users.users.GID); err != nil {
+			return nil, err
+		}
+	}
+	return s.users.open(session, root)
 }
 
 // agentPaths returns the files that an agent's own entry names: a login, which the

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -33,7 +34,8 @@ sandbox:
   projects: {shop: {read: [/srv/shop]}}
 `)
 	if err != nil || file.Sandbox.Mode != sandbox.ModeRequired || !file.Sandbox.options().NoNamespaces ||
-		!slices.Equal(file.Sandbox.otherPaths(), []string{"/srv/demo", "/srv/cache", "/srv/shop"}) {
+		!slices.Equal(file.Sandbox.options().Others, []string{"/srv/demo", "/srv/shop"}) ||
+		!slices.Equal(file.Sandbox.options().OthersWrite, []string{"/srv/cache"}) {
 		t.Errorf("%+v, %v", file.Sandbox, err)
 	}
 	short, err := readHostFile(t, "sandbox: off")
@@ -60,12 +62,13 @@ type confinedHost struct {
 	t                   *testing.T
 	data, shop          string
 	workspace, stateDir string
+	session             string
 }
 
 func newConfinedHost(t *testing.T, change func(*HostConfig)) *confinedHost {
 	t.Helper()
 	dir := directory(t)
-	h := &confinedHost{t: t, data: filepath.Join(dir, "data"), shop: filepath.Join(dir, "shop")}
+	h := &confinedHost{t: t, data: filepath.Join(dir, "data"), shop: filepath.Join(dir, "shop"), session: "s1"}
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main", h.shop},
 		{
@@ -117,20 +120,31 @@ func directory(t *testing.T) string {
 // shell runs a script as an agent of the session and reports whether it succeeded.
 func (h *confinedHost) shell(agent, script string) bool {
 	h.t.Helper()
+	return h.shellIn(agent, h.workspace, script)
+}
+
+func (h *confinedHost) shellIn(agent, dir, script string) bool {
+	h.t.Helper()
 	var output bytes.Buffer
-	child, err := process.Start(process.Command{
-		Args: []string{"sh", "-e", "-c", script}, Dir: h.workspace, Output: &output,
-		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.stateDir, "DATA=" + h.data, "SHOP=" + h.shop},
-		Confine: func(c process.Command) (process.Command, error) {
-			return h.Confine(agenthost.Confined{Agent: agent, Project: "shop", Dir: h.workspace, StateDir: h.stateDir}, c)
-		},
-	})
+	child, err := h.start(agent, dir, script, &output)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	err = child.Wait()
 	h.t.Logf("%s: %v %s", script, err, output.String())
 	return err == nil
+}
+
+func (h *confinedHost) start(agent, dir, script string, output io.Writer) (*process.Process, error) {
+	return process.Start(process.Command{
+		Args: []string{"sh", "-e", "-c", script}, Dir: dir, Output: output,
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.stateDir, "DATA=" + h.data, "SHOP=" + h.shop},
+		Confine: func(c process.Command) (process.Command, error) {
+			return h.Confine(agenthost.Confined{
+				Session: h.session, Agent: agent, Project: "shop", Dir: dir, StateDir: h.stateDir,
+			}, c)
+		},
+	})
 }
 
 func TestAnAgentWorksInItsCloneAlone(t *testing.T) {

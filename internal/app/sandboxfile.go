@@ -17,6 +17,7 @@ import (
 type SandboxFile struct {
 	Mode       sandbox.Mode    `yaml:"mode"`
 	Namespaces *bool           `yaml:"namespaces"` // false: none, even if the system has them
+	User       string          `yaml:"user"`       // of agents, as sandbox.ParseUsers reads it
 	Read       []string        `yaml:"read"`
 	Write      []string        `yaml:"write"`
 	Network    sandbox.Network `yaml:"network"` // "" = proxy where the system has it
@@ -43,7 +44,7 @@ func (s *SandboxFile) UnmarshalYAML(node *yamlfile.Node) error {
 	if node.Kind == yamlfile.Scalar {
 		return node.Decode(&s.Mode)
 	}
-	if err := checkKeys(node, "sandbox", "mode", "namespaces", "read", "write", "network", "allow", "agents",
+	if err := checkKeys(node, "sandbox", "mode", "namespaces", "user", "read", "write", "network", "allow", "agents",
 		"projects"); err != nil {
 		return err
 	}
@@ -83,6 +84,15 @@ func (s SandboxFile) check(f HostFile) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Projects)) {
 		if _, known := f.Projects[name]; !known {
 			return protocol.Errorf(protocol.CodeInvalid, "sandbox: there is no project %q", name)
+		}
+	}
+	if _, err := sandbox.ParseUsers(s.User); err != nil {
+		return err
+	}
+	if s.needsUser() && s.Mode == sandbox.ModeOff {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: the user %q needs the sandbox", s.User),
+			Hint: "Remove 'mode: off', or set 'user: host'.",
 		}
 	}
 	return s.checkNetworks()
@@ -158,19 +168,25 @@ func (s SandboxFile) needsNetwork() bool {
 // options returns the options of package sandbox, with the paths of all entries, so
 // that all of them are checked.
 func (s SandboxFile) options() sandbox.Options {
+	users, _ := sandbox.ParseUsers(s.User) // was checked
+	reads, writes := s.otherPaths()
 	return sandbox.Options{
 		Mode: s.Mode, NoNamespaces: s.Namespaces != nil && !*s.Namespaces,
-		Read: s.Read, Write: s.Write, Others: s.otherPaths(),
-		Network: s.Network, NeedsNetwork: s.needsNetwork(),
+		Read: s.Read, Write: s.Write, Others: reads, OthersWrite: writes,
+		Network: s.Network, NeedsNetwork: s.needsNetwork(), Users: users, NeedsUsers: s.needsUser(),
 	}
 }
 
-func (s SandboxFile) otherPaths() []string {
-	var all []string
+// needsUser reports whether the file names users for agents.
+func (s SandboxFile) needsUser() bool {
+	return s.User != "" && s.User != sandbox.UsersAuto && s.User != sandbox.UsersHost
+}
+
+func (s SandboxFile) otherPaths() (reads, writes []string) {
 	for _, entries := range []map[string]SandboxPaths{s.Agents, s.Projects} {
 		for _, name := range slices.Sorted(maps.Keys(entries)) {
-			all = slices.Concat(all, entries[name].Read, entries[name].Write)
+			reads, writes = append(reads, entries[name].Read...), append(writes, entries[name].Write...)
 		}
 	}
-	return all
+	return reads, writes
 }
