@@ -24,6 +24,11 @@ func launch(args []string) error {
 	if err != nil {
 		return err
 	}
+	if spec.Group != "" {
+		if err := joinGroup(spec.Group); err != nil {
+			return fmt.Errorf("the sandbox cannot be set up: %w", err)
+		}
+	}
 	if spec.Namespaces {
 		return runInNamespaces(spec, program)
 	}

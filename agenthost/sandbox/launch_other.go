@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,6 +19,14 @@ func runInit([]string) error { return errors.ErrUnsupported }
 func probe([]string) error { return errors.ErrUnsupported }
 
 func landlockVersion() int { return 0 }
+
+func tryJoin([]string) error { return errors.ErrUnsupported }
+
+func runInGroup(context.Context, string, string) error { return errors.ErrUnsupported }
+
+func findGroup() (string, bool, error) { return "", false, errors.ErrUnsupported }
+
+func isNoProcess(error) bool { return false }
 
 func checkPowers() error { return errors.ErrUnsupported }
 

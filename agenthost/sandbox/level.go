@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,10 @@ type Level struct {
 
 	Network   Network `json:"network"`             // of sessions that name no other
 	NoNetwork string  `json:"noNetwork,omitempty"` // why programs cannot have one of their own
+
+	Groups   bool     `json:"groups"`             // each program has a control group, by which all of it is ended
+	Limits   []string `json:"limits"`             // controllers that limit sessions: memory, pids, cpu
+	NoLimits string   `json:"noLimits,omitempty"` // why some are missing
 
 	User   string `json:"user,omitempty"`   // user ids of programs, "" = that of the host
 	NoUser string `json:"noUser,omitempty"` // why programs have the host's although others are configured
@@ -87,6 +92,12 @@ func (l *Level) Summary() string {
 		summary += ", as user " + l.User
 	case l.NoUser != "":
 		summary += ", as the host's user (" + l.NoUser + ")"
+	}
+	if l.Groups || l.NoLimits != "" {
+		summary += ", limits of " + cmp.Or(strings.Join(l.Limits, ", "), "no control group")
+		if l.NoLimits != "" {
+			summary += " (" + l.NoLimits + ")"
+		}
 	}
 	if len(l.Open) > 0 {
 		summary += ", but programs can " + strings.Join(l.Open, ", ")
@@ -197,7 +208,7 @@ func makeTargets(dir string) (*probeTargets, func(), error) {
 
 // newLevel makes a level of the probe's result or error.
 func newLevel(mode Mode, succeeded map[string]bool, err error) *Level {
-	level := &Level{Mode: mode, Landlock: landlockVersion(), Blocked: []string{}, Open: []string{}}
+	level := &Level{Mode: mode, Landlock: landlockVersion(), Blocked: []string{}, Open: []string{}, Limits: []string{}}
 	for _, escape := range slices.Sorted(maps.Keys(succeeded)) {
 		if succeeded[escape] {
 			level.Open = append(level.Open, escape)

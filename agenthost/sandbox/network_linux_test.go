@@ -250,6 +250,7 @@ func TestANetworkThatLeadsNowhereIsNotUsed(t *testing.T) {
 // command returns a command of the machine's session, which Confine puts into the sandbox.
 func (m *machine) command(args ...string) process.Command {
 	session := m.session
+	session.Name = "s1"
 	session.Home, session.Write = m.Home, append(slices.Clone(session.Write), m.Workspace)
 	return process.Command{
 		Args: args, Dir: m.Workspace, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Home},

@@ -55,6 +55,9 @@ type Options struct {
 	// NeedsUsers refuses to open a sandbox without them.
 	Users      *Users
 	NeedsUsers bool
+
+	Limits      Limits
+	GroupParent string // control group that the host may divide; "" = its own, if that was delegated to it
 }
 
 // Sandbox starts programs through the launcher.
@@ -64,12 +67,14 @@ type Sandbox struct {
 	level   *Level
 
 	namespaces bool
-	network    bool   // programs can have a network of their own
-	users      *Users // nil: programs have the host's user id
+	network    bool    // programs can have a network of their own
+	users      *Users  // nil: programs have the host's user id
+	groups     *groups // nil: programs have the host's control group
 }
 
 // Session is what a program may use of a session.
 type Session struct {
+	Name  string   // part of the name of its control group; "" = none
 	Home  string   // the session's state directory
 	Write []string // its workspace, and what belongs to that
 	Read  []string
@@ -102,6 +107,14 @@ func Open(ctx context.Context, options Options) (*Sandbox, error) {
 	s.level = s.measureBest(ctx)
 	if options.Users != nil {
 		s.openUsers(func() *Level { return s.measureWith(ctx, s.namespaces, s.network) })
+	}
+	s.openGroups(ctx)
+	if options.Limits.Mode == LimitRequired && len(s.level.Limits) < len(controllers) {
+		return nil, &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "The limits of sessions are required: " + s.level.NoLimits,
+			Hint: "Control groups of version 2 must be delegated to the host, such as by Delegate=yes in its systemd " +
+				"unit. 'mode: auto' under limits runs agents without.",
+		}
 	}
 	if options.NeedsUsers && s.users == nil {
 		return nil, &protocol.Error{
@@ -188,6 +201,9 @@ func (o Options) check() error {
 			Hint: "Modes are on, required and off.",
 		}
 	}
+	if err := o.Limits.Check(); err != nil {
+		return err
+	}
 	if o.Network != "" && !slices.Contains(Networks, o.Network) {
 		return &protocol.Error{
 			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: unknown network %q", o.Network),
@@ -258,9 +274,19 @@ func (s *Sandbox) Confine(session Session, c process.Command) (process.Command, 
 	args := slices.Concat([]string{program}, c.Args[1:])
 	c.Env = slices.Concat(c.Env, []string{"TMPDIR=" + tmp, "TMP=" + tmp, "TEMP=" + tmp})
 	path := cmp.Or(lookup(c.Env, "PATH"), os.Getenv("PATH"))
-	c.Args, err = s.spec(session, args, path).commandLine(s.options.Self, args)
+	spec := s.spec(session, args, path)
+	if s.groups != nil {
+		if spec.Group, err = s.groups.add(cmp.Or(session.Name, alone)); err != nil {
+			return c, fmt.Errorf("sandbox: %w", err)
+		}
+		c.Group = spec.Group
+	}
+	c.Args, err = spec.commandLine(s.options.Self, args)
 	return c, err
 }
+
+// alone is the name of the group of programs without a session.
+const alone = ".none"
 
 // ConfineAlone returns a command that runs confined without a session and a network, and can write into
 // the directory home, which is given to its user.

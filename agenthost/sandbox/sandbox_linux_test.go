@@ -130,6 +130,7 @@ func (m *machine) run(args ...string) (string, error) {
 	c := m.command(args...)
 	c, err := c.Confine(c)
 	must(m.T, err)
+	defer process.RemoveGroup(c.Group)
 	cmd := exec.CommandContext(m.Context(), c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: m.user}
@@ -235,7 +236,7 @@ func attackAsAnotherUser(t *testing.T, m *machine) {
 	must(t, os.Chmod(filepath.Dir(filepath.Dir(m.Host)), 0o755)) //nolint:gosec // another user must be able to enter it
 	binary := filepath.Join(filepath.Dir(m.Host), "hostile")
 	copyProgram(t, os.Args[0], binary)
-	m.sandbox.options.Self, m.program = binary, binary
+	m.sandbox.options.Self, m.program, m.sandbox.groups = binary, binary, nil
 	tmp := filepath.Join(m.Home, temporary)
 	must(t, os.RemoveAll(tmp))
 	must(t, os.Mkdir(tmp, 0o700))
@@ -398,6 +399,7 @@ func TestTheSpecHoldsNoEnvironment(t *testing.T) {
 		Args: []string{"true"}, Env: []string{"KEY=canary"},
 	})
 	must(t, err)
+	defer process.RemoveGroup(c.Group)
 	if strings.Contains(strings.Join(c.Args, " "), "canary") || !slices.Contains(c.Env, "KEY=canary") {
 		t.Errorf("%v", c)
 	}

@@ -17,6 +17,7 @@ const (
 	launchCommand = "sandbox-exec"
 	initCommand   = "sandbox-init"
 	probeCommand  = "sandbox-probe"
+	groupCommand  = "sandbox-group"
 )
 
 // Spec is what one program may use. The launcher gets it as JSON in its arguments,
@@ -43,6 +44,9 @@ type Spec struct {
 	// or could not read them.
 	User   *owner.ID  `json:"user,omitempty"`
 	Mapped []owner.ID `json:"mapped,omitempty"`
+
+	// Group is the control group that the launcher joins; "" = none.
+	Group string `json:"group,omitempty"`
 
 	// UnixSockets allows sockets with a path. It is set if namespaces or Landlock keep the
 	// program from such sockets outside the sandbox.
@@ -82,6 +86,8 @@ func init() {
 		err = launch(os.Args[1:])
 	case initCommand:
 		err = runInit(os.Args[1:])
+	case groupCommand:
+		err = tryJoin(os.Args[2:])
 	case probeCommand:
 		err = probe(os.Args[2:])
 	default:

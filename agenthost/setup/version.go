@@ -76,6 +76,7 @@ func (c *Cache) askVersion(ctx context.Context, command []string) (string, error
 		if run, err = c.confine(home, run); err != nil {
 			return "", err
 		}
+		defer process.RemoveGroup(run.Group)
 	}
 	cmd := exec.CommandContext(ctx, run.Args[0], run.Args[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = run.Dir, run.Env, time.Second

@@ -59,6 +59,7 @@ func (c HostConfig) sandboxOptions() (options sandbox.Options, err error) {
 	options = c.File.Sandbox.options()
 	if c.NoSandbox {
 		options.Mode, options.NeedsNetwork, options.NeedsUsers = sandbox.ModeOff, false, false
+		options.Limits.Mode = sandbox.LimitOff
 	}
 	if options.Data, err = filepath.Abs(c.Data); err != nil {
 		return options, err
@@ -163,7 +164,7 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 	if err != nil {
 		return c, fmt.Errorf("sandbox: %w", err)
 	}
-	session := sandbox.Session{Home: to.StateDir, Write: access.Write, Read: access.Read}
+	session := sandbox.Session{Name: to.Session, Home: to.StateDir, Write: access.Write, Read: access.Read}
 	if session.User, err = s.userOf(to.Session, access.Root); err != nil {
 		return c, fmt.Errorf("sandbox: %w", err)
 	}

@@ -21,6 +21,7 @@ type SandboxFile struct {
 	Read       []string        `yaml:"read"`
 	Write      []string        `yaml:"write"`
 	Network    sandbox.Network `yaml:"network"` // "" = proxy where the system has it
+	Limits     LimitsFile      `yaml:"limits"`
 	// Allow lists what programs reach over the proxy, as egress.ParseRules reads it.
 	Allow    []string                `yaml:"allow"`
 	Agents   map[string]SandboxPaths `yaml:"agents"`   // for one agent, by its id
@@ -44,8 +45,8 @@ func (s *SandboxFile) UnmarshalYAML(node *yamlfile.Node) error {
 	if node.Kind == yamlfile.Scalar {
 		return node.Decode(&s.Mode)
 	}
-	if err := checkKeys(node, "sandbox", "mode", "namespaces", "user", "read", "write", "network", "allow", "agents",
-		"projects"); err != nil {
+	if err := checkKeys(node, "sandbox", "mode", "namespaces", "user", "limits", "read", "write", "network", "allow",
+		"agents", "projects"); err != nil {
 		return err
 	}
 	return node.Decode((*sandboxFields)(s))
@@ -87,6 +88,9 @@ func (s SandboxFile) check(f HostFile) error {
 		}
 	}
 	if _, err := sandbox.ParseUsers(s.User); err != nil {
+		return err
+	}
+	if err := s.Limits.check(s.Mode); err != nil {
 		return err
 	}
 	if s.needsUser() && s.Mode == sandbox.ModeOff {
@@ -174,6 +178,7 @@ func (s SandboxFile) options() sandbox.Options {
 		Mode: s.Mode, NoNamespaces: s.Namespaces != nil && !*s.Namespaces,
 		Read: s.Read, Write: s.Write, Others: reads, OthersWrite: writes,
 		Network: s.Network, NeedsNetwork: s.needsNetwork(), Users: users, NeedsUsers: s.needsUser(),
+		Limits: s.Limits.limits(), Processes: s.Limits.limits().Processes,
 	}
 }
 

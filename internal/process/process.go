@@ -36,6 +36,10 @@ type Command struct {
 	// nil = start it as it is.
 	Confine func(Command) (Command, error)
 
+	// Group is a control group that the child joins by itself. With the child ends all that is in it, and
+	// the group is removed; "" = none. Confine sets it.
+	Group string
+
 	// Output receives stdout and stderr over one pipe, so that their order is kept. Without it,
 	// stdout is read from Process.Stdout and stderr is kept for Tail.
 	Output io.Writer
@@ -52,6 +56,7 @@ type Process struct {
 	stderr *tail
 	record *record
 	mark   string
+	group  string // control group
 	done   chan struct{}
 	err    error // the result of the child; read after done
 
@@ -68,16 +73,17 @@ func Start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
-	p := &Process{stderr: &tail{}, mark: newMark(), done: make(chan struct{})}
+	p := &Process{stderr: &tail{}, mark: newMark(), group: c.Group, done: make(chan struct{})}
 	p.cmd = exec.Command(c.Args[0], c.Args[1:]...) //nolint:noctx // a context would kill the child without its group
 	p.cmd.Dir, p.cmd.WaitDelay = c.Dir, outputGrace
 	p.cmd.Env = append(slices.Clone(c.Env), markVariable+"="+marks(p.mark))
 	p.cmd.SysProcAttr = groupAttributes()
 	childEnd, err := p.connect(c.Output)
 	if err != nil {
+		RemoveGroup(p.group)
 		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
-	if p.record, err = newRecord(c.Records, p.mark); err == nil {
+	if p.record, err = newRecord(c.Records, p.mark, c.Group); err == nil {
 		started := make(chan error)
 		go p.run(started)
 		err = <-started
@@ -124,6 +130,7 @@ func (p *Process) connect(output io.Writer) (*os.File, error) {
 }
 
 func (p *Process) disconnect() {
+	RemoveGroup(p.group)
 	p.record.remove()
 	if p.stdin != nil {
 		_ = p.stdin.Close()
@@ -151,6 +158,7 @@ func (p *Process) run(started chan<- error) {
 	}
 	started <- nil
 	p.err = p.reap()
+	RemoveGroup(p.group)
 	p.record.remove()
 	close(p.done)
 }
@@ -176,6 +184,7 @@ func (p *Process) killRest() {
 	p.mu.Lock()
 	p.reaped = true
 	p.mu.Unlock()
+	killGroup(p.group)
 	for tries := 0; killMarked(p.mark) > 0 && tries < 100; tries++ {
 		runtime.Gosched()
 	}

@@ -41,17 +41,18 @@ type record struct {
 	Boot  string `json:"boot"`            // pids of an earlier boot are meaningless
 	Pid   int    `json:"pid,omitempty"`   // of the child and its group
 	Start uint64 `json:"start,omitempty"` // distinguishes the child from a later process with its pid
+	Group string `json:"group,omitempty"` // control group of the child
 
 	path string
 }
 
 // newRecord writes the record of a child that is about to start; without a directory it returns
 // nil.
-func newRecord(dir, mark string) (*record, error) {
+func newRecord(dir, mark, group string) (*record, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	r := &record{Mark: mark, Boot: bootID(), path: filepath.Join(dir, mark+".json")}
+	r := &record{Mark: mark, Boot: bootID(), Group: group, path: filepath.Join(dir, mark+".json")}
 	return r, r.write()
 }
 
@@ -141,12 +142,14 @@ func sweep(path string) (killed bool, err error) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	RemoveGroup(r.Group)
 	return killed, os.Remove(path)
 }
 
 // kill reports whether it found a process to kill.
 func (r *record) kill() bool {
 	found := killMarked(r.Mark) > 0
+	found = killGroup(r.Group) || found
 	if r.Pid <= 1 {
 		return found
 	}
