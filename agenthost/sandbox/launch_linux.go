@@ -15,6 +15,13 @@ import (
 	"bellhop/internal/owner"
 )
 
+// What the level says of this system.
+const (
+	hasSandbox    = true
+	hasNamespaces = true
+	isUnverified  = false
+)
+
 // launch confines this process and becomes the program. It returns only errors.
 func launch(args []string) error {
 	// Each thread has its own rules. execve keeps those of the thread that calls it, so this

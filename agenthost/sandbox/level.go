@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +28,8 @@ type Level struct {
 	Blocked  []string `json:"blocked"`  // escapes that failed, as they must
 	Open     []string `json:"open"`     // escapes that succeeded
 	Error    string   `json:"error,omitempty"`
+
+	Unverified bool `json:"unverified,omitempty"` // no test has run such a sandbox; Blocked was measured
 
 	Namespaces   bool   `json:"namespaces"`             // files, processes and shared memory of its own
 	NoNamespaces string `json:"noNamespaces,omitempty"` // why it has none
@@ -78,6 +79,9 @@ func (l *Level) Summary() string {
 		return "cannot be set up: " + l.Error
 	}
 	summary := "on (Landlock " + strconv.Itoa(l.Landlock)
+	if l.Unverified {
+		summary = "on (sandbox-exec of macOS, which Bellhop's tests have not verified"
+	}
 	if l.Namespaces {
 		summary += ", namespaces"
 	}
@@ -130,7 +134,7 @@ const probeTimeout = 20 * time.Second
 func measure(
 	ctx context.Context, o Options, network bool, user *owner.ID, wrap func(Session, []string) ([]string, error),
 ) (map[string]bool, error) {
-	if runtime.GOOS != "linux" {
+	if !hasSandbox {
 		return nil, errors.ErrUnsupported
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -208,7 +212,10 @@ func makeTargets(dir string) (*probeTargets, func(), error) {
 
 // newLevel makes a level of the probe's result or error.
 func newLevel(mode Mode, succeeded map[string]bool, err error) *Level {
-	level := &Level{Mode: mode, Landlock: landlockVersion(), Blocked: []string{}, Open: []string{}, Limits: []string{}}
+	level := &Level{
+		Mode: mode, Unverified: isUnverified, Landlock: landlockVersion(),
+		Blocked: []string{}, Open: []string{}, Limits: []string{},
+	}
 	for _, escape := range slices.Sorted(maps.Keys(succeeded)) {
 		if succeeded[escape] {
 			level.Open = append(level.Open, escape)

@@ -49,32 +49,6 @@ const otherMachine = "192.0.2.1:9"
 
 func localAddress(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// canRead reports whether a file can be opened for reading. The kernel checks the right to
-// read another process's memory at that moment, so nothing need be read.
-func canRead(path string) bool {
-	file, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	return file.Close() == nil
-}
-
-func canWrite(path string) bool {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return false
-	}
-	return file.Close() == nil
-}
-
-func canConnect(network, address string) bool {
-	conn, err := net.Dial(network, address) //nolint:noctx // local, or UDP: it never waits
-	if err != nil {
-		return false
-	}
-	return conn.Close() == nil
-}
-
 func canUseKeys() bool {
 	_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, false)
 	return err == nil

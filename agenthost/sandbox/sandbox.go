@@ -143,7 +143,7 @@ func Open(ctx context.Context, options Options) (*Sandbox, error) {
 // measureBest measures the sandbox with all that it can have, and then with less, until
 // the system can set it up.
 func (s *Sandbox) measureBest(ctx context.Context) *Level {
-	if s.options.NoNamespaces {
+	if s.options.NoNamespaces || !hasNamespaces {
 		return s.measureWith(ctx, false, false)
 	}
 	level := s.measureWith(ctx, true, true)

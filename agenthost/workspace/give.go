@@ -23,7 +23,7 @@ func (m *Manager) Give(sessionID, root string, to owner.ID) error {
 		if err != nil {
 			return err
 		}
-		if at == to {
+		if at == to && belongsInside(dir, to) {
 			continue
 		}
 		if dir == root {
@@ -36,6 +36,17 @@ func (m *Manager) Give(sessionID, root string, to owner.ID) error {
 		}
 	}
 	return nil
+}
+
+// belongsInside reports whether the files of a repository that each commit writes belong to an owner. A
+// person who is root may have committed in the workspace.
+func belongsInside(dir string, to owner.ID) bool {
+	for _, name := range []string{"index", "logs/HEAD"} {
+		if at, err := owner.OfPath(filepath.Join(dir, ".git", name)); err == nil && at != to {
+			return false
+		}
+	}
+	return true
 }
 
 // checkUser returns CodeConflict if another session works in a workspace that was created by name.

@@ -76,6 +76,15 @@ func TestARemovedWorkspaceIsGivenAgain(t *testing.T) {
 	k.allBelong("made again", dir)
 }
 
+func TestWhatRootHasCommittedIsGivenAgain(t *testing.T) {
+	k, _, dir := cloned(t)
+	k.give(uuid, dir)
+	write(t, dir, "README", "shop\nopen\n")
+	run(t, dir, "-c", "safe.directory=*", "commit", "--quiet", "--all", "--message=Open")
+	must(t, k.Give(uuid, dir, agentUser))
+	k.allBelong("committed by root", dir)
+}
+
 func TestDirectoriesWithoutTheirOwnerAreGivenInFull(t *testing.T) {
 	k := open(t, nil)
 	dir := k.session("s1", "")

@@ -47,7 +47,8 @@ test('changes are committed with a message that the agent drafted and the user c
 
   await expect(bar).toContainText('Everything is committed');
   await expect(bar.getByRole('button', { name: 'Commit', exact: true })).toBeDisabled();
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, encoding: 'utf8' }).trim();
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'safe.directory=*', ...args], { cwd: dir, encoding: 'utf8' }).trim();
   expect(git('log', '-1', '--format=%ae, %cn: %B')).toBe(
     `${world.email}, Bellhop: Write many files\n\nThey are a test.`,
   );

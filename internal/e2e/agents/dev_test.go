@@ -103,8 +103,10 @@ func (d *dev) repository() {
 
 func (d *dev) git(dir string, args ...string) string {
 	d.t.Helper()
-	cmd := exec.CommandContext(d.t.Context(), "git",
-		append([]string{"-C", dir, "-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
+	cmd := exec.CommandContext(d.t.Context(), "git", append([]string{
+		"-C", dir, "-c", "user.name=A", "-c", "user.email=a@example.com",
+		"-c", "safe.directory=*", // of a session's user, if the host runs as root
+	}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		d.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
