@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +31,9 @@ type target struct {
 	UDP       int
 	Terminal  string // of the host
 	Shared    int    // id of shared memory
+	Groups    string // the host's control group; "" = none
+	HostUser  int
+	Setuid    string // copy of id with the setuid bit of root
 }
 
 // escape is one attempt. try returns nil if it succeeded.
@@ -52,6 +57,7 @@ var escapes = []escape{
 	{"take a file of the host", takeFile},
 	{"terminate the host", func(b target) error { return unix.Kill(b.Pid, 0) }},
 	{"signal the host's group", signalGroup},
+	{"signal any other process", signalAll},
 	{"signal through a descriptor", signalByDescriptor},
 	{"change the host's priority", func(b target) error { return setPriority(b.Pid) }},
 	{"change the host's limits", changeLimits},
@@ -93,7 +99,10 @@ var escapes = []escape{
 		func(target) error { return writes("/proc/sys/kernel/modprobe", "/bin/false") },
 	},
 	{"trigger a SysRq", func(target) error { return writes("/proc/sysrq-trigger", "h") }},
-	{"add a control group", func(target) error { return os.Mkdir("/sys/fs/cgroup/bellhop-escape", 0o700) }},
+	{"add a control group", func(b target) error { return os.Mkdir(groupMountOr(b.Groups, "bellhop-escape"), 0o700) }},
+	{"leave its control group", leaveGroup},
+	{"change the limits of its control group", changeGroup},
+	{"freeze the host by its control group", func(b target) error { return writes(b.Groups+"/cgroup.freeze", "0") }},
 
 	// The kernel.
 	{"mount over the host's data", func(b target) error { return unix.Mount(b.Workspace, b.Host, "", unix.MS_BIND, "") }},
@@ -103,7 +112,12 @@ var escapes = []escape{
 	{"enter the host's namespaces", enterNamespaces},
 	{"change the root", func(b target) error { return unix.Chroot(b.Workspace) }},
 	{"become another user", func(target) error { return unix.Setuid(12345) }},
+	{"become a member of root's group", func(target) error { return unix.Setgroups([]int{0}) }},
 	{"gain privileges by a setuid program", gainPrivileges},
+	{"run a setuid program of root", runSetuid},
+	{"make a setuid program of the host's user", makeSetuid},
+	{"give a file to the host's user", func(b target) error { return os.Chown(newFile(b), b.HostUser, -1) }},
+	{"read what only the host's user may read", func(b target) error { return reads(b.Host + "/private") }},
 	{"load a module", func(target) error { return unix.FinitModule(0, "", 0) }},
 	{"load a BPF program", func(target) error { return call(unix.SYS_BPF, 0, 0, 0) }},
 	{"watch the system's performance", func(target) error { return call(unix.SYS_PERF_EVENT_OPEN, 0, 0, 0) }},
@@ -229,6 +243,69 @@ func signalGroup(b target) error {
 
 func changeLimits(b target) error {
 	return unix.Prlimit(b.Pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
+}
+
+// signalAll succeeds if a signal would reach any process but the program itself and its init. The kernel
+// reports success for the process id -1 even if it refused every signal.
+func signalAll(target) error {
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return err
+	}
+	for _, process := range processes {
+		pid, err := strconv.Atoi(filepath.Base(process))
+		if err == nil && pid != 1 && pid != os.Getpid() && unix.Kill(pid, 0) == nil {
+			return nil
+		}
+	}
+	return unix.EPERM
+}
+
+func groupMountOr(dir, name string) string {
+	if dir == "" {
+		dir = "/sys/fs/cgroup"
+	}
+	return filepath.Join(dir, name)
+}
+
+// leaveGroup moves the program into the host's control group.
+func leaveGroup(b target) error { return writes(groupMountOr(b.Groups, "cgroup.procs"), "0") }
+
+func changeGroup(b target) error {
+	own := groupOf(readAll("/proc/self/cgroup"))
+	mount, _ := groupMount(readAll("/proc/self/mountinfo"))
+	if mount == "" {
+		mount = "/sys/fs/cgroup"
+	}
+	return writes(filepath.Join(mount, own, "cgroup.max.depth"), "max")
+}
+
+// runSetuid runs a program that would have root's user id for everyone.
+func runSetuid(b target) error {
+	out, err := exec.Command(b.Setuid, "-u").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	if id := strings.TrimSpace(string(out)); id != "0" || os.Getuid() == 0 {
+		return fmt.Errorf("it has the user id %s", id)
+	}
+	return nil
+}
+
+// makeSetuid makes a program that would run as the host's user for everyone who starts it.
+func makeSetuid(b target) error {
+	path := newFile(b)
+	if err := unix.Chmod(path, 0o4755); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if at := info.Sys().(*syscall.Stat_t); int(at.Uid) != b.HostUser || at.Mode&unix.S_ISUID == 0 {
+		return unix.EPERM
+	}
+	return nil
 }
 
 func setPriority(pid int) error {

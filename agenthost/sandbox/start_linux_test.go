@@ -5,17 +5,29 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"bellhop/internal/owner"
+	"bellhop/internal/process"
 )
 
 // BenchmarkStart measures the start of a program that exits at once, and the memory of the
 // launcher and its init while a program runs.
 func BenchmarkStart(b *testing.B) {
 	bridge := []Bridge{{Port: 7001, To: "127.0.0.1:1"}}
+	user := &owner.ID{UID: 1_900_000_001, GID: 1_900_000_000}
+	roots, err := os.MkdirTemp("/var/tmp", "bellhop-") // shown to the user as its own
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(roots) }()
 	for name, spec := range map[string]*Spec{
 		"outside": nil, "landlock": {},
 		"namespaces": {Namespaces: true}, "network": {Namespaces: true, Network: true, Bridges: bridge},
+		"user":   {Namespaces: true, Network: true, Bridges: bridge, User: user},
+		"mapped": {Namespaces: true, Network: true, Bridges: bridge, User: user, Write: []string{roots}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -77,5 +89,38 @@ func memory(b *testing.B, spec *Spec) (sum int64) {
 			content, _ := os.ReadFile(list)
 			_, _ = fmt.Sscan(string(content), &pid)
 		}
+	}
+}
+
+func TestALauncherThatCannotConfineStartsNothing(t *testing.T) {
+	for name, args := range map[string][]string{
+		"no spec":            {},
+		"not JSON":           {"{", "--", "/bin/true"},
+		"an unknown member":  {`{"all":true}`, "--", "/bin/true"},
+		"no program":         {`{}`, "--"},
+		"a relative program": {`{}`, "--", "true"},
+		"a missing program":  {`{}`, "--", "/nowhere/program"},
+		"a forbidden one":    {`{}`, "--", "/root/program"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], slices.Concat([]string{launchCommand}, args)...)
+			out, err := cmd.CombinedOutput()
+			if cmd.ProcessState.ExitCode() != launchFailed || !strings.HasPrefix(string(out), "bellhop: ") {
+				t.Errorf("%v, %s", err, out)
+			}
+		})
+	}
+}
+
+// Secrets are in the environment only: arguments are visible to every process.
+func TestTheSpecHoldsNoEnvironment(t *testing.T) {
+	m := newMachine(t, Options{})
+	c, err := m.sandbox.Confine(Session{Home: m.Home}, process.Command{
+		Args: []string{"true"}, Env: []string{"KEY=canary"},
+	})
+	must(t, err)
+	defer process.RemoveGroup(c.Group)
+	if strings.Contains(strings.Join(c.Args, " "), "canary") || !slices.Contains(c.Env, "KEY=canary") {
+		t.Errorf("%v", c)
 	}
 }
