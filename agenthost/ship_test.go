@@ -31,6 +31,16 @@ func (w shipping) Discard(
 	return &protocol.DiscardResponse{SessionID: sessionID, Files: len(req.Paths)}, nil
 }
 
+func (w shipping) Push(
+	_ context.Context, sessionID, _ string, req *protocol.PushRequest,
+) (*protocol.PushResponse, error) {
+	return &protocol.PushResponse{SessionID: sessionID, Commit: req.Replaces}, nil
+}
+
+func (w shipping) Remote(_ context.Context, sessionID, _ string) *protocol.RemoteState {
+	return &protocol.RemoteState{Address: "of " + sessionID}
+}
+
 func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 	r := newRig(t)
 	inCommit, goOn := make(chan struct{}, 1), make(chan struct{})
@@ -60,11 +70,20 @@ func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 		return err
 	}
 	r.wantCode("files while a turn is open", discard(), protocol.CodeBusy)
+	push := func() error {
+		_, err := r.host.Push(t.Context(), "s1", &protocol.PushRequest{})
+		return err
+	}
+	r.wantCode("a push while a turn is open", push(), protocol.CodeBusy)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
 	}
 	r.read(running)
 	r.wantCode("files of an idle session", discard(), "")
+	r.wantCode("a push of an idle session", push(), "")
+	if remote := r.host.Remote(t.Context(), "s1"); remote == nil || remote.Address != "of s1" {
+		t.Errorf("remote %v", remote)
+	}
 
 	// A turn that begins meanwhile gets its agent afterwards.
 	committed := make(chan error, 1)

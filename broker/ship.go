@@ -31,6 +31,7 @@ type ShipLink interface {
 	Discard(
 		ctx context.Context, t Target, sessionID string, req *protocol.DiscardRequest,
 	) (*protocol.DiscardResponse, error)
+	Push(ctx context.Context, t Target, sessionID string, req *protocol.PushRequest) (*protocol.PushResponse, error)
 }
 
 // stepsOfUser is how many steps one user's requests take at a time.
@@ -80,6 +81,33 @@ func (s *Ships) Discard(
 			return nil, err
 		}
 		return taskAct(protocol.AuditTaskDiscarded, at.task, map[string]string{"files": strconv.Itoa(done.Files)}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// Push has the task's host push the branch of the session's workspace to the remote of its project, and adds an
+// entry to the audit log. CodeBusy: a turn is open. CodeNoRemote, CodeDivergedBranch, CodePushRejected,
+// CodeRemoteFailed: as the host says.
+func (s *Ships) Push(
+	ctx context.Context, userID, taskID string, req *protocol.PushRequest,
+) (done *protocol.PushResponse, err error) {
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
+	err = s.step(ctx, userID, taskID, func(at *session) (*Act, error) {
+		if done, err = s.Link.Push(ctx, at.target, taskID, req); err != nil {
+			return nil, err
+		}
+		done.Commit, done.Branch = cleanText(done.Commit), cleanText(done.Branch)
+		done.Remote, done.Replaced = cleanText(done.Remote), cleanText(done.Replaced)
+		facts := map[string]string{"commit": done.Commit, "branch": done.Branch, "remote": done.Remote}
+		if done.Replaced != "" {
+			facts["replaced"] = done.Replaced
+		}
+		return taskAct(protocol.AuditTaskPushed, at.task, facts), nil
 	})
 	if err != nil {
 		return nil, err

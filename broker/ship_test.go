@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"bellhop/broker"
@@ -28,6 +29,58 @@ func (s *shipper) Discard(
 	_ context.Context, _ broker.Target, id string, req *protocol.DiscardRequest,
 ) (*protocol.DiscardResponse, error) {
 	return &protocol.DiscardResponse{Success: true, SessionID: id, Files: len(req.Paths)}, s.fail
+}
+
+func (s *shipper) Push(
+	_ context.Context, _ broker.Target, id string, req *protocol.PushRequest,
+) (*protocol.PushResponse, error) {
+	if s.fail != nil {
+		return nil, s.fail
+	}
+	return &protocol.PushResponse{
+		Success: true, SessionID: id, Commit: "c0ffee", Branch: "bellhop/1\x00", Remote: "https://example.org/shop.git",
+		Replaced: req.Replaces,
+	}, nil
+}
+
+func TestAPushIsInTheAuditLog(t *testing.T) {
+	k := newKit(t)
+	link := &shipper{}
+	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
+	task := k.task()
+	ctx := broker.WithActor(k.ctx, protocol.AuditActor{Kind: protocol.AuditByUser, ID: k.user.UserID})
+	push := func(user, replaces string) (*protocol.PushResponse, error) {
+		return ships.Push(ctx, user, task.ID, &protocol.PushRequest{Replaces: replaces})
+	}
+	done, err := push(k.user.UserID, "")
+	k.must(err)
+	same(t, done, `{'success':true,'sessionId':'`+task.ID+`','commit':'c0ffee','branch':'bellhop/1`+"\uFFFD"+
+		`','remote':'https://example.org/shop.git','replaced':''}`)
+	old := strings.Repeat("a", 40)
+	_, err = push(k.user.UserID, old)
+	k.must(err)
+	for name, c := range map[string]struct {
+		user, replaces string
+		fail           error
+		want           protocol.Code
+	}{
+		"another user": {k.newUser("eve@example.org", false).UserID, "", nil, protocol.CodeNotFound},
+		"no commit":    {k.user.UserID, "main", nil, protocol.CodeInvalid},
+		"another's commit": {
+			k.user.UserID, "", protocol.Errorf(protocol.CodeDivergedBranch, "x"), protocol.CodeDivergedBranch,
+		},
+		"a host that does not push": {
+			k.user.UserID, "", protocol.Errorf(protocol.CodeMethodNotAllowed, "x"), protocol.CodeBadGateway,
+		},
+	} {
+		link.fail = c.fail
+		if _, err := push(c.user, c.replaces); protocol.CodeOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	at := `task.pushed by user ada on task ` + task.ID + ` {"branch":"bellhop/1` + "\uFFFD" +
+		`","commit":"c0ffee","remote":"https://example.org/shop.git"`
+	k.wantAudit(at+`}`, at+`,"replaced":"`+old+`"}`)
 }
 
 func TestDiscardedChangesAreInTheAuditLog(t *testing.T) {

@@ -211,6 +211,17 @@ func cleanMetadata(all map[string]string) map[string]string {
 	return out
 }
 
+func cleanRemote(r *protocol.RemoteState) *protocol.RemoteState {
+	if r == nil {
+		return nil
+	}
+	clean := *r
+	for _, text := range []*string{&clean.Address, &clean.Base, &clean.Pushed, &clean.Diverged} {
+		*text = cleanText(*text)
+	}
+	return &clean
+}
+
 const maxMetadata = 64 // keys of a workspace
 
 func cleanText(text string) string {
@@ -250,6 +261,7 @@ func (s *Sessions) Workspace(ctx context.Context, userID, taskID string) (*proto
 		w.Ships = slices.DeleteFunc(w.Ships, func(step protocol.ShipStep) bool {
 			return !slices.Contains(protocol.ShipSteps(), step)
 		})
+		w.Remote = cleanRemote(w.Remote)
 	}
 	return found, nil
 }

@@ -34,6 +34,7 @@ const (
 	AuditTaskMode       AuditAction = "task.mode"       // how much a person wants to be asked about
 	AuditTaskCommitted  AuditAction = "task.committed"  // a person had the host commit the task's changes
 	AuditTaskDiscarded  AuditAction = "task.discarded"  // a person had the host discard changes of files
+	AuditTaskPushed     AuditAction = "task.pushed"     // a person had the host push the task's branch
 	AuditTaskExpired    AuditAction = "task.expired"    // an archived task was deleted by its retention
 	AuditWebhookRotated AuditAction = "webhook.rotated" // the secret that signs what a webhook gets was replaced
 	AuditKeysRotated    AuditAction = "keys.rotated"    // secrets are sealed with the present key of the keyset
@@ -49,7 +50,8 @@ func AuditActions() []AuditAction {
 		AuditTokenCreated, AuditTokenRevoked, AuditUserCreated, AuditUserPassword, AuditUserDisabled, AuditUserEnabled,
 		AuditUserDeleted, AuditUserErased, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
-		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded, AuditTaskExpired,
+		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded, AuditTaskPushed,
+		AuditTaskExpired,
 		AuditWebhookRotated, AuditKeysRotated, AuditExported, AuditDataExported, AuditDataImported,
 	}
 }

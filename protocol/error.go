@@ -34,6 +34,9 @@ const (
 	CodeNoBranch         Code = "no_branch"          // 409: the project has no such branch for the session to start from
 	CodeNothingToCommit  Code = "nothing_to_commit"  // 409: the workspace has no change since its last commit
 	CodeUnmerged         Code = "unmerged"           // 409: a merge or rebase of the workspace is not finished
+	CodeNoRemote         Code = "no_remote"          // 409: the session's project has no remote to push to
+	CodeDivergedBranch   Code = "diverged_branch"    // 409: the remote's branch has commits that the workspace's has not
+	CodePushRejected     Code = "push_rejected"      // 409: the remote refused the push, such as one to a protected branch
 	CodeNoTurn           Code = "no_turn"            // 409: this token cannot start a turn
 	CodePromptMismatch   Code = "prompt_mismatch"    // 409: the prompt differs from the checked-in message
 	CodeForeignBroker    Code = "foreign_broker"     // 409: the session belongs to another broker
@@ -46,6 +49,7 @@ const (
 	CodeTooManyRequests  Code = "too_many_requests"  // 429, with Retry-After
 	CodeInternal         Code = "internal"           // 500: a bug or an outage of this server; details are only in the log
 	CodeBadGateway       Code = "bad_gateway"        // 502: the agent host failed
+	CodeRemoteFailed     Code = "remote_failed"      // 502: a remote or a forge failed, or refused the host
 	CodeUnavailable      Code = "unavailable"        // 503, with Retry-After
 	CodeStorageFull      Code = "storage_full"       // 507: the disk is full; acknowledged data is not lost
 )

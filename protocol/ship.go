@@ -13,10 +13,11 @@ type ShipStep string
 const (
 	ShipCommit  ShipStep = "commit"
 	ShipDiscard ShipStep = "discard"
+	ShipPush    ShipStep = "push"
 )
 
 // ShipSteps lists every step.
-func ShipSteps() []ShipStep { return []ShipStep{ShipCommit, ShipDiscard} }
+func ShipSteps() []ShipStep { return []ShipStep{ShipCommit, ShipDiscard, ShipPush} }
 
 // Limits of commits.
 const (
@@ -85,7 +86,7 @@ func CheckCommitMessage(message string) (string, error) {
 		return "", &Error{
 			Code: CodeInvalid, Message: "The commit message is empty", Hint: "Say in one line what the changes do",
 		}
-	case !utf8.ValidString(message), strings.ContainsFunc(message, isCommandCharacter):
+	case !utf8.ValidString(message), strings.ContainsFunc(message, IsCommandCharacter):
 		return "", &Error{
 			Code: CodeInvalid, Message: "The commit message has control characters", Hint: "Use text, line ends and tabs only",
 		}
@@ -93,8 +94,8 @@ func CheckCommitMessage(message string) (string, error) {
 	return message + "\n", nil
 }
 
-// isCommandCharacter reports whether a character could change a terminal or the order of a text.
-func isCommandCharacter(char rune) bool {
+// IsCommandCharacter reports whether a character of a text could change a terminal or the order of a text.
+func IsCommandCharacter(char rune) bool {
 	return unicode.IsControl(char) && char != '\n' && char != '\t' || unicode.Is(unicode.Bidi_Control, char)
 }
 

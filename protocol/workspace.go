@@ -8,7 +8,8 @@ type WorkspaceState struct {
 	Dirty    bool              `json:"dirty"`  // has uncommitted changes
 	Metadata map[string]string `json:"metadata"`
 
-	Ships []ShipStep `json:"ships,omitempty"` // what the host does with the session's work
+	Ships  []ShipStep   `json:"ships,omitempty"`  // what the host does with the session's work
+	Remote *RemoteState `json:"remote,omitempty"` // where the host pushes it; absent if the project has no remote
 }
 
 // Workspace is a workspace that an agent created by name. It belongs to the user of the session.

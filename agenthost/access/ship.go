@@ -16,6 +16,10 @@ type Shipper interface {
 	Discard(
 		ctx context.Context, sessionID, project string, req *protocol.DiscardRequest,
 	) (*protocol.DiscardResponse, error)
+	// Push pushes the branch to the project's remote. CodeNotFound: as of Commit.
+	Push(ctx context.Context, sessionID, project string, req *protocol.PushRequest) (*protocol.PushResponse, error)
+	// Remote describes the remote to which a session's work goes; nil if there is none, or if it is not known.
+	Remote(ctx context.Context, sessionID, project string) *protocol.RemoteState
 }
 
 // Shipping ships the work of a host's sessions.
@@ -66,6 +70,27 @@ func (s Shipping) Discard(
 		return err
 	})
 	return done, err
+}
+
+// Push pushes the branch of a session's workspace to the remote of its project. Its errors are those of Commit.
+func (s Shipping) Push(
+	ctx context.Context, sessionID string, req *protocol.PushRequest,
+) (done *protocol.PushResponse, err error) {
+	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
+		done, err = shipper.Push(ctx, sessionID, project, req)
+		return err
+	})
+	return done, err
+}
+
+// Remote describes the remote to which a session's work goes; nil if there is none, or if the host does not ship.
+func (s Shipping) Remote(ctx context.Context, sessionID string) *protocol.RemoteState {
+	shipper, ok := s.workspaces.(Shipper)
+	found, err := s.session(sessionID)
+	if !ok || err != nil {
+		return nil
+	}
+	return shipper.Remote(ctx, sessionID, found.Project)
 }
 
 func (s Shipping) ship(

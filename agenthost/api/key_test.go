@@ -59,6 +59,7 @@ var routeClasses = map[string]class{
 	"GET /metrics":                        byPassword,
 	"GET /session/:id/workspace":          byKey,
 	"POST /session/:id/commit":            byKey,
+	"POST /session/:id/push":              byKey,
 	"POST /session/:id/discard":           byKey,
 	"GET /session/:id/paths":              byKeyOrTok,
 	"GET /projects/:project/paths":        byPassword,

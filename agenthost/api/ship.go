@@ -16,6 +16,16 @@ func (a *API) commit(ctx context.Context, req *commitRequest) (*protocol.CommitR
 	return a.Host.Commit(ctx, req.ID, &req.CommitRequest)
 }
 
+type pushRequest struct {
+	ID string `param:"id" json:"-"`
+	protocol.PushRequest
+}
+
+// push pushes the branch of the session's workspace to the remote of its project.
+func (a *API) push(ctx context.Context, req *pushRequest) (*protocol.PushResponse, error) {
+	return a.Host.Push(ctx, req.ID, &req.PushRequest)
+}
+
 type discardRequest struct {
 	ID string `param:"id" json:"-"`
 	protocol.DiscardRequest

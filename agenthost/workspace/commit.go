@@ -306,6 +306,22 @@ func (l *lockedFile) replace() error {
 	return err
 }
 
+// setRef gives a ref of the agent's repository a commit. CodeBusy: another git command changes it.
+func setRef(agent *os.Root, ref, id string) error {
+	if err := agent.MkdirAll(path.Dir(ref), 0o777); err != nil {
+		return err
+	}
+	file, err := lockFile(agent, ref)
+	if err != nil {
+		return err
+	}
+	defer file.drop()
+	if err := file.fill(strings.NewReader(id + "\n")); err != nil {
+		return err
+	}
+	return file.replace()
+}
+
 // drop releases the lock, unless replace has.
 func (l *lockedFile) drop() {
 	if l.file != nil {

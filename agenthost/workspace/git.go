@@ -33,6 +33,7 @@ type call struct {
 	time    time.Duration // 0 = 30 s
 	noFiles bool          // git reads and writes no file of the work tree, so no content filter can start
 	env     []string      // further variables
+	config  [][2]string   // further settings, which may be secrets
 
 	connects bool // git may connect to another repository
 }
@@ -152,7 +153,7 @@ func (r runner) run(ctx context.Context, c call) ([]byte, error) {
 		}
 		config = append(config[:len(config):len(config)], filters...)
 	}
-	return r.execute(ctx, c, config)
+	return r.execute(ctx, c, slices.Concat(config, c.config))
 }
 
 // filtersOff returns settings that disable every clean and smudge filter of the

@@ -14,6 +14,7 @@ type site struct {
 	*kit
 	id, project string
 	dir         string
+	isRemote    bool // the hooks of a remote on this machine run when it gets a push
 }
 
 // steps are all that the host does with git for a session, in an order in which each finds work. A step
@@ -56,6 +57,16 @@ var steps = []struct {
 			return nil
 		}
 		_, err := s.tryCommit(s.id, s.project, "By the host")
+		return err
+	}},
+	{"push", false, false, func(s site) error {
+		if len(s.Ships(s.id, s.project)) == 0 || s.isRemote {
+			return nil
+		}
+		_, err := s.Push(s.Context(), s.id, s.project, &protocol.PushRequest{})
+		if protocol.CodeOf(err) == protocol.CodeNoRemote && s.projects[s.project].Clone == "" {
+			return nil
+		}
 		return err
 	}},
 	{"make a removed workspace again", true, false, func(s site) error {
@@ -115,7 +126,7 @@ func newCommit(t *testing.T, shop string) {
 func begun(t *testing.T, projects map[string]Project, project string) site {
 	t.Helper()
 	k := open(t, projects)
-	s := site{k, uuid, project, k.session(uuid, project)}
+	s := site{k, uuid, project, k.session(uuid, project), false}
 	commitIn(t, s.dir)
 	write(t, s.dir, "README", "changed\n")
 	write(t, s.dir, "y.ab", "y\n")
@@ -151,6 +162,7 @@ func TestNoSettingOfARepositoryStartsAProgram(t *testing.T) {
 				projects[project] = *p
 			}
 			s := begun(t, projects, project)
+			s.isRemote = name == "a remote on the same machine"
 			tr := newTraps(t, "file://"+shop)
 			tr.set(c.armed(s, shop))
 			if name != "a clone" {
@@ -164,7 +176,7 @@ func TestNoSettingOfARepositoryStartsAProgram(t *testing.T) {
 func TestNoSettingOfAWorktreeStartsAProgram(t *testing.T) {
 	shop := remote(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
-	s := site{k, "s1", "shop", k.oldWorktree("s1", "shop", shop)}
+	s := site{k, "s1", "shop", k.oldWorktree("s1", "shop", shop), false}
 	commitIn(t, s.dir)
 	write(t, s.dir, "y.ab", "y\n")
 	run(t, shop, "config", "extensions.worktreeConfig", "true")
@@ -210,5 +222,5 @@ func TestNoVariableOfTheHostReachesGit(t *testing.T) {
 		t.Setenv(name, words.Replace(value))
 	}
 	again := openOn(t, s.data, map[string]Project{"shop": {Clone: "file://" + shop}})
-	site{again, s.id, s.project, s.dir}.tryAll(tr)
+	site{again, s.id, s.project, s.dir, false}.tryAll(tr)
 }

@@ -59,6 +59,7 @@ type Manager struct {
 	heavySlots        chan struct{} // limits concurrent diffs and snapshots
 	maxUntrackedFiles int           // caps on the number and size of untracked files
 	maxUntrackedBytes int64
+	pushTimeout       time.Duration
 	disk              diskUse
 	giving            sync.Mutex // held while owners change
 	listings          listings
@@ -92,7 +93,7 @@ func New(opts Options) (*Manager, error) {
 		mirrorLocks: locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "mirror-"},
 		git:         runner{env: inheritedEnvironment()},
 		heavySlots:  make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles,
-		maxUntrackedBytes: defaultUntrackedBytes, jobs: map[string]*job{},
+		maxUntrackedBytes: defaultUntrackedBytes, pushTimeout: pushTimeout, jobs: map[string]*job{},
 	}
 	for name, p := range opts.Projects {
 		if err := m.addProject(name, p); err != nil {

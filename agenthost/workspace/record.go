@@ -62,6 +62,16 @@ type record struct {
 	Format   string `json:"objectFormat,omitempty"` // of git's object names; "" = sha1
 	Base     string `json:"base,omitempty"`         // commit that diffs compare with; a tree if the workspace is shared
 	NoBase   string `json:"noBase,omitempty"`       // why Base is missing
+
+	Pushed *pushed `json:"pushed,omitempty"` // nil = the host has not pushed yet
+}
+
+// pushed is what the host found and left at the remote when it pushed last.
+type pushed struct {
+	Branch   string `json:"branch"`
+	Commit   string `json:"commit,omitempty"`   // "" = no push of the branch succeeded
+	Diverged string `json:"diverged,omitempty"` // commit of the remote's branch that the workspace's did not contain
+	Base     string `json:"base,omitempty"`     // commit of the base that the workspace's branch did not contain
 }
 
 func (m *Manager) dataPath(kind, name string) string { return filepath.Join(m.data, kind, name) }

@@ -19,8 +19,12 @@ const shipTimeout = 2 * time.Minute
 // Ships lists what the host does with the work of a session; nothing for a session whose
 // workspace is not a clone or a repository of its own.
 func (m *Manager) Ships(sessionID, project string) []protocol.ShipStep {
-	if _, err := m.shippable(sessionID, project); err != nil {
+	rec, err := m.shippable(sessionID, project)
+	switch {
+	case err != nil:
 		return nil
+	case rec.Kind == kindOwn:
+		return []protocol.ShipStep{protocol.ShipCommit, protocol.ShipDiscard}
 	}
 	return protocol.ShipSteps()
 }
@@ -55,16 +59,20 @@ func (m *Manager) step(
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, shipTimeout)
 	defer cancel()
-	rec, end, err := m.beginStep(ctx, sessionID, project)
+	rec, unlock, err := m.beginStep(ctx, sessionID, project)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer unlock()
+	leave, err := m.acquireSlot(ctx) // it reads all files
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return errUnwritable(do(ctx, rec))
 }
 
-// beginStep takes the lock of a session's workspace and one of the slots for work that reads
-// all of its files.
+// beginStep takes the lock of a session's workspace.
 func (m *Manager) beginStep(ctx context.Context, sessionID, project string) (*record, func(), error) {
 	if m.git.program == "" {
 		return nil, nil, errNoGit
@@ -81,12 +89,7 @@ func (m *Manager) beginStep(ctx context.Context, sessionID, project string) (*re
 		unlock()
 		return nil, nil, err
 	}
-	leave, err := m.acquireSlot(ctx)
-	if err != nil {
-		unlock()
-		return nil, nil, err
-	}
-	return rec, func() { leave(); unlock() }, nil
+	return rec, unlock, nil
 }
 
 // head is the branch that a workspace has checked out.

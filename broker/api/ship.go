@@ -16,6 +16,16 @@ func (a *API) commit(ctx context.Context, req *commitRequest) (*protocol.CommitR
 	return a.Ships.Commit(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.CommitTaskRequest)
 }
 
+type pushRequest struct {
+	ID string `param:"id" json:"-"`
+	protocol.PushRequest
+}
+
+// push pushes the branch of the task's workspace. A repeated request pushes nothing.
+func (a *API) push(ctx context.Context, req *pushRequest) (*protocol.PushResponse, error) {
+	return a.Ships.Push(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.PushRequest)
+}
+
 type discardRequest struct {
 	ID string `param:"id" json:"-"`
 	protocol.DiscardRequest

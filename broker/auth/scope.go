@@ -77,6 +77,7 @@ var routeScopes = map[string]broker.Scope{
 	"GET /api/tasks/:id/usage":                    tasksRead,
 	"POST /api/tasks/:id/commit":                  tasksWrite,
 	"POST /api/tasks/:id/discard":                 tasksWrite,
+	"POST /api/tasks/:id/push":                    tasksWrite,
 	"GET /api/hosts":                              hosts,
 	"POST /api/hosts":                             hosts,
 	"PATCH /api/hosts/:id":                        hosts,

@@ -41,6 +41,20 @@ func (c *Client) Discard(
 	return &done, nil
 }
 
+// Push implements broker.ShipLink.
+func (c *Client) Push(
+	ctx context.Context, t broker.Target, sessionID string, req *protocol.PushRequest,
+) (*protocol.PushResponse, error) {
+	var done protocol.PushResponse
+	if err := c.ship(ctx, t, sessionID, "/push", req, &done); err != nil {
+		return nil, err
+	}
+	if done.SessionID != sessionID || done.Commit == "" {
+		return nil, notHost(errNotHost)
+	}
+	return &done, nil
+}
+
 // ship sends a step and decodes its answer.
 func (c *Client) ship(ctx context.Context, t broker.Target, sessionID, path string, body, done any) error {
 	request := call{method: http.MethodPost, path: path, body: body, timeout: max(shipLimit, c.timeout)}

@@ -35,6 +35,30 @@ func TestOnlyAHostCommits(t *testing.T) {
 	}
 }
 
+func TestOnlyAHostPushes(t *testing.T) {
+	for name, c := range map[string]struct {
+		host http.HandlerFunc
+		want protocol.Code
+	}{
+		"a host":            {answering(200, `{"success":true,"sessionId":"s1","commit":"c0ffee"}`), ""},
+		"a gateway":         {answering(200, `{"success":true}`), protocol.CodeBadGateway},
+		"an older host":     {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
+		"other commits":     {answering(409, `{"error":"no","code":"diverged_branch"}`), protocol.CodeDivergedBranch},
+		"a remote's hook":   {answering(409, `{"error":"no","code":"push_rejected"}`), protocol.CodePushRejected},
+		"a project without": {answering(409, `{"error":"no","code":"no_remote"}`), protocol.CodeNoRemote},
+		"a remote's outage": {answering(502, `{"error":"no","code":"remote_failed"}`), protocol.CodeRemoteFailed},
+		"a gateway's 502":   {answering(502, `<html>`), protocol.CodeBadGateway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := target(serve(t, c.host), password)
+			done, err := newClient(t, hosts.Options{}).Push(t.Context(), to, "s1", &protocol.PushRequest{})
+			if protocol.CodeOf(err) != c.want || err == nil && done.Commit != "c0ffee" {
+				t.Errorf("%+v, %v, want %q", done, err, c.want)
+			}
+		})
+	}
+}
+
 func TestACommitIsOneRequest(t *testing.T) {
 	var asked, body string
 	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

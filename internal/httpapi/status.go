@@ -32,6 +32,9 @@ var statusOf = map[protocol.Code]int{
 	protocol.CodeNoBranch:         http.StatusConflict,
 	protocol.CodeNothingToCommit:  http.StatusConflict,
 	protocol.CodeUnmerged:         http.StatusConflict,
+	protocol.CodeNoRemote:         http.StatusConflict,
+	protocol.CodeDivergedBranch:   http.StatusConflict,
+	protocol.CodePushRejected:     http.StatusConflict,
 	protocol.CodePromptMismatch:   http.StatusConflict,
 	protocol.CodeForeignBroker:    http.StatusConflict,
 	protocol.CodeAnswered:         http.StatusConflict,
@@ -43,6 +46,7 @@ var statusOf = map[protocol.Code]int{
 	protocol.CodeTooManyRequests:  http.StatusTooManyRequests,
 	protocol.CodeInternal:         http.StatusInternalServerError,
 	protocol.CodeBadGateway:       http.StatusBadGateway,
+	protocol.CodeRemoteFailed:     http.StatusBadGateway,
 	protocol.CodeUnavailable:      http.StatusServiceUnavailable,
 	protocol.CodeStorageFull:      http.StatusInsufficientStorage,
 }

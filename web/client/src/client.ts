@@ -9,6 +9,7 @@ import type {
   Interaction,
   MessageList,
   OfferList,
+  PushResponse,
   Queue,
   QueuedMessage,
   QueuedMessageChange,
@@ -135,6 +136,15 @@ export class BellhopClient extends AgentClient {
    */
   discard(taskId: string, paths: readonly string[]): Promise<DiscardResponse> {
     return this.request('POST', `/api/tasks/${taskId}/discard`, { body: { paths } });
+  }
+
+  /**
+   * Pushes the branch of a task's workspace to the remote of its project. It adds commits only, unless `replaces` names
+   * the commit that the branch has there. It fails with code `busy` while a turn is open, `no_remote`,
+   * `diverged_branch`, `push_rejected` or `remote_failed`.
+   */
+  push(taskId: string, replaces?: string): Promise<PushResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/push`, { body: replaces ? { replaces } : {} });
   }
 
   diff(taskId: string): Promise<DiffResponse> {

@@ -220,6 +220,7 @@ export type AuditAction =
   | 'task.mode' // how much a person wants to be asked about
   | 'task.committed' // a person had the host commit the task's changes
   | 'task.discarded' // a person had the host discard changes of files
+  | 'task.pushed' // a person had the host push the task's branch
   | 'task.expired' // an archived task was deleted by its retention
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
@@ -657,6 +658,9 @@ export type Code =
   | 'no_branch' // 409: the project has no such branch for the session to start from
   | 'nothing_to_commit' // 409: the workspace has no change since its last commit
   | 'unmerged' // 409: a merge or rebase of the workspace is not finished
+  | 'no_remote' // 409: the session's project has no remote to push to
+  | 'diverged_branch' // 409: the remote's branch has commits that the workspace's has not
+  | 'push_rejected' // 409: the remote refused the push, such as one to a protected branch
   | 'no_turn' // 409: this token cannot start a turn
   | 'prompt_mismatch' // 409: the prompt differs from the checked-in message
   | 'foreign_broker' // 409: the session belongs to another broker
@@ -669,6 +673,7 @@ export type Code =
   | 'too_many_requests' // 429, with Retry-After
   | 'internal' // 500: a bug or an outage of this server; details are only in the log
   | 'bad_gateway' // 502: the agent host failed
+  | 'remote_failed' // 502: a remote or a forge failed, or refused the host
   | 'unavailable' // 503, with Retry-After
   | 'storage_full'; // 507: the disk is full; acknowledged data is not lost
 
@@ -1330,6 +1335,44 @@ export interface PathList {
   problem?: string;
 }
 
+/** PushRequest is the body of POST /session/:id/push of an agent host, and of POST /api/tasks/:id/push of a broker. */
+export interface PushRequest {
+  /**
+   * replaces allows the push to remove commits: it is the commit that the branch has at the remote. Without it a push
+   * only adds commits.
+   */
+  replaces?: string;
+}
+
+/** PushResponse is the response to a PushRequest. A repeated request gets it again. */
+export interface PushResponse {
+  success: boolean;
+  sessionId: string;
+  /** that the branch has at the remote now */
+  commit: string;
+  branch: string;
+  /** its address, without passwords */
+  remote: string;
+  /** the commit that the branch had there and that was removed; "" for none */
+  replaced: string;
+}
+
+/** RemoteState is what the host knows of the remote to which it pushes a workspace's branch. */
+export interface RemoteState {
+  /** without passwords */
+  address: string;
+  /** branch of the project that the work is meant for */
+  base?: string;
+  /** the commit that was pushed last */
+  pushed?: string;
+  /** commits that no branch of the remote had when the host or the agent looked */
+  ahead: number;
+  /** diverged is the commit that the branch has at the remote, if the workspace's branch does not contain it. */
+  diverged?: string;
+  /** baseMoved: the last push found commits in base that the workspace's branch does not contain. */
+  baseMoved?: boolean;
+}
+
 /** QueuePause says why the broker starts none of a task's queued messages. "" means that it starts them. */
 export type QueuePause =
   | 'stopped' // a user stopped the agent
@@ -1702,7 +1745,7 @@ export interface SuccessResponse {
 }
 
 /** ShipStep is something that a host does with the work of a session. */
-export type ShipStep = 'commit' | 'discard';
+export type ShipStep = 'commit' | 'discard' | 'push';
 
 /** CommitAuthor is the author of a commit. */
 export interface CommitAuthor {
@@ -1795,6 +1838,8 @@ export interface WorkspaceState {
   metadata: Record<string, string>;
   /** what the host does with the session's work */
   ships?: ShipStep[];
+  /** where the host pushes it; absent if the project has no remote */
+  remote?: RemoteState;
 }
 
 /** Workspace is a workspace that an agent created by name. It belongs to the user of the session. */

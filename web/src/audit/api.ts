@@ -76,6 +76,7 @@ export const acts: Record<AuditAction, string> = {
   'task.mode': 'Permission mode chosen',
   'task.committed': 'Changes committed',
   'task.discarded': 'Changes discarded',
+  'task.pushed': 'Branch pushed',
   'task.expired': 'Archived task deleted by its age',
   'webhook.rotated': 'Webhook secret replaced',
   'keys.rotated': 'Secrets sealed with a new key',

@@ -1,0 +1,191 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"bellhop/protocol"
+)
+
+// destination is the repository to which the work of a project's sessions goes.
+type destination struct {
+	address string // as git gets it, without passwords for HTTP
+	local   string // its directory, if it is on this machine
+	user    string // of HTTP; "" = none
+	secret  string // password of user
+}
+
+// findRemote returns the remote of a session's project. Its address comes from the host's configuration, or
+// from the operator's own repository: an agent can change neither. CodeNoRemote: the project has none.
+func (m *Manager) findRemote(ctx context.Context, rec *record) (*destination, error) {
+	if rec.Project == "" {
+		return nil, errNoRemote("The session works without a project")
+	}
+	p, err := m.project(rec.Project)
+	if err != nil {
+		return nil, err
+	}
+	address, from := p.Clone, m.data
+	if address == "" {
+		src, err := m.recordSource(ctx, rec)
+		if err != nil {
+			return nil, err
+		}
+		address, err = m.remoteAddress(ctx, src)
+		if err != nil {
+			return nil, err
+		}
+		from = strings.TrimSuffix(p.Path, string(filepath.Separator)+filepath.FromSlash(src.prefix))
+	}
+	if address == "" {
+		return nil, errNoRemote(fmt.Sprintf("The project %s has no remote", rec.Project))
+	}
+	return m.parseRemote(address, from)
+}
+
+// remoteAddress returns the address of origin in a project's repository, "" if it has none.
+func (m *Manager) remoteAddress(ctx context.Context, src *source) (string, error) {
+	for _, key := range []string{"remote.origin.pushurl", "remote.origin.url"} {
+		out, err := m.inProject(ctx, src, "config", "--local", "--null", "--get-all", key)
+		if err == nil {
+			address, _, _ := strings.Cut(out, "\x00")
+			return address, nil
+		}
+		if !exitedWith(err, 1) { // 1: there is no such setting
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+func errNoRemote(message string) error {
+	return &protocol.Error{
+		Code: protocol.CodeNoRemote, Message: message,
+		Hint: "The operator adds one on the agent host: git remote add origin, or clone: in the host's configuration",
+	}
+}
+
+// shortAddress matches user@host:path, which git takes for ssh.
+var shortAddress = regexp.MustCompile(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:]+\]):[^:]`)
+
+// parseRemote allows directories of this machine, ssh, and HTTP. A relative directory is one below from.
+// CodeNoRemote: git would need another program for the address.
+func (m *Manager) parseRemote(address, from string) (*destination, error) {
+	scheme, _, isURL := strings.Cut(address, "://")
+	switch {
+	case isURL && scheme != "file":
+		return parseRemoteURL(address)
+	case strings.Contains(address, "::"), strings.HasPrefix(address, "-"):
+		return nil, errUnusableRemote()
+	case !isURL && shortAddress.MatchString(address):
+		return &destination{address: address}, nil
+	}
+	dir := strings.TrimPrefix(address, "file://")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(from, dir)
+	}
+	// Hooks of such a remote run as the host, so it must not be one that agents can change.
+	if below, err := filepath.Rel(filepath.Join(m.data, "workspaces"), dir); err == nil && filepath.IsLocal(below) {
+		return nil, errUnusableRemote()
+	}
+	return &destination{address: dir, local: dir}, nil
+}
+
+func parseRemoteURL(address string) (*destination, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Hostname() == "" || strings.HasPrefix(parsed.Host, "-") {
+		return nil, errUnusableRemote()
+	}
+	switch parsed.Scheme {
+	case "ssh":
+		return &destination{address: address}, nil
+	case "http", "https":
+	default:
+		return nil, errUnusableRemote()
+	}
+	found := &destination{}
+	if parsed.User != nil {
+		found.user = parsed.User.Username()
+		found.secret, _ = parsed.User.Password()
+	}
+	parsed.User = nil
+	found.address = parsed.String()
+	return found, nil
+}
+
+func errUnusableRemote() error {
+	return &protocol.Error{
+		Code: protocol.CodeNoRemote, Message: "The host does not push to the remote of the project",
+		Hint: "It pushes to https, http and ssh addresses, and to directories outside of its own workspaces",
+	}
+}
+
+// shown returns the address for people.
+func (r *destination) shown() string {
+	return protocol.SanitizeText(strings.ToValidUTF8(withoutPasswords(r.address), "\uFFFD"))
+}
+
+// hide removes the password from a text of git.
+func (r *destination) hide(text string) string {
+	text = withoutPasswords(text)
+	for _, secret := range []string{r.secret, url.PathEscape(r.secret), url.QueryEscape(r.secret), r.authorization()} {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
+	}
+	return text
+}
+
+func (r *destination) authorization() string {
+	if r.user == "" && r.secret == "" {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString([]byte(r.user + ":" + r.secret))
+}
+
+// settings are those with which git connects to the remote. A password is not in a command line, which every
+// user of the machine can read, and does not go to another server.
+func (r *destination) settings() [][2]string {
+	settings := [][2]string{
+		{"http.followRedirects", "false"},
+		{"core.sshCommand", "ssh -o BatchMode=yes -o ConnectTimeout=20"},
+	}
+	if header := r.authorization(); header != "" {
+		settings = append(settings, [2]string{"http.extraHeader", "Authorization: Basic " + header})
+	}
+	return settings
+}
+
+// base returns the branch of the project that a session's work is meant for, "" if none is known.
+func (m *Manager) base(ctx context.Context, rec *record) (string, error) {
+	p := m.projects[rec.Project]
+	if known := cmp.Or(rec.From, p.Branch); known != "" {
+		return known, nil
+	}
+	src, err := m.recordSource(ctx, rec)
+	if err != nil {
+		return "", err
+	}
+	refs := []string{"HEAD", "refs/remotes/origin/HEAD"}
+	if p.Clone != "" {
+		refs = refs[1:]
+	}
+	for _, ref := range refs {
+		out, err := m.inProject(ctx, src, "symbolic-ref", "--quiet", ref)
+		for _, prefix := range []string{"refs/heads/", "refs/remotes/origin/"} {
+			if name, ok := strings.CutPrefix(out, prefix); ok && err == nil && protocol.CheckBranch(name) == nil {
+				return name, nil
+			}
+		}
+		if err != nil && !exitedWith(err, 1) && !exitedWith(err, 128) {
+			return "", err
+		}
+	}
+	return "", nil
+}
