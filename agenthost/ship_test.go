@@ -37,6 +37,12 @@ func (w shipping) Push(
 	return &protocol.PushResponse{SessionID: sessionID, Commit: req.Replaces}, nil
 }
 
+func (w shipping) PullRequest(
+	_ context.Context, sessionID, _ string, req *protocol.PullRequestRequest,
+) (*protocol.PullRequestResponse, error) {
+	return &protocol.PullRequestResponse{SessionID: sessionID, URL: req.Title}, nil
+}
+
 func (w shipping) Remote(_ context.Context, sessionID, _ string) *protocol.RemoteState {
 	return &protocol.RemoteState{Address: "of " + sessionID}
 }
@@ -75,6 +81,8 @@ func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 		return err
 	}
 	r.wantCode("a push while a turn is open", push(), protocol.CodeBusy)
+	_, err := r.host.PullRequest(t.Context(), "s1", &protocol.PullRequestRequest{Title: "x"})
+	r.wantCode("a pull request while a turn is open", err, protocol.CodeBusy)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
 	}

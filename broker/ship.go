@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,9 @@ type ShipLink interface {
 	Discard(
 		ctx context.Context, t Target, sessionID string, req *protocol.DiscardRequest,
 	) (*protocol.DiscardResponse, error)
+	PullRequest(
+		ctx context.Context, t Target, sessionID string, req *protocol.PullRequestRequest,
+	) (*protocol.PullRequestResponse, error)
 	Push(ctx context.Context, t Target, sessionID string, req *protocol.PushRequest) (*protocol.PushResponse, error)
 }
 
@@ -113,6 +117,39 @@ func (s *Ships) Push(
 		return nil, err
 	}
 	return done, nil
+}
+
+// PullRequest has the task's host open the pull request of the task's branch, or change the open one, and adds an
+// entry to the audit log. CodeBusy: a turn is open. CodeNoRemote, CodeRemoteFailed, CodeTooManyRequests,
+// CodeConflict: as the host says.
+func (s *Ships) PullRequest(
+	ctx context.Context, userID, taskID string, req *protocol.PullRequestRequest,
+) (done *protocol.PullRequestResponse, err error) {
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
+	err = s.step(ctx, userID, taskID, func(at *session) (*Act, error) {
+		if done, err = s.Link.PullRequest(ctx, at.target, taskID, req); err != nil {
+			return nil, err
+		}
+		done.URL, done.Branch, done.Base = cleanLink(done.URL), cleanText(done.Branch), cleanText(done.Base)
+		return taskAct(protocol.AuditTaskRequested, at.task, map[string]string{
+			"url": done.URL, "branch": done.Branch, "base": done.Base, "created": strconv.FormatBool(done.Created),
+		}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// cleanLink returns an address that a browser may open, "" for another.
+func cleanLink(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || parsed.User != nil || parsed.Scheme != "https" && parsed.Scheme != "http" {
+		return ""
+	}
+	return cleanText(parsed.String())
 }
 
 // author returns the author of a user's commits. Users have no name besides their e-mail address.

@@ -83,6 +83,48 @@ func TestAPushIsInTheAuditLog(t *testing.T) {
 	k.wantAudit(at+`}`, at+`,"replaced":"`+old+`"}`)
 }
 
+func (s *shipper) PullRequest(
+	_ context.Context, _ broker.Target, id string, req *protocol.PullRequestRequest,
+) (*protocol.PullRequestResponse, error) {
+	if s.fail != nil {
+		return nil, s.fail
+	}
+	return &protocol.PullRequestResponse{
+		Success: true, SessionID: id, URL: req.Body, Number: 7, Created: true, Branch: "bellhop/1\x00", Base: "main",
+	}, nil
+}
+
+func TestAPullRequestIsInTheAuditLog(t *testing.T) {
+	k := newKit(t)
+	link := &shipper{}
+	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
+	task := k.task()
+	ctx := broker.WithActor(k.ctx, protocol.AuditActor{Kind: protocol.AuditByUser, ID: k.user.UserID})
+	request := func(user, title, link string) (*protocol.PullRequestResponse, error) {
+		return ships.PullRequest(ctx, user, task.ID, &protocol.PullRequestRequest{Title: title, Body: link})
+	}
+	done, err := request(k.user.UserID, "Work", "https://example.org/pulls/7")
+	k.must(err)
+	same(t, done, `{'success':true,'sessionId':'`+task.ID+`','url':'https://example.org/pulls/7','number':7,'created':true,`+
+		`'branch':'bellhop/1`+"\uFFFD"+`','base':'main'}`)
+	done, err = request(k.user.UserID, "Work", "javascript:alert(1)")
+	k.must(err)
+	if done.URL != "" {
+		t.Errorf("a link of a hostile host: %s", done.URL)
+	}
+	_, err = request(k.user.UserID, " ", "")
+	if protocol.CodeOf(err) != protocol.CodeInvalid {
+		t.Errorf("no title: %v", err)
+	}
+	_, err = request(k.newUser("eve@example.org", false).UserID, "Work", "")
+	if protocol.CodeOf(err) != protocol.CodeNotFound {
+		t.Errorf("another user: %v", err)
+	}
+	at := `task.requested by user ada on task ` + task.ID + ` {"base":"main","branch":"bellhop/1` + "\uFFFD" +
+		`","created":"true","url":"`
+	k.wantAudit(at+`https://example.org/pulls/7"}`, at+`"}`)
+}
+
 func TestDiscardedChangesAreInTheAuditLog(t *testing.T) {
 	k := newKit(t)
 	link := &shipper{}

@@ -219,6 +219,17 @@ func cleanRemote(r *protocol.RemoteState) *protocol.RemoteState {
 	for _, text := range []*string{&clean.Address, &clean.Base, &clean.Pushed, &clean.Diverged} {
 		*text = cleanText(*text)
 	}
+	if !slices.Contains(protocol.ForgeKinds(), clean.Forge) {
+		clean.Forge = ""
+	}
+	if request := clean.PullRequest; request != nil {
+		shown := *request
+		shown.URL, shown.Title = cleanLink(request.URL), cleanText(request.Title)
+		shown.Body = protocol.SanitizeText(request.Body[:min(len(request.Body), protocol.MaxPullRequestBody)])
+		if clean.PullRequest = &shown; shown.URL == "" {
+			clean.PullRequest = nil
+		}
+	}
 	return &clean
 }
 

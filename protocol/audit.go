@@ -35,6 +35,7 @@ const (
 	AuditTaskCommitted  AuditAction = "task.committed"  // a person had the host commit the task's changes
 	AuditTaskDiscarded  AuditAction = "task.discarded"  // a person had the host discard changes of files
 	AuditTaskPushed     AuditAction = "task.pushed"     // a person had the host push the task's branch
+	AuditTaskRequested  AuditAction = "task.requested"  // a person had the host open or change a pull request
 	AuditTaskExpired    AuditAction = "task.expired"    // an archived task was deleted by its retention
 	AuditWebhookRotated AuditAction = "webhook.rotated" // the secret that signs what a webhook gets was replaced
 	AuditKeysRotated    AuditAction = "keys.rotated"    // secrets are sealed with the present key of the keyset
@@ -51,7 +52,7 @@ func AuditActions() []AuditAction {
 		AuditUserDeleted, AuditUserErased, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
 		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded, AuditTaskPushed,
-		AuditTaskExpired,
+		AuditTaskRequested, AuditTaskExpired,
 		AuditWebhookRotated, AuditKeysRotated, AuditExported, AuditDataExported, AuditDataImported,
 	}
 }

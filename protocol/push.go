@@ -45,6 +45,9 @@ type RemoteState struct {
 
 	// Diverged is the commit that the branch has at the remote, if the workspace's branch does not contain it.
 	Diverged string `json:"diverged,omitempty"`
+	// Forge is absent if the host knows no forge for the remote: it opens no pull requests then.
+	Forge       ForgeKind    `json:"forge,omitempty"`
+	PullRequest *PullRequest `json:"pullRequest,omitempty"` // that the host opened, or changed last, for the branch
 	// BaseMoved: the last push found commits in Base that the workspace's branch does not contain.
 	BaseMoved bool `json:"baseMoved,omitempty"`
 }

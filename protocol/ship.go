@@ -14,10 +14,11 @@ const (
 	ShipCommit  ShipStep = "commit"
 	ShipDiscard ShipStep = "discard"
 	ShipPush    ShipStep = "push"
+	ShipRequest ShipStep = "pull-request"
 )
 
 // ShipSteps lists every step.
-func ShipSteps() []ShipStep { return []ShipStep{ShipCommit, ShipDiscard, ShipPush} }
+func ShipSteps() []ShipStep { return []ShipStep{ShipCommit, ShipDiscard, ShipPush, ShipRequest} }
 
 // Limits of commits.
 const (

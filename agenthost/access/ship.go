@@ -18,6 +18,10 @@ type Shipper interface {
 	) (*protocol.DiscardResponse, error)
 	// Push pushes the branch to the project's remote. CodeNotFound: as of Commit.
 	Push(ctx context.Context, sessionID, project string, req *protocol.PushRequest) (*protocol.PushResponse, error)
+	// PullRequest opens or changes the pull request of the branch. CodeNotFound: as of Commit.
+	PullRequest(
+		ctx context.Context, sessionID, project string, req *protocol.PullRequestRequest,
+	) (*protocol.PullRequestResponse, error)
 	// Remote describes the remote to which a session's work goes; nil if there is none, or if it is not known.
 	Remote(ctx context.Context, sessionID, project string) *protocol.RemoteState
 }
@@ -78,6 +82,18 @@ func (s Shipping) Push(
 ) (done *protocol.PushResponse, err error) {
 	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
 		done, err = shipper.Push(ctx, sessionID, project, req)
+		return err
+	})
+	return done, err
+}
+
+// PullRequest opens or changes the pull request of the branch of a session's workspace. Its errors are those of
+// Commit.
+func (s Shipping) PullRequest(
+	ctx context.Context, sessionID string, req *protocol.PullRequestRequest,
+) (done *protocol.PullRequestResponse, err error) {
+	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
+		done, err = shipper.PullRequest(ctx, sessionID, project, req)
 		return err
 	})
 	return done, err

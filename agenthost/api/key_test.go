@@ -60,6 +60,7 @@ var routeClasses = map[string]class{
 	"GET /session/:id/workspace":          byKey,
 	"POST /session/:id/commit":            byKey,
 	"POST /session/:id/push":              byKey,
+	"POST /session/:id/pull-request":      byKey,
 	"POST /session/:id/discard":           byKey,
 	"GET /session/:id/paths":              byKeyOrTok,
 	"GET /projects/:project/paths":        byPassword,

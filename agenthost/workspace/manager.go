@@ -38,6 +38,7 @@ type Options struct {
 	Projects map[string]Project
 
 	Git      string        // path of the git program; "" = git on PATH
+	Forges   Forges        // nil = none
 	Patience time.Duration // how long Dir waits until a workspace is ready; 0 = 8 s
 
 	Now func() time.Time // nil = time.Now
@@ -60,6 +61,7 @@ type Manager struct {
 	maxUntrackedFiles int           // caps on the number and size of untracked files
 	maxUntrackedBytes int64
 	pushTimeout       time.Duration
+	forges            Forges
 	disk              diskUse
 	giving            sync.Mutex // held while owners change
 	listings          listings
@@ -93,7 +95,8 @@ func New(opts Options) (*Manager, error) {
 		mirrorLocks: locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "mirror-"},
 		git:         runner{env: inheritedEnvironment()},
 		heavySlots:  make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles,
-		maxUntrackedBytes: defaultUntrackedBytes, pushTimeout: pushTimeout, jobs: map[string]*job{},
+		maxUntrackedBytes: defaultUntrackedBytes, pushTimeout: pushTimeout, forges: opts.Forges,
+		jobs: map[string]*job{},
 	}
 	for name, p := range opts.Projects {
 		if err := m.addProject(name, p); err != nil {

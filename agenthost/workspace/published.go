@@ -29,6 +29,9 @@ func (m *Manager) describeRemote(ctx context.Context, rec *record) (*protocol.Re
 		return nil, err
 	}
 	state := &protocol.RemoteState{Address: to.shown()}
+	if m.forges != nil {
+		state.Forge = m.forges.Kind(to.address)
+	}
 	if state.Base, err = m.base(ctx, rec); err != nil {
 		return nil, err
 	}
@@ -51,7 +54,7 @@ func (m *Manager) describePushed(
 	ctx context.Context, rec *record, mirror repository, at head, state *protocol.RemoteState,
 ) (err error) {
 	if last := rec.Pushed; last != nil && last.Branch == at.branch() {
-		state.Pushed = last.Commit
+		state.Pushed, state.PullRequest = last.Commit, last.PullRequest
 		if state.Diverged, err = m.unlessIn(ctx, mirror, at, last.Diverged); err != nil {
 			return err
 		}

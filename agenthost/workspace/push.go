@@ -100,7 +100,7 @@ func (m *Manager) compareRemote(
 	}
 	next := &pushed{Branch: at.branch()}
 	if before := rec.Pushed; before != nil && before.Branch == next.Branch {
-		next.Commit = before.Commit
+		next.Commit, next.PullRequest = before.Commit, before.PullRequest
 	}
 	theirs, baseTip := refs[at.ref], refs["refs/heads/"+base]
 	if next.Diverged, err = m.unlessIn(ctx, mirror, at, theirs); err != nil {

@@ -192,7 +192,8 @@ func setOrigin(address string) func(k *kit, bare, dir string) {
 
 func TestTheMessageOfAHookThatRejectsIsShownAndHarmless(t *testing.T) {
 	k, bare, _ := withRemote(t)
-	hook := "#!/bin/sh\nprintf 'Ask \\033[31mAda\\033[0m first \\342\\200\\256 http://ada:hunter2@example.org/x\\n' >&2\n" +
+	hook := "#!/bin/sh\n" +
+		"printf 'Ask \\033[31mAda\\033[0m first \\342\\200\\256 http://ada:hunter2@example.org/x\\n' >&2\n" +
 		"exit 1\n"
 	must(t, os.WriteFile(filepath.Join(bare, "hooks", "pre-receive"), []byte(hook), 0o700)) //nolint:gosec // a program
 	_, err := k.tryPush("")

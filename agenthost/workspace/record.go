@@ -72,6 +72,8 @@ type pushed struct {
 	Commit   string `json:"commit,omitempty"`   // "" = no push of the branch succeeded
 	Diverged string `json:"diverged,omitempty"` // commit of the remote's branch that the workspace's did not contain
 	Base     string `json:"base,omitempty"`     // commit of the base that the workspace's branch did not contain
+
+	PullRequest *protocol.PullRequest `json:"pullRequest,omitempty"` // that the host opened or changed last
 }
 
 func (m *Manager) dataPath(kind, name string) string { return filepath.Join(m.data, kind, name) }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"bellhop/crypto/seal"
 	"bellhop/protocol"
 )
 
@@ -19,6 +20,17 @@ type destination struct {
 	local   string // its directory, if it is on this machine
 	user    string // of HTTP; "" = none
 	secret  string // password of user
+}
+
+// Forges knows the forges of remotes, by the addresses that git has.
+type Forges interface {
+	// Kind returns "" if the host knows no forge for an address.
+	Kind(address string) protocol.ForgeKind
+	// Login returns what git signs in with at an http address; user is "" if there is nothing.
+	Login(address string) (user string, password seal.Secret)
+	// Request opens a pull request of a branch, or changes the open one. created is false for a change.
+	Request(ctx context.Context, address, head, base string, want *protocol.PullRequestRequest) (
+		done *protocol.PullRequest, created bool, err error)
 }
 
 // findRemote returns the remote of a session's project. Its address comes from the host's configuration, or
@@ -46,7 +58,12 @@ func (m *Manager) findRemote(ctx context.Context, rec *record) (*destination, er
 	if address == "" {
 		return nil, errNoRemote(fmt.Sprintf("The project %s has no remote", rec.Project))
 	}
-	return m.parseRemote(address, from)
+	to, err := m.parseRemote(address, from)
+	if err == nil && to.authorization() == "" && m.forges != nil {
+		user, password := m.forges.Login(to.address)
+		to.user, to.secret = user, password.Reveal()
+	}
+	return to, err
 }
 
 // remoteAddress returns the address of origin in a project's repository, "" if it has none.

@@ -45,6 +45,7 @@ var guarded = []string{
 	"GET /api/agents", "GET /api/workspaces", "GET /api/paths", "GET /api/doctor", "GET /metrics",
 	"GET /api/tasks/:id/usage", "GET /api/tasks/:id/workspace", "GET /api/tasks/:id/paths",
 	"POST /api/tasks/:id/commit", "POST /api/tasks/:id/discard", "POST /api/tasks/:id/push",
+	"POST /api/tasks/:id/pull-request",
 	"GET /api/announcements", "POST /api/announcements", "DELETE /api/announcements/:id",
 	"GET /api/audit", "GET /api/audit/export",
 	"GET /api/orphans", "POST /api/orphans/:sessionId",

@@ -26,6 +26,16 @@ func (a *API) push(ctx context.Context, req *pushRequest) (*protocol.PushRespons
 	return a.Ships.Push(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.PushRequest)
 }
 
+type pullRequestRequest struct {
+	ID string `param:"id" json:"-"`
+	protocol.PullRequestRequest
+}
+
+// pullRequest opens the pull request of the task's branch, or changes the open one.
+func (a *API) pullRequest(ctx context.Context, req *pullRequestRequest) (*protocol.PullRequestResponse, error) {
+	return a.Ships.PullRequest(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.PullRequestRequest)
+}
+
 type discardRequest struct {
 	ID string `param:"id" json:"-"`
 	protocol.DiscardRequest

@@ -78,6 +78,7 @@ var routeScopes = map[string]broker.Scope{
 	"POST /api/tasks/:id/commit":                  tasksWrite,
 	"POST /api/tasks/:id/discard":                 tasksWrite,
 	"POST /api/tasks/:id/push":                    tasksWrite,
+	"POST /api/tasks/:id/pull-request":            tasksWrite,
 	"GET /api/hosts":                              hosts,
 	"POST /api/hosts":                             hosts,
 	"PATCH /api/hosts/:id":                        hosts,

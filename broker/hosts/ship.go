@@ -55,6 +55,20 @@ func (c *Client) Push(
 	return &done, nil
 }
 
+// PullRequest implements broker.ShipLink.
+func (c *Client) PullRequest(
+	ctx context.Context, t broker.Target, sessionID string, req *protocol.PullRequestRequest,
+) (*protocol.PullRequestResponse, error) {
+	var done protocol.PullRequestResponse
+	if err := c.ship(ctx, t, sessionID, "/pull-request", req, &done); err != nil {
+		return nil, err
+	}
+	if done.SessionID != sessionID || done.URL == "" {
+		return nil, notHost(errNotHost)
+	}
+	return &done, nil
+}
+
 // ship sends a step and decodes its answer.
 func (c *Client) ship(ctx context.Context, t broker.Target, sessionID, path string, body, done any) error {
 	request := call{method: http.MethodPost, path: path, body: body, timeout: max(shipLimit, c.timeout)}

@@ -42,6 +42,12 @@ speak the headless interface (JSON lines on stdio) or ACP:
   projects:
     shop: /srv/shop
 
+Tokens of forges let users push and open pull requests; a token is in a file, or in a variable of the environment:
+
+  forges:
+    github.com: {tokenFile: /etc/bellhop/github-token}
+    git.example.com: {kind: gitea, tokenVariable: GITEA_TOKEN}
+
 Rules decide which tool calls need a user's permission (bellhop policy --help). Without this line, the built-in rules apply:
 
   policy: /etc/bellhop/policy.yaml
@@ -53,6 +59,9 @@ Rules decide which tool calls need a user's permission (bellhop policy --help). 
 func (c hostCommand) Run(env *environment) error {
 	config, err := app.ReadHostFile(c.Config)
 	if err != nil {
+		return fmt.Errorf("BELLHOP_HOST_CONFIG: %w", err)
+	}
+	if err := config.ReadTokens(os.LookupEnv, os.ReadFile); err != nil {
 		return fmt.Errorf("BELLHOP_HOST_CONFIG: %w", err)
 	}
 	self, err := os.Executable()

@@ -39,5 +39,5 @@ func (c HostConfig) secretValues() []string {
 	for _, entry := range c.File.Agents {
 		add(entry.Env)
 	}
-	return out
+	return append(out, c.File.forgeTokens()...)
 }

@@ -194,8 +194,12 @@ func (c HostConfig) newHost(
 
 // openParts opens the parts. After an error closeParts releases those that are open.
 func (p *hostParts) openParts(c HostConfig, records string, local net.Addr) (err error) {
+	forges, err := c.File.openForges()
+	if err != nil {
+		return err
+	}
 	if p.workspaces, err = workspace.New(workspace.Options{
-		Data: c.Data, Projects: c.File.workspaceProjects(), Log: c.Log,
+		Data: c.Data, Projects: c.File.workspaceProjects(), Forges: forges, Log: c.Log,
 	}); err != nil {
 		return err
 	}

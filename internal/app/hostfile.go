@@ -21,6 +21,7 @@ type HostFile struct {
 	Default  string                  `yaml:"default"` // agent of sessions that name none
 	Policy   yamlfile.Node           `yaml:"policy"`  // rules, or the path of a file with rules
 	Sandbox  SandboxFile             `yaml:"sandbox"` // what agents can use of this machine
+	Forges   map[string]ForgeFile    `yaml:"forges"`  // by the host names of remotes
 
 	path string // "" = no file
 }

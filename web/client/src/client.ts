@@ -9,6 +9,8 @@ import type {
   Interaction,
   MessageList,
   OfferList,
+  PullRequestRequest,
+  PullRequestResponse,
   PushResponse,
   Queue,
   QueuedMessage,
@@ -145,6 +147,14 @@ export class BellhopClient extends AgentClient {
    */
   push(taskId: string, replaces?: string): Promise<PushResponse> {
     return this.request('POST', `/api/tasks/${taskId}/push`, { body: replaces ? { replaces } : {} });
+  }
+
+  /**
+   * Opens the pull request of a task's branch, or changes the open one. The branch must be pushed. It fails with code
+   * `busy` while a turn is open, `no_remote`, `conflict`, `remote_failed` or `too_many_requests`.
+   */
+  pullRequest(taskId: string, request: PullRequestRequest): Promise<PullRequestResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/pull-request`, { body: request });
   }
 
   diff(taskId: string): Promise<DiffResponse> {

@@ -127,6 +127,12 @@ export const maxPath = 4_096;
 /** bytes of a query */
 export const maxPathQuery = 256;
 
+/** characters; GitLab takes 255 */
+export const maxPullRequestTitle = 250;
+
+/** bytes; GitHub takes 65 536 characters */
+export const maxPullRequestBody = 61_440;
+
 /** bytes of one credential's id */
 export const maxCredential = 64;
 
@@ -221,6 +227,7 @@ export type AuditAction =
   | 'task.committed' // a person had the host commit the task's changes
   | 'task.discarded' // a person had the host discard changes of files
   | 'task.pushed' // a person had the host push the task's branch
+  | 'task.requested' // a person had the host open or change a pull request
   | 'task.expired' // an archived task was deleted by its retention
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
@@ -1335,6 +1342,43 @@ export interface PathList {
   problem?: string;
 }
 
+/** ForgeKind is the kind of a forge: whose API it has. */
+export type ForgeKind =
+  | 'github'
+  | 'gitlab'
+  | 'gitea'; // Forgejo too
+
+/**
+ * PullRequestRequest is the body of POST /session/:id/pull-request of an agent host, and of POST
+ * /api/tasks/:id/pull-request of a broker.
+ */
+export interface PullRequestRequest {
+  title: string;
+  body: string;
+}
+
+/** PullRequest is a pull request of a task; at GitLab a merge request. */
+export interface PullRequest {
+  /** http or https */
+  url: string;
+  number: number;
+  /** title and body as the host has set them last */
+  title: string;
+  body: string;
+}
+
+/** PullRequestResponse is the response to a PullRequestRequest. */
+export interface PullRequestResponse {
+  success: boolean;
+  sessionId: string;
+  url: string;
+  number: number;
+  /** false: an open one of the branch was changed */
+  created: boolean;
+  branch: string;
+  base: string;
+}
+
 /** PushRequest is the body of POST /session/:id/push of an agent host, and of POST /api/tasks/:id/push of a broker. */
 export interface PushRequest {
   /**
@@ -1369,6 +1413,10 @@ export interface RemoteState {
   ahead: number;
   /** diverged is the commit that the branch has at the remote, if the workspace's branch does not contain it. */
   diverged?: string;
+  /** forge is absent if the host knows no forge for the remote: it opens no pull requests then. */
+  forge?: ForgeKind;
+  /** that the host opened, or changed last, for the branch */
+  pullRequest?: PullRequest;
   /** baseMoved: the last push found commits in base that the workspace's branch does not contain. */
   baseMoved?: boolean;
 }
@@ -1745,7 +1793,7 @@ export interface SuccessResponse {
 }
 
 /** ShipStep is something that a host does with the work of a session. */
-export type ShipStep = 'commit' | 'discard' | 'push';
+export type ShipStep = 'commit' | 'discard' | 'push' | 'pull-request';
 
 /** CommitAuthor is the author of a commit. */
 export interface CommitAuthor {

@@ -77,6 +77,7 @@ export const acts: Record<AuditAction, string> = {
   'task.committed': 'Changes committed',
   'task.discarded': 'Changes discarded',
   'task.pushed': 'Branch pushed',
+  'task.requested': 'Pull request opened or updated',
   'task.expired': 'Archived task deleted by its age',
   'webhook.rotated': 'Webhook secret replaced',
   'keys.rotated': 'Secrets sealed with a new key',

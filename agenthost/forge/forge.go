@@ -1,0 +1,186 @@
+package forge
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+// Config is a forge of the host's configuration.
+type Config struct {
+	Kind  protocol.ForgeKind // "" = by the name, for public forges
+	API   string             // base URL of its API; "" = as the kind has it
+	Token seal.Secret
+}
+
+// Set has the forges of a host by name: the host name in the addresses of remotes, with a port if they have one.
+type Set struct{ forges map[string]*forge }
+
+// forge is one forge.
+type forge struct {
+	name    string
+	kind    protocol.ForgeKind
+	dialect *dialect
+	api     *url.URL
+	prefix  string // path of the forge below its host, "" = none
+	token   seal.Secret
+	client  *http.Client
+	now     func() time.Time
+}
+
+// publicForges are the kinds of forges that are known by name.
+var publicForges = map[string]protocol.ForgeKind{
+	"github.com": protocol.ForgeGitHub, "gitlab.com": protocol.ForgeGitLab,
+	"gitea.com": protocol.ForgeGitea, "codeberg.org": protocol.ForgeGitea,
+}
+
+// New checks the forges. CodeInvalid: one cannot be used.
+func New(configs map[string]Config, now func() time.Time) (*Set, error) {
+	set := &Set{forges: make(map[string]*forge, len(configs))}
+	for name, config := range configs {
+		added, err := newForge(name, config, now)
+		if err != nil {
+			return nil, err
+		}
+		set.forges[name] = added
+	}
+	return set, nil
+}
+
+var forgeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+
+func newForge(name string, config Config, now func() time.Time) (*forge, error) {
+	invalid := func(format string, args ...any) (*forge, error) {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "forge %q: "+format, append([]any{name}, args...)...)
+	}
+	if !forgeName.MatchString(name) {
+		return invalid("the name is the host name of remotes in lower case, with a port if they have one")
+	}
+	kind := config.Kind
+	if kind == "" {
+		kind = publicForges[name]
+	}
+	dialect := dialects[kind]
+	if dialect == nil {
+		return invalid("kind is one of %v", protocol.ForgeKinds())
+	}
+	if config.Token.IsZero() {
+		return invalid("it has no token: name its file with tokenFile, or a variable with tokenVariable")
+	}
+	address := config.API
+	if address == "" {
+		address = dialect.apiOf(name)
+	}
+	api, err := url.Parse(strings.TrimRight(address, "/"))
+	if err != nil || api.Hostname() == "" || api.User != nil || api.RawQuery != "" || api.Fragment != "" {
+		return invalid("url is not the base address of an API")
+	}
+	if api.Scheme != "https" && (api.Scheme != "http" || !isLoopback(api.Hostname())) {
+		return invalid("url needs https, because a token is sent there")
+	}
+	return &forge{
+		name: name, kind: kind, dialect: dialect, api: api, token: config.Token, client: newClient(api), now: now,
+		prefix: strings.Trim(strings.TrimSuffix(api.Path, dialect.suffix), "/"),
+	}, nil
+}
+
+// isLoopback reports whether a host of a URL is this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// newClient returns a client that reaches one forge only, and returns redirects instead of following them.
+func newClient(api *url.URL) *http.Client {
+	return &http.Client{
+		Timeout:       30 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: guarded{api.Scheme, api.Host, &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment, // the operator chose the address of the forge
+			DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			TLSHandshakeTimeout:    10 * time.Second,
+			ResponseHeaderTimeout:  25 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+			IdleConnTimeout:        30 * time.Second,
+			DisableKeepAlives:      true, // a few requests a day
+		}},
+	}
+}
+
+// guarded refuses requests to other servers.
+type guarded struct {
+	scheme, host string
+	next         http.RoundTripper
+}
+
+func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != g.scheme || r.URL.Host != g.host {
+		return nil, fmt.Errorf("the forge is not at %s", r.URL.Host)
+	}
+	return g.next.RoundTrip(r)
+}
+
+// place is a repository at a forge.
+type place struct {
+	*forge
+	repository string // its path, such as "owner/name"
+}
+
+var (
+	shortAddress = regexp.MustCompile(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):(.+)$`)
+	pathSegment  = regexp.MustCompile(`^[A-Za-z0-9_~.-]+$`)
+)
+
+// find returns the repository that an address of git means, or nil if no configured forge has it.
+func (s *Set) find(address string) *place {
+	name, path := "", ""
+	if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
+		path = parsed.Path
+		if name = strings.ToLower(parsed.Host); parsed.Scheme == "ssh" { // its port is not the forge's
+			name = strings.ToLower(parsed.Hostname())
+		}
+	} else if parts := shortAddress.FindStringSubmatch(address); parts != nil && !strings.Contains(address, "://") {
+		name, path = strings.ToLower(parts[1]), parts[2]
+	}
+	found := s.forges[name]
+	if found == nil {
+		return nil
+	}
+	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	if found.prefix != "" {
+		path = strings.TrimPrefix(path, found.prefix+"/")
+	}
+	segments := strings.Split(path, "/")
+	if len(segments) < 2 || len(segments) > found.dialect.depth || slices.ContainsFunc(segments, func(s string) bool {
+		return !pathSegment.MatchString(s) || s == "." || s == ".."
+	}) {
+		return nil
+	}
+	return &place{found, path}
+}
+
+// Kind returns the kind of the forge that has the repository of an address, "" if none is configured.
+func (s *Set) Kind(address string) protocol.ForgeKind {
+	if at := s.find(address); at != nil {
+		return at.kind
+	}
+	return ""
+}
+
+// Login returns what git signs in with at an http address of a configured forge; user is "" if there is nothing.
+func (s *Set) Login(address string) (user string, password seal.Secret) {
+	parsed, err := url.Parse(address)
+	at := s.find(address)
+	if err != nil || at == nil || parsed.Scheme != "https" && (parsed.Scheme != "http" || !isLoopback(parsed.Hostname())) {
+		return "", seal.Secret{}
+	}
+	return at.dialect.user, at.token
+}

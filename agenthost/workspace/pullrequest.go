@@ -1,0 +1,78 @@
+package workspace
+
+import (
+	"context"
+
+	"bellhop/protocol"
+)
+
+// PullRequest opens a pull request of the pushed branch of a session's workspace, or changes the one that is open,
+// and keeps its address in the record of the workspace. Repeating a request changes nothing more. CodeConflict: the
+// branch is not pushed, or the forge refuses. CodeNoRemote: the host knows no forge for the remote.
+// CodeRemoteFailed, CodeTooManyRequests: as the forge answers.
+func (m *Manager) PullRequest(
+	ctx context.Context, sessionID, project string, req *protocol.PullRequestRequest,
+) (*protocol.PullRequestResponse, error) {
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.pushTimeout)
+	defer cancel()
+	rec, unlock, err := m.beginStep(ctx, sessionID, project)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	to, err := m.findRemote(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	if m.forges == nil || m.forges.Kind(to.address) == "" {
+		return nil, errNoForge()
+	}
+	at, base, err := m.proposed(ctx, rec)
+	if err != nil {
+		return nil, errUnwritable(err)
+	}
+	opened, created, err := m.forges.Request(ctx, to.address, at.branch(), base, req)
+	if err != nil {
+		return nil, err
+	}
+	rec.Pushed.PullRequest = opened
+	return &protocol.PullRequestResponse{
+		Success: true, SessionID: sessionID, URL: opened.URL, Number: opened.Number, Created: created,
+		Branch: at.branch(), Base: base,
+	}, m.saveRecord(rec)
+}
+
+func errNoForge() error {
+	return &protocol.Error{
+		Code: protocol.CodeNoRemote, Message: "The host knows no forge for the remote of the project",
+		Hint: "The operator adds the forge with a token under forges: in the host's configuration",
+	}
+}
+
+// proposed returns the branch of a workspace, which is pushed, and the base that it is meant for.
+func (m *Manager) proposed(ctx context.Context, rec *record) (head, string, error) {
+	mirror, err := m.diffRepository(ctx, rec)
+	if err != nil {
+		return head{}, "", err
+	}
+	at, err := m.head(ctx, mirror)
+	if err != nil {
+		return head{}, "", err
+	}
+	if rec.Pushed == nil || rec.Pushed.Branch != at.branch() || rec.Pushed.Commit == "" {
+		return head{}, "", &protocol.Error{
+			Code: protocol.CodeConflict, Message: "The branch of the workspace is not pushed yet", Hint: "Push it first",
+		}
+	}
+	base, err := m.base(ctx, rec)
+	if err == nil && base == "" {
+		err = &protocol.Error{
+			Code: protocol.CodeConflict, Message: "The project has no branch to merge into",
+			Hint: "The operator names one with branch: in the host's configuration",
+		}
+	}
+	return at, base, err
+}
