@@ -33,7 +33,7 @@ test('changes are committed with a message that the agent drafted and the user c
   await bell.page.goto(`/tasks/${task.id}`);
   await expect(bell.page.locator('main header').first()).toContainText('2 files +250 −0');
   await bell.page.getByRole('button', { name: 'Changes', exact: true }).click();
-  const bar = bell.page.getByRole('region', { name: 'Commit', exact: true });
+  const bar = bell.page.getByRole('region', { name: 'Shipping', exact: true });
   await expect(bar).toContainText('main');
   await expect(bar).toContainText('Uncommitted changes');
   await bar.getByRole('button', { name: 'Commit', exact: true }).click();

@@ -24,7 +24,7 @@ export class Api {
     return new Api(this.broker, token);
   }
 
-  newTask(title: string, more: { hostId?: string; agent?: string } = {}): Promise<Task> {
+  newTask(title: string, more: { hostId?: string; agent?: string; project?: string } = {}): Promise<Task> {
     return this.call<Task>('POST', '/api/tasks', { title, ...more });
   }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const web = fileURLToPath(new URL('../..', import.meta.url));
@@ -15,13 +15,22 @@ function run(command: string, args: string[], cwd: string) {
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stdout + stderr}`);
 }
 
-/** Builds the program from this checkout, console included; workers read its path from BELLHOP_E2E_BINARY. */
-export default function setup(): (() => void) | undefined {
-  if (process.env.BELLHOP_E2E_BINARY) return undefined;
-  if (!existsSync(join(web, 'dist/index.html'))) run('npm', ['run', 'build'], web);
+function build(dir: string, what: string): string {
+  const binary = join(dir, basename(what));
+  run('go', ['build', '-o', binary, what], join(web, '..'));
+  return binary;
+}
+
+/**
+ * Builds the program from this checkout, console included; workers read its path from BELLHOP_E2E_BINARY, and that of
+ * the forge of tests from BELLHOP_E2E_FORGE.
+ */
+export default function setup(): () => void {
   const dir = mkdtempSync(join(tmpdir(), 'bellhop-e2e-'));
-  const binary = join(dir, 'bellhop');
-  run('go', ['build', '-o', binary, './cmd/bellhop'], join(web, '..'));
-  process.env.BELLHOP_E2E_BINARY = binary;
+  if (!process.env.BELLHOP_E2E_BINARY) {
+    if (!existsSync(join(web, 'dist/index.html'))) run('npm', ['run', 'build'], web);
+    process.env.BELLHOP_E2E_BINARY = build(dir, './cmd/bellhop');
+  }
+  process.env.BELLHOP_E2E_FORGE = build(dir, './internal/testenv/fakeforge/cmd/fakeforge');
   return () => rmSync(dir, { recursive: true });
 }

@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Api } from './api.ts';
-import { directory, freePort, start } from './program.ts';
+import { directory, freePort, start, startProgram, type Program } from './program.ts';
 import { FaultProxy } from '../../client/test/kit/proxy.ts';
 
 const agent = fileURLToPath(new URL('../agents/mischief.mjs', import.meta.url));
@@ -74,6 +75,90 @@ export async function addUser(world: World, user: { email: string; password: str
   await add.stop();
 }
 
+const hostPassword = 'a-password-of-tests-only';
+
+/** The configuration file of a host in a directory. */
+const configOf = (path: string) => join(path, 'host.yaml');
+
+/** Starts a host with a configuration file, in a directory. */
+async function startHost(
+  world: World,
+  { path, port, config, publicUrl }: { path: string; port: number; config: string; publicUrl: string },
+): Promise<Program> {
+  writeFileSync(configOf(path), config);
+  return start(
+    ['host'],
+    () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        (r) => r.ok,
+        () => false,
+      ),
+    {
+      BELLHOP_HOST_LISTEN: `127.0.0.1:${port}`,
+      BELLHOP_HOST_PUBLIC_URL: publicUrl,
+      BELLHOP_HOST_PASSWORD: hostPassword,
+      BELLHOP_HOST_DATA: join(path, 'data'),
+      BELLHOP_HOST_CONFIG: configOf(path),
+      BELLHOP_HOST_ALLOWED_ORIGINS: world.broker,
+    },
+  );
+}
+
+/** A host whose project "shop" has its remote at a forge of tests. */
+export interface ForgeHost {
+  id: string;
+  /** The bare repository at the forge. */
+  bare: string;
+  /** The directory in which a task's agent works. */
+  workspaceOf: (taskId: string) => string;
+  /** Stops the forge alone. */
+  stopForge: () => Promise<void>;
+  stop: () => Promise<void>;
+}
+
+export async function openForgeHost(world: World, name: string): Promise<ForgeHost> {
+  const { path, remove } = directory();
+  const shop = join(path, 'shop');
+  const bare = join(path, 'forge', 'ada', 'shop.git');
+  git(path, 'init', '--quiet', '--initial-branch=main', shop);
+  git(shop, 'commit', '--quiet', '--allow-empty', '-m', 'first');
+  git(path, 'clone', '--quiet', '--bare', shop, bare);
+  git(bare, 'config', 'http.receivepack', 'true');
+  const forge = await startProgram(
+    [process.env.BELLHOP_E2E_FORGE ?? 'fakeforge', '-repository', 'ada/shop', '-root', join(path, 'forge')],
+    (output) => output.endsWith('\n'),
+    {},
+  );
+  const api = new URL(forge.output().trim());
+  git(shop, 'remote', 'add', 'origin', `${api.origin}/ada/shop.git`);
+  writeFileSync(join(path, 'token'), 'forge-token-of-tests\n');
+  const forgeOf = JSON.stringify({ kind: 'gitea', url: api.href, tokenFile: join(path, 'token') });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const config = `projects:\n  shop: ${JSON.stringify(shop)}\nforges:\n  ${JSON.stringify(api.host)}: ${forgeOf}\n`;
+  const host = await startHost(world, { path, port, config, publicUrl: url });
+  const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
+  return {
+    id,
+    bare,
+    workspaceOf: (taskId) => join(path, 'data', 'workspaces', taskId),
+    stopForge: () => forge.stop(),
+    stop: async () => {
+      await host.stop();
+      await forge.stop();
+      remove();
+    },
+  };
+}
+
+/** Runs git with an identity and no settings of the machine; returns its output. */
+export function git(dir: string, ...args: string[]): string {
+  // Of a host that runs as root, the workspaces belong to other users.
+  const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-c', 'safe.directory=*'];
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' };
+  return execFileSync('git', [...identity, ...args], { cwd: dir, env, encoding: 'utf8' }).trim();
+}
+
 /** A second host behind a proxy that fails on demand, with an agent that misbehaves on demand. */
 export interface FarHost {
   id: string;
@@ -89,28 +174,9 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const proxy = await new FaultProxy(new URL(url)).start();
-  const password = 'a-password-of-tests-only';
-  const config = join(path, 'host.yaml');
   const agents = `agents:\n  mischief:\n    command: ${JSON.stringify([process.execPath, agent])}\n`;
-  const configure = (lines: string) => writeFileSync(config, agents + lines);
-  configure('');
-  const host = await start(
-    ['host'],
-    () =>
-      fetch(`${url}/readyz`).then(
-        (r) => r.ok,
-        () => false,
-      ),
-    {
-      BELLHOP_HOST_LISTEN: `127.0.0.1:${port}`,
-      BELLHOP_HOST_PUBLIC_URL: proxy.url,
-      BELLHOP_HOST_PASSWORD: password,
-      BELLHOP_HOST_DATA: join(path, 'data'),
-      BELLHOP_HOST_CONFIG: config,
-      BELLHOP_HOST_ALLOWED_ORIGINS: world.broker,
-    },
-  );
-  const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password });
+  const host = await startHost(world, { path, port, config: agents, publicUrl: proxy.url });
+  const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
   // The content policy of a page has the host's public address once the broker knows it from a check-in.
   const task = await world.api.newTask('warm-up', { hostId: id, agent: 'mischief' });
   await world.api.prompt(task.id, 'say hello');
@@ -119,7 +185,7 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
     id,
     url,
     proxy,
-    configure,
+    configure: (lines) => writeFileSync(configOf(path), agents + lines),
     stop: async () => {
       await proxy.stop();
       await host.stop();

@@ -1,7 +1,7 @@
 import { useMemo, useState, type CSSProperties, type ReactNode } from 'react';
 import type { Diff, Task } from '../app/types.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
-import { ShipBar } from '../ship/commit.tsx';
+import { ShipBar } from '../ship/bar.tsx';
 import { DiscardFiles } from '../ship/discard.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';

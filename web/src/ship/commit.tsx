@@ -8,35 +8,12 @@ import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Field } from '../ui/field.tsx';
-import { Icon } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';
-import { useTaskWorkspace } from '../workspaces/api.ts';
 import { answerTo, cleanDraft, draftPrompt, useRows } from './draft.ts';
 import styles from './ship.module.css';
 
-/** The branch of a task's workspace, and what can be done with its changes. Hosts that do not commit show nothing. */
-export function ShipBar({ task, onSend }: { task: Task; onSend: SendReview }) {
-  const workspace = useTaskWorkspace(task);
-  const [open, setOpen] = useState(false);
-  if (!workspace?.ships?.includes('commit')) return null;
-  return (
-    <section className={styles.bar} aria-label="Commit">
-      <div className={styles.row}>
-        <Icon name="branch" size={14} />
-        <bdi className={styles.branch}>{spellName(workspace.branch) || 'no branch'}</bdi>
-        <span className={styles.state}>{workspace.dirty ? 'Uncommitted changes' : 'Everything is committed'}</span>
-        {!open && (
-          <Button small kind="primary" disabled={!workspace.dirty} onClick={() => setOpen(true)}>
-            Commit
-          </Button>
-        )}
-      </div>
-      {open && <CommitForm task={task} onSend={onSend} onClose={() => setOpen(false)} />}
-    </section>
-  );
-}
-
-function CommitForm({ task, onSend, onClose }: { task: Task; onSend: SendReview; onClose: () => void }) {
+/** Commits all changes of a task, with a message that the agent can draft. */
+export function CommitForm({ task, onSend, onClose }: { task: Task; onSend: SendReview; onClose: () => void }) {
   const [message, setMessage] = useState('');
   const queries = useQueryClient();
   const draft = useDraft(task, onSend, setMessage);

@@ -1,14 +1,12 @@
-// Fakeforge serves a forge of tests on a loopback port, prints its address and ends with its input.
+// Fakeforge serves a forge of tests on a loopback port, and prints the address of its API.
 package main
 
 import (
 	"flag"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	"bellhop/internal/testenv/fakeforge"
@@ -26,12 +24,6 @@ func main() {
 	}
 	forge := &fakeforge.Forge{Kind: protocol.ForgeKind(*kind), Repository: *repository, Root: *root}
 	server := &http.Server{Handler: forge, ReadHeaderTimeout: 10 * time.Second}
-	go func() { // the test has ended
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = server.Close()
-	}()
 	fmt.Printf("http://%s%s\n", listener.Addr(), forge.Suffix())
-	if err := server.Serve(listener); err != http.ErrServerClosed {
-		log.Fatal(err)
-	}
+	log.Fatal(server.Serve(listener))
 }
