@@ -119,6 +119,7 @@ func (a *agentSlot) openLocked(ctx context.Context) (Agent, error) {
 		Report:             a.s.host.reporter(dir, a.s.id),
 		ReportTerminalTurn: func(turn TerminalTurn) { a.s.host.JournalTerminalTurn(a.s.id, turn) },
 		ReportTools:        a.s.keepTools,
+		ReportCommands:     a.s.keepCommands,
 		Confine: a.s.host.opts.confine(Confined{
 			Session: a.s.id, Agent: rec.Agent, Project: rec.Project, Dir: dir, StateDir: stateDir,
 		}),

@@ -188,6 +188,11 @@ type Chooser interface {
 	Choices() (models, modes []protocol.Choice)
 }
 
+// Taker is a Provider that knows what kinds of files its agent takes.
+type Taker interface {
+	Attachments() []protocol.AttachmentKind
+}
+
 // AgentSpec is what an agent gets from its session.
 type AgentSpec struct {
 	SessionID string
@@ -215,6 +220,9 @@ type AgentSpec struct {
 	// ReportTools notifies the host of the names of the tools that the program reports. It may be
 	// called at any time; nil: the host does not want them.
 	ReportTools func(names []string)
+
+	// ReportCommands notifies the host of the slash commands of the program, as ReportTools does.
+	ReportCommands func(list []protocol.Command)
 
 	// Confine confines a program to the session. Providers set it on every command
 	// that they start; nil: no sandbox.

@@ -44,7 +44,8 @@ type session struct {
 	attached      *attachment           // the open terminal client; nil: none has reported
 	terminalTurns []core.TerminalWorked // turns of terminal clients that wait to be journaled
 
-	tools atomic.Pointer[[]string] // names that the agent's program reported last; nil: none were
+	tools    atomic.Pointer[[]string]           // names that the agent's program reported last; nil: none were
+	commands atomic.Pointer[[]protocol.Command] // the same for its slash commands
 
 	agent agentSlot
 }
@@ -348,4 +349,34 @@ func (s *session) keepTools(names []string) {
 		}
 	}
 	s.tools.Store(&kept)
+}
+
+// keepCommands remembers the slash commands that the agent's program reported, until it reports others.
+func (s *session) keepCommands(list []protocol.Command) {
+	kept := protocol.CleanCommands(list)
+	s.commands.Store(&kept)
+}
+
+// Commands returns the slash commands that the session's agent reported last, its secrets masked.
+// CodeNotFound: there is no such session.
+func (c *Clients) Commands(sessionID string) (*protocol.CommandList, error) {
+	s, err := c.h.session(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	known := s.commands.Load()
+	if known == nil {
+		return &protocol.CommandList{
+			Commands: []protocol.Command{}, Problem: "The agent has named no commands since its host started",
+		}, nil
+	}
+	s.mu.Lock()
+	mask := stream.NewMasker(s.secrets()).Text
+	s.mu.Unlock()
+	list := &protocol.CommandList{Commands: slices.Clone(*known)}
+	for i := range list.Commands {
+		one := &list.Commands[i]
+		one.Name, one.Description, one.Arguments = mask(one.Name), mask(one.Description), mask(one.Arguments)
+	}
+	return list, nil
 }

@@ -9,10 +9,11 @@ import (
 // searchesOfUser is how many searches for files one user's requests make at a time.
 const searchesOfUser = 4
 
-// Files finds the files that a user's message can name, from the answers of the agent hosts.
+// Files finds what a user's message can name, files and slash commands, from the answers of the agent hosts.
 type Files struct {
-	Sessions *Sessions
-	Link     FileLink
+	Sessions    *Sessions
+	Link        FileLink
+	CommandLink CommandLink
 
 	searches userSlots
 }

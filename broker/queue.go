@@ -212,9 +212,12 @@ func newQueuedMessage(taskID string, req *protocol.QueueMessageRequest) (*Queued
 	for _, a := range req.Attachments {
 		m.Bytes += len(a.Data)
 		m.Files = append(m.Files, protocol.QueuedAttachment{
-			Type: a.Type, MediaType: a.MediaType, Bytes: len(a.Data) / 4 * 3,
+			Type: a.Type, MediaType: a.MediaType, Name: a.Name, Bytes: len(a.Data) / 4 * 3,
 		})
 		sum.Write([]byte("\x00" + a.Type + "\x00" + a.MediaType + "\x00" + a.Data))
+		if a.Name != "" { // the hash of one without a name is that of earlier versions
+			sum.Write([]byte("\x00name\x00" + a.Name))
+		}
 	}
 	m.Hash = hex.EncodeToString(sum.Sum(nil))
 	return m, checkPromptSize(req.Message, req.Attachments)

@@ -18,7 +18,7 @@ func TestQueuedMessagesStartOneAfterAnotherWhenTheAgentIsIdle(t *testing.T) {
 	q.mustSend(q.task, "", seqd(1, 1, in.TurnID, text("working")))
 	_, err := q.queue.Add(q.ctx, q.user.UserID, q.task, &protocol.QueueMessageRequest{
 		Message: "a", MessageID: "a", Artifacts: []protocol.ArtifactInput{{Type: "FILE", Content: []byte(`{"name":"x"}`)}},
-		Attachments: []protocol.Attachment{{Type: "image", MediaType: "image/png", Data: png}},
+		Attachments: []protocol.Attachment{{Type: "image", MediaType: "image/png", Name: "a.png", Data: png}},
 	})
 	q.must(err)
 	q.add("b")
@@ -31,8 +31,8 @@ func TestQueuedMessagesStartOneAfterAnotherWhenTheAgentIsIdle(t *testing.T) {
 	q.wantStarted("a")
 	q.wantQueue("b")
 	q.wantHistory("first:SENT a:SENT")
-	if want := `{"prompt":"a","attachments":[{"type":"image","mediaType":"image/png","data":"` + png +
-		`"}]}`; q.at.bodies[0] != want {
+	if want := `{"prompt":"a","attachments":[{"type":"image","mediaType":"image/png","name":"a.png",` +
+		`"data":"` + png + `"}]}`; q.at.bodies[0] != want {
 		t.Errorf("the prompt is %s", q.at.bodies[0])
 	}
 	for _, m := range q.messages(q.task) {

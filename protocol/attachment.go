@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,7 +18,10 @@ var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 // MediaPDF is the media type of a document that is no text.
 const MediaPDF = "application/pdf"
 
-// CheckAttachments checks the type, the media type and the content of each attachment.
+// maxAttachmentName limits the name of an attachment, in bytes.
+const maxAttachmentName = 255
+
+// CheckAttachments checks the type, the name, the media type and the content of each attachment.
 // The content must be what its media type says. An image without a media type gets the one
 // of its content. Errors are CodeInvalid and name the attachment.
 func CheckAttachments(list []Attachment) error {
@@ -34,6 +38,9 @@ const attachmentHint = "Send PNG, JPEG, GIF or WebP as type image, or text and P
 func (a *Attachment) check() (problem, hint string) {
 	if a.Type != AttachmentImage && a.Type != AttachmentDocument {
 		return `.type must be "image" or "document"`, attachmentHint
+	}
+	if len(a.Name) > maxAttachmentName || !utf8.ValidString(a.Name) || strings.ContainsFunc(a.Name, unicode.IsControl) {
+		return fmt.Sprintf(".name must be a name of at most %d bytes on one line", maxAttachmentName), ""
 	}
 	data, err := base64.StdEncoding.DecodeString(a.Data)
 	if err != nil || len(data) == 0 {

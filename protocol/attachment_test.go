@@ -51,6 +51,16 @@ func TestAttachmentsMatchTheirMediaType(t *testing.T) {
 			}
 		}
 	}
+	for name, valid := range map[string]bool{
+		"": true, "notes für mich.txt": true, "two\nlines": false, "\xff": false, strings.Repeat("n", 256): false,
+	} {
+		err := protocol.CheckAttachments([]protocol.Attachment{{
+			Type: "document", MediaType: "text/plain", Name: name, Data: "aGk=",
+		}})
+		if valid != (err == nil) || !valid && !strings.Contains(err.Error(), "attachments[0].name") {
+			t.Errorf("the name %q: %v", name, err)
+		}
+	}
 	text := protocol.Attachment{Type: "document", MediaType: "text/plain", Data: "aGk="}
 	if got, ok := text.Text(); !ok || got != "hi" {
 		t.Errorf("the text is %q", got)

@@ -31,10 +31,12 @@ type OfferedAgent struct {
 	HasKey       *bool  `json:"hasKey,omitempty"`
 	DefaultModel string `json:"defaultModel,omitempty"` // of tasks that name none; absent when the agent chooses
 	// Models are those that the agent reported in its last session; empty when it reports none.
-	Models  []Choice `json:"models"`
-	Modes   []Choice `json:"modes"`             // as models: the agent's own modes of work
-	Problem string   `json:"problem,omitempty"` // why it cannot run
-	Hint    string   `json:"hint,omitempty"`    // what the operator can do about it
+	Models []Choice `json:"models"`
+	Modes  []Choice `json:"modes"` // as models: the agent's own modes of work
+	// Attachments are the kinds of files that the agent takes; absent when the host cannot know.
+	Attachments []AttachmentKind `json:"attachments,omitempty"`
+	Problem     string           `json:"problem,omitempty"` // why it cannot run
+	Hint        string           `json:"hint,omitempty"`    // what the operator can do about it
 }
 
 // Choice is a model or a mode of an agent.

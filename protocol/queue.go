@@ -53,6 +53,7 @@ type QueuedMessage struct {
 type QueuedAttachment struct {
 	Type      AttachmentType `json:"type"`
 	MediaType string         `json:"mediaType"`
+	Name      string         `json:"name,omitempty"`
 	Bytes     int            `json:"bytes"`
 }
 

@@ -149,10 +149,11 @@ const (
 	WhenBusyInterrupt WhenBusy = "interrupt" // ends the open turn and starts it next
 )
 
-// Attachment is an image; Data is base64 (RFC 4648 section 4).
+// Attachment is an image or a document; Data is base64 (RFC 4648 section 4).
 type Attachment struct {
 	Type      AttachmentType `json:"type"`
 	MediaType string         `json:"mediaType,omitempty"`
+	Name      string         `json:"name,omitempty"` // of the file, for the agent
 	Data      string         `json:"data"`
 }
 
@@ -163,6 +164,16 @@ type AttachmentType = string
 const (
 	AttachmentImage    AttachmentType = "image"
 	AttachmentDocument AttachmentType = "document"
+)
+
+// AttachmentKind is what an agent can take beside a text.
+type AttachmentKind = string
+
+// Kinds of attachments that agents take.
+const (
+	KindImage AttachmentKind = "image"
+	KindText  AttachmentKind = "text"
+	KindPDF   AttachmentKind = "pdf"
 )
 
 // AnswerRequest answers an interaction, on the broker and on the host.

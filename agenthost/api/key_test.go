@@ -63,6 +63,7 @@ var routeClasses = map[string]class{
 	"POST /session/:id/pull-request":      byKey,
 	"POST /session/:id/discard":           byKey,
 	"GET /session/:id/paths":              byKeyOrTok,
+	"GET /session/:id/commands":           byKeyOrTok,
 	"GET /projects/:project/paths":        byPassword,
 	"GET /workspaces":                     byPassword,
 	"GET /status":                         byPassword,

@@ -47,6 +47,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), keyed)
 	e.GET("/session/:id/workspace", httpapi.Handle(ok, a.sessionWorkspace), keyed)
 	e.GET("/session/:id/paths", httpapi.Handle(ok, a.sessionPaths), keyedOrToken)
+	e.GET("/session/:id/commands", httpapi.Handle(ok, a.sessionCommands), keyedOrToken)
 	e.POST("/session/:id/commit", httpapi.Handle(ok, a.commit), keyed)
 	e.POST("/session/:id/discard", httpapi.Handle(ok, a.discard), keyed)
 	e.POST("/session/:id/pull-request", httpapi.Handle(ok, a.pullRequest), keyed)

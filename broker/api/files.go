@@ -12,6 +12,10 @@ type taskPathsRequest struct {
 	Q  string `query:"q" json:"-"`
 }
 
+type taskCommandsRequest struct {
+	ID string `param:"id" json:"-"`
+}
+
 type projectPathsRequest struct {
 	HostID  string `query:"hostId" json:"-"`
 	Project string `query:"project" json:"-"`
@@ -29,4 +33,9 @@ func (a *API) projectPaths(ctx context.Context, req *projectPathsRequest) (*prot
 	return a.Files.OfProject(ctx, a.Auth.Caller(ctx).UserID, broker.ProjectQuery{
 		HostID: req.HostID, Project: req.Project, Branch: req.Branch, Query: req.Q,
 	})
+}
+
+// taskCommands lists the slash commands of the task's agent.
+func (a *API) taskCommands(ctx context.Context, req *taskCommandsRequest) (*protocol.CommandList, error) {
+	return a.Files.Commands(ctx, a.Auth.Caller(ctx).UserID, req.ID)
 }

@@ -37,6 +37,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/api/tasks/:id/usage", httpapi.Handle(ok, a.taskUsage), noStore, user)
 	e.GET("/api/tasks/:id/workspace", httpapi.Handle(ok, a.taskWorkspace), noStore, user)
 	e.GET("/api/tasks/:id/paths", httpapi.Handle(ok, a.taskPaths), noStore, user)
+	e.GET("/api/tasks/:id/commands", httpapi.Handle(ok, a.taskCommands), noStore, user)
 	e.POST("/api/tasks/:id/commit", httpapi.Handle(ok, a.commit), noStore, user)
 	e.POST("/api/tasks/:id/discard", httpapi.Handle(ok, a.discard), noStore, user)
 	e.POST("/api/tasks/:id/pull-request", httpapi.Handle(ok, a.pullRequest), noStore, user)

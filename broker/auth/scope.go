@@ -72,6 +72,7 @@ var routeScopes = map[string]broker.Scope{
 	"GET /api/agents":                             tasksRead,
 	"GET /api/paths":                              tasksRead,
 	"GET /api/tasks/:id/paths":                    tasksRead,
+	"GET /api/tasks/:id/commands":                 tasksRead,
 	"GET /api/workspaces":                         tasksRead,
 	"GET /api/tasks/:id/workspace":                tasksRead,
 	"GET /api/tasks/:id/usage":                    tasksRead,

@@ -260,7 +260,7 @@ func (a *Admin) newBroker(
 			Remember: c.Remember,
 		}),
 		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces,
-		Files: &broker.Files{Sessions: b.Sessions, Link: link}, Doctor: a.diagnose,
+		Files: &broker.Files{Sessions: b.Sessions, Link: link, CommandLink: link}, Doctor: a.diagnose,
 		Ships: &broker.Ships{Sessions: b.Sessions, Users: a.Store, Link: link},
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console, Disk: c.disk(),

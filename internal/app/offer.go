@@ -102,6 +102,9 @@ func (a *providerSet) describe(ctx context.Context, name string) protocol.Offere
 		models, modes := chooser.Choices()
 		shown.Models, shown.Modes = append(shown.Models, models...), append(shown.Modes, modes...)
 	}
+	if taker, ok := a.providers[name].(agenthost.Taker); ok {
+		shown.Attachments = taker.Attachments()
+	}
 	switch {
 	case name == agents.Demo:
 		shown.Title, shown.Installed, shown.Version = demoTitle, true, a.config.Version

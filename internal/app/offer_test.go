@@ -56,18 +56,19 @@ func TestAHostDescribesItsAgents(t *testing.T) {
 	testenv.Must(t, err)
 	got := strings.ReplaceAll(string(raw), dir, "DIR")
 	const none = `"models":[],"modes":[]`
+	const all, noPDF = none + `,"attachments":["image","text","pdf"]`, none + `,"attachments":["image","text"]`
 	want := `{"defaultAgent":"acp:DIR/mine","agents":[` + strings.Join([]string{
 		`{"id":"acp:DIR/mine","title":"acp:DIR/mine","kind":"acp","installed":true,"hasKey":true,"defaultModel":"chosen",` +
-			none + `}`,
-		`{"id":"claude","title":"Claude Code","kind":"claude","installed":true,"version":"9.9.9","hasKey":true,"defaultModel":"opus",` + none + `}`,
-		`{"id":"codex","title":"Codex","kind":"codex","installed":false,"hasKey":false,` + none +
+			noPDF + `}`,
+		`{"id":"claude","title":"Claude Code","kind":"claude","installed":true,"version":"9.9.9","hasKey":true,"defaultModel":"opus",` + all + `}`,
+		`{"id":"codex","title":"Codex","kind":"codex","installed":false,"hasKey":false,` + noPDF +
 			`,"problem":"Its program cannot be used","hint":"The operator of the host sees why: bellhop agents list"}`,
-		`{"id":"demo","title":"Demo agent","kind":"jsonl","installed":true,"version":"1.2.3",` + none + `}`,
-		`{"id":"gemini","title":"Gemini CLI","kind":"gemini","installed":false,"hasKey":false,` + none +
+		`{"id":"demo","title":"Demo agent","kind":"jsonl","installed":true,"version":"1.2.3",` + all + `}`,
+		`{"id":"gemini","title":"Gemini CLI","kind":"gemini","installed":false,"hasKey":false,` + noPDF +
 			`,"problem":"Its program is not installed on the host","hint":"The operator installs it: bellhop agents install gemini"}`,
-		`{"id":"lost","title":"lost","kind":"jsonl","installed":false,` + none +
+		`{"id":"lost","title":"lost","kind":"jsonl","installed":false,` + all +
 			`,"problem":"Its program cannot be used","hint":"The operator of the host sees why: bellhop agents list"}`,
-		`{"id":"opencode","title":"OpenCode","kind":"opencode","installed":false,"hasKey":true,` + none +
+		`{"id":"opencode","title":"OpenCode","kind":"opencode","installed":false,"hasKey":true,` + all +
 			`,"problem":"Its program is not installed on the host","hint":"The operator installs it: bellhop agents install opencode"}`,
 		`{"id":"own","title":"own","kind":"jsonl","installed":true,"models":[{"id":"m1","name":"Model One"}],"modes":[{"id":"plan","name":"Plan"}]}`,
 	}, ",") + `],"projects":[{"name":"shop","isRepository":false,"branches":["main"]}],` +

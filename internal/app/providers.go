@@ -238,6 +238,14 @@ func (p modelProvider) Choices() (models, modes []protocol.Choice) {
 	return nil, nil
 }
 
+// Attachments implements agenthost.Taker.
+func (p modelProvider) Attachments() []protocol.AttachmentKind {
+	if taker, ok := p.Provider.(agenthost.Taker); ok {
+		return taker.Attachments()
+	}
+	return nil
+}
+
 // Open sets the default model and calls the wrapped provider.
 func (p modelProvider) Open(ctx context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	if spec.Model == "" {

@@ -14,6 +14,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // The replay of a loaded session has ended when no update has come for replayQuiet,
@@ -92,7 +93,20 @@ func (c *connection) Decode(line []byte) (message, error) {
 	if err := json.Unmarshal(head.Params, &params); err != nil {
 		return message{}, errors.New("an update that cannot be read: " + stdio.Excerpt(line))
 	}
+	c.noteCommands(&params.Update)
 	return message{update: &params.Update}, nil
+}
+
+// noteCommands notifies the host of the slash commands in an update, which agents also send between turns.
+func (c *connection) noteCommands(u *update) {
+	if u.Kind != "available_commands_update" || c.spec.ReportCommands == nil {
+		return
+	}
+	list := make([]protocol.Command, len(u.Commands))
+	for i, found := range u.Commands {
+		list[i] = protocol.Command{Name: found.Name, Description: found.Description, Arguments: found.Input.Hint}
+	}
+	c.spec.ReportCommands(list)
 }
 
 // HangUp implements stdio.HangUp.
@@ -121,6 +135,7 @@ func (c *connection) Open(
 		return "", false, err
 	}
 	c.capabilities = hello.AgentCapabilities
+	c.reported.takes(hello.AgentCapabilities.PromptCapabilities.Image)
 	models, err := c.load(ctx, sessionID)
 	if err != nil {
 		return "", false, err

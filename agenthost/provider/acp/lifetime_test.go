@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -151,7 +152,7 @@ func TestTheModelIsSetIfTheAgentSupportsIt(t *testing.T) {
 
 func TestModelsAndModesOfTheLastSessionAreKnown(t *testing.T) {
 	f := newFixture(t,
-		initialize+strings.Replace(sessionNew, `"sessionId":"s"`, `"sessionId":"s","models":{"availableModels":[`+
+		strings.Replace(initialize, `"image":true`, `"image":false`, 1)+strings.Replace(sessionNew, `"sessionId":"s"`, `"sessionId":"s","models":{"availableModels":[`+
 			`{"modelId":"m1","name":"Model One"},{"modelId":"m2","name":"Model Two"}],"currentModelId":"m1"},`+
 			`"modes":{"availableModes":[{"id":"plan","name":"Plan"}],"currentModeId":"plan"}`, 1)+prompted+ended)
 	provider := acp.New(f.options)
@@ -160,8 +161,15 @@ func TestModelsAndModesOfTheLastSessionAreKnown(t *testing.T) {
 	if models, modes := chooser.Choices(); len(models)+len(modes) != 0 {
 		t.Errorf("before the first session: %v, %v", models, modes)
 	}
+	var taker agenthost.Taker = provider
+	if got := fmt.Sprint(taker.Attachments()); got != "[image text]" {
+		t.Errorf("takes before the first session: %s", got)
+	}
 	f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
 	models, modes := chooser.Choices()
+	if got := fmt.Sprint(taker.Attachments()); got != "[text]" {
+		t.Errorf("takes: %s", got)
+	}
 	if got := fmt.Sprint(models, modes); got != "[{m1 Model One} {m2 Model Two}] [{plan Plan}]" {
 		t.Errorf("reported: %s", got)
 	}
@@ -173,16 +181,18 @@ func TestAttachments(t *testing.T) {
 		rule, initialize, image string
 		notices                 int
 	}{
-		{"images are sent to an agent that supports them", initialize, image, 1},
+		{"images and texts are sent to an agent that supports them", initialize, image, 1},
 		{"other attachments cause a notice", strings.Replace(initialize, `"image":true`, `"image":false`, 1), "", 2},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, c.initialize+sessionNew+
 				`{"dir":"in","msg":{"id":3,"method":"session/prompt","params":{"prompt":[{"type":"text","text":"look"}`+c.image+
-				`]}}}`+"\n"+ended)
+				`,{"type":"text","text":"Attached document notes.md:\n\nhi"}]}}}`+"\n"+ended)
 			out := &providertest.Recorder{}
 			outcome, err := f.Begin(out, agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{
-				{Type: "image", MediaType: "image/png", Data: "AAAA"}, {Type: "video", Data: "BBBB"},
+				{Type: "image", MediaType: "image/png", Data: "AAAA"},
+				{Type: "video", Data: "BBBB"},
+				{Type: "document", MediaType: "text/plain", Name: "notes.md", Data: "aGk="},
 			}})()
 			if err != nil {
 				t.Fatal(err)
@@ -251,5 +261,22 @@ func TestTheEnvironmentHasNoVariablesOfTheHost(t *testing.T) {
 	}
 	if !strings.Contains(string(env), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1") {
 		t.Errorf("an agent built on Claude Code would contact its vendor: %s", env)
+	}
+}
+
+func TestCommandsAreReportedWheneverTheyChange(t *testing.T) {
+	commands := func(list string) string {
+		return updated(`{"sessionUpdate":"available_commands_update","availableCommands":` + list + `}`)
+	}
+	f := newFixture(t, initialize+sessionNew+
+		commands(`[{"name":"web","description":"Searches","input":{"hint":"query"}},{"name":"init","input":null}]`)+
+		prompted+commands(`[]`)+ended)
+	var reported [][]protocol.Command
+	f.Spec.ReportCommands = func(list []protocol.Command) { reported = append(reported, list) }
+	out := &providertest.Recorder{}
+	f.Want(f.Run(out, "hello"), providertest.Finished)
+	want := [][]protocol.Command{{{Name: "web", Description: "Searches", Arguments: "query"}, {Name: "init"}}, {}}
+	if !reflect.DeepEqual(reported, want) {
+		t.Errorf("reported %+v", reported)
 	}
 }

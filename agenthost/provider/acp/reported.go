@@ -12,6 +12,7 @@ import (
 type reported struct {
 	mu            sync.Mutex
 	models, modes []protocol.Choice
+	noImages      bool // the agent reported in its last session that it takes none
 }
 
 // Choices implements agenthost.Chooser. Before the first session both are empty.
@@ -19,6 +20,24 @@ func (p *Provider) Choices() (models, modes []protocol.Choice) {
 	p.reported.mu.Lock()
 	defer p.reported.mu.Unlock()
 	return p.reported.models, p.reported.modes
+}
+
+// Attachments implements agenthost.Taker. Before the first session images count as taken: what an agent does not
+// take is left out with a notice.
+func (p *Provider) Attachments() []protocol.AttachmentKind {
+	p.reported.mu.Lock()
+	defer p.reported.mu.Unlock()
+	if p.reported.noImages {
+		return []protocol.AttachmentKind{protocol.KindText}
+	}
+	return []protocol.AttachmentKind{protocol.KindImage, protocol.KindText}
+}
+
+// takes remembers whether the agent takes images.
+func (r *reported) takes(images bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.noImages = !images
 }
 
 // update replaces the models and modes by those of a new session. A nil state changes nothing.

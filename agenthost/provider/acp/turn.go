@@ -35,7 +35,7 @@ func (t *turn) Prompt(_ context.Context, prompt agenthost.Prompt, restored strin
 	}
 	for _, attachment := range prompt.Attachments {
 		if text, ok := attachment.Text(); ok {
-			content = append(content, sdk.TextBlock(stdio.Document(text)))
+			content = append(content, sdk.TextBlock(stdio.Document(&attachment, text)))
 			continue
 		}
 		if attachment.Type != protocol.AttachmentImage || !c.capabilities.PromptCapabilities.Image {

@@ -33,6 +33,14 @@ type update struct {
 
 	Mode string `json:"currentModeId"`
 
+	Commands []struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Input       struct {
+			Hint string `json:"hint"`
+		} `json:"input"`
+	} `json:"availableCommands"`
+
 	// How much of the model's context the session uses, and its cost.
 	Used int64           `json:"used"`
 	Size int64           `json:"size"`

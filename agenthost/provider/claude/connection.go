@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,33 @@ type connection struct {
 	deliver func(message) bool
 	ready   chan struct{} // closed when the program has answered the handshake
 	once    sync.Once
+
+	commands []command // of the handshake; written before ready is closed
+}
+
+// reportCommands notifies the host of the commands of the handshake. The names of a turn's beginning are
+// reported instead of them, if there are any: they have the commands of MCP servers too.
+func (c *connection) reportCommands(names []string) {
+	report := c.program.spec.ReportCommands
+	if report == nil {
+		return
+	}
+	var list []protocol.Command
+	for _, known := range c.commands {
+		isInternal := strings.HasPrefix(known.Name, "__")
+		if !isInternal && (len(names) == 0 || slices.Contains(names, known.Name)) {
+			list = append(list, protocol.Command{
+				Name: known.Name, Description: known.Description, Arguments: known.ArgumentHint,
+			})
+		}
+	}
+	for _, name := range names {
+		isKnown := slices.ContainsFunc(c.commands, func(known command) bool { return known.Name == name })
+		if !isKnown {
+			list = append(list, protocol.Command{Name: name})
+		}
+	}
+	report(list)
 }
 
 // Decode implements stdio.Connection.
@@ -31,7 +59,11 @@ func (c *connection) Decode(line []byte) (message, error) {
 		return m, stdio.ErrConsumed
 	}
 	if err == nil && m.reply != nil && m.reply.RequestID == handshake {
-		c.once.Do(func() { close(c.ready) })
+		c.once.Do(func() {
+			c.commands = m.reply.Response.Commands
+			c.reportCommands(nil)
+			close(c.ready)
+		})
 		return m, stdio.ErrConsumed
 	}
 	return m, err

@@ -92,7 +92,8 @@ type system struct {
 	MaxRetries int               `json:"max_retries"` // api_retry
 	Error      json.RawMessage   `json:"error"`       // api_retry: a kind of error
 	Status     json.RawMessage   `json:"error_status"`
-	Tools      []string          `json:"tools"` // init: names, MCP tools included
+	Tools      []string          `json:"tools"`          // init: names, MCP tools included
+	Commands   []string          `json:"slash_commands"` // init: names, those of MCP servers included
 }
 
 // tokens are the counts of the model's API for one request.
@@ -140,6 +141,16 @@ type request struct {
 type reply struct {
 	RequestID string `json:"request_id"`
 	Subtype   string `json:"subtype"`
+	Response  struct {
+		Commands []command `json:"commands"` // of the handshake
+	} `json:"response"`
+}
+
+// command is a slash command of the program.
+type command struct {
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	ArgumentHint string `json:"argumentHint"`
 }
 
 // parse decodes one line and keeps no part of raw. The error describes the line in

@@ -11,6 +11,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // Options configure the program. Find is required.
@@ -53,6 +54,11 @@ func New(options Options) *Provider {
 		options.FollowUp = 5 * time.Second
 	}
 	return &Provider{options: options}
+}
+
+// Attachments implements agenthost.Taker.
+func (p *Provider) Attachments() []protocol.AttachmentKind {
+	return []protocol.AttachmentKind{protocol.KindImage, protocol.KindText, protocol.KindPDF}
 }
 
 // Open creates an agent. Its first Run starts the program.

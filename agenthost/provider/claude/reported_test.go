@@ -3,6 +3,7 @@ package claude_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/providertest"
+	"bellhop/protocol"
 )
 
 // recorded returns the script of a recording, changed by pairs of old and new texts.
@@ -58,5 +60,27 @@ func TestTheToolsOfTheProgramAreReported(t *testing.T) {
 	defer mu.Unlock()
 	if len(reported) != 1 || !slices.Equal(reported[0], []string{"Bash", "mcp__bellhop__workspace_list"}) {
 		t.Errorf("reported %q", reported)
+	}
+}
+
+func TestTheCommandsOfTheProgramAreReported(t *testing.T) {
+	var mu sync.Mutex
+	var reported [][]protocol.Command
+	const answer = `{"type":"control_response","response":{"subtype":"success","request_id":"${CONTROL}","response":` +
+		`{"commands":[{"name":"compact","description":"Shortens the context","argumentHint":"[what to keep]"},` +
+		`{"name":"__internal"},{"name":"gone"}]}}}`
+	s := open(t, opening{spec: agenthost.AgentSpec{ReportCommands: func(list []protocol.Command) {
+		mu.Lock()
+		defer mu.Unlock()
+		reported = append(reported, protocol.CleanCommands(list))
+	}}}, "no-handshake\n<\n"+answer+"\n"+
+		recorded(t, "text", `"subtype": "init",`, `"subtype": "init", "slash_commands": ["compact", "mcp:ask"],`))
+	s.run(t, &providertest.Recorder{})
+	mu.Lock()
+	defer mu.Unlock()
+	compact := protocol.Command{Name: "compact", Description: "Shortens the context", Arguments: "[what to keep]"}
+	want := [][]protocol.Command{{compact, {Name: "gone"}}, {compact, {Name: "mcp:ask"}}}
+	if !reflect.DeepEqual(reported, want) {
+		t.Errorf("reported %+v", reported)
 	}
 }

@@ -327,16 +327,22 @@ func TestAMessageWhileBusyIsRefused(t *testing.T) {
 	}
 }
 
-func TestImagesAreSentWithTheText(t *testing.T) {
+func TestAttachmentsAreSentWithTheText(t *testing.T) {
 	s, out := open(t, opening{}, turn()), &providertest.Recorder{}
 	_, err := s.Run(t.Context(),
 		agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{{
-			Type: "image", MediaType: "image/png", Data: "aGk=",
+			Type: "image", MediaType: "image/png", Name: "a.png", Data: "aGk=",
+		}, {
+			Type: "document", MediaType: "text/x-go", Name: "a.go", Data: "aGk=",
+		}, {
+			Type: "document", MediaType: "application/pdf", Data: "aGk=",
 		}}}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"message":{"content":[{"source":{"data":"aGk=","media_type":"image/png","type":"base64"},"type":"image"},{"text":"look","type":"text"}],"role":"user"},"parent_tool_use_id":null,"type":"user"}`
+	want := `{"message":{"content":[{"source":{"data":"aGk=","media_type":"image/png","type":"base64"},"type":"image"},` +
+		`{"source":{"data":"hi","media_type":"text/plain","type":"text"},"title":"a.go","type":"document"},` +
+		`{"source":{"data":"aGk=","media_type":"application/pdf","type":"base64"},"type":"document"},{"text":"look","type":"text"}],"role":"user"},"parent_tool_use_id":null,"type":"user"}`
 	if got := received(t, s.spec.StateDir); got[0] != want {
 		t.Errorf("got %s", got[0])
 	}

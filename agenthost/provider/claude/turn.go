@@ -121,6 +121,9 @@ func (t *turn) system(m *message) error {
 		if report := t.connection.program.spec.ReportTools; report != nil && len(m.system.Tools) > 0 {
 			report(m.system.Tools)
 		}
+		if len(m.system.Commands) > 0 {
+			t.connection.reportCommands(m.system.Commands)
+		}
 		return t.announceSession(m.SessionID)
 	case "api_retry":
 		what := cmp.Or(strings.Trim(string(m.system.Error), `"`), "unknown")
@@ -195,7 +198,11 @@ func attachmentBlock(a *protocol.Attachment) stdio.Object {
 	if text, ok := a.Text(); ok {
 		source = stdio.Object{"type": "text", "media_type": "text/plain", "data": text}
 	}
-	return stdio.Object{"type": a.Type, "source": source}
+	block := stdio.Object{"type": a.Type, "source": source}
+	if a.Name != "" && a.Type == protocol.AttachmentDocument {
+		block["title"] = a.Name
+	}
+	return block
 }
 
 // encodePrompt returns the user message. Each message has a new id, because the

@@ -141,18 +141,22 @@ func TestUsageCountsOnlyTheTurn(t *testing.T) {
 
 func TestAttachments(t *testing.T) {
 	f := newFixture(t, initialize+threadStart+
-		`{"dir":"in","msg":{"id":3,"method":"turn/start","params":{"input":[{"type":"text","text":"look"},{"type":"image","url":"data:image/png;base64,AAAA"}]}}}
+		`{"dir":"in","msg":{"id":3,"method":"turn/start","params":{"input":[{"type":"text","text":"look"},{"type":"image","url":"data:image/png;base64,AAAA"},{"type":"text","text":"Attached document notes.md:\n\nhi"}]}}}
 {"dir":"out","msg":{"id":3,"result":{"turn":{"id":"t1"}}}}
 `+turnCompleted)
 	out := &providertest.Recorder{}
 	outcome, err := f.Begin(out, agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{
-		{Type: "image", MediaType: "image/png", Data: "AAAA"}, {Type: "video", Data: "BBBB"},
+		{Type: "image", MediaType: "image/png", Data: "AAAA"},
+		{Type: "video", Data: "BBBB"},
+		{Type: "document", MediaType: "text/plain", Name: "notes.md", Data: "aGk="},
+		{Type: "document", MediaType: "application/pdf", Name: "plan.pdf", Data: "AAAA"},
 	}})()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Want(outcome, providertest.Finished)
-	if notices := out.Of(providertest.KindNotice); len(notices) != 1 {
+	notices := out.Of(providertest.KindNotice)
+	if len(notices) != 2 || !strings.HasSuffix(notices[1].Text, "it was left out: plan.pdf") {
 		t.Errorf("got %+v", out.Entries())
 	}
 }

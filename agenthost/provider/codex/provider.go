@@ -11,6 +11,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // The sandboxes of Codex. They need user namespaces; without these the operator
@@ -58,6 +59,11 @@ func New(options Options) *Provider {
 	options.Sandbox = cmp.Or(options.Sandbox, SandboxWorkspace)
 	options.Retries = cmp.Or(options.Retries, 4)
 	return &Provider{options: options}
+}
+
+// Attachments implements agenthost.Taker.
+func (p *Provider) Attachments() []protocol.AttachmentKind {
+	return []protocol.AttachmentKind{protocol.KindImage, protocol.KindText}
 }
 
 // Open creates an agent. Its first Run starts the program.

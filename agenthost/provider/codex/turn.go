@@ -34,7 +34,7 @@ func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored str
 	}
 	for _, attachment := range prompt.Attachments {
 		if text, ok := attachment.Text(); ok {
-			input = append(input, stdio.Object{"type": "text", "text": stdio.Document(text)})
+			input = append(input, stdio.Object{"type": "text", "text": stdio.Document(&attachment, text)})
 			continue
 		}
 		if attachment.Type != protocol.AttachmentImage {

@@ -47,6 +47,11 @@ func New(options Options) *Provider {
 	return &Provider{options: options}
 }
 
+// Attachments implements agenthost.Taker. One that cannot use a kind says so in its answer.
+func (p *Provider) Attachments() []protocol.AttachmentKind {
+	return []protocol.AttachmentKind{protocol.KindImage, protocol.KindText, protocol.KindPDF}
+}
+
 // Open creates an agent. Its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	o := p.options

@@ -84,6 +84,8 @@ func (e *callError) Unwrap() error { return e.err }
 
 // call makes one request. Its error is a *callError.
 func (c *client) call(ctx context.Context, method, path string, body, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	if err := c.exchange(ctx, method, path, body, answer); err != nil {
 		return &callError{err}
 	}
@@ -94,8 +96,6 @@ func (c *client) call(ctx context.Context, method, path string, body, answer any
 // not JSON is an error: OpenCode answers unknown paths with 200 and a page of its
 // web client.
 func (c *client) exchange(ctx context.Context, method, path string, body, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return err

@@ -16,8 +16,9 @@ type fake struct {
 	*httptest.Server
 	t *testing.T
 
-	// onPrompt is called in a new goroutine for each prompt.
+	// onPrompt is called in a new goroutine for each prompt and each command.
 	onPrompt func()
+	commands string // the answer about commands; "" = the web client, as for all unknown paths
 	// onCall may respond to a request instead of the fake. The path does not
 	// contain the session.
 	onCall func(w http.ResponseWriter, method, path string) bool
@@ -184,6 +185,8 @@ func (f *fake) get(w http.ResponseWriter, r *http.Request, path string) {
 		reply(w, string(f.children))
 	case path == "/permission", path == "/question":
 		reply(w, f.list(path))
+	case path == "/command" && f.commands != "":
+		reply(w, f.commands)
 	case strings.HasSuffix(path, "/message"):
 		reply(w, string(or(f.messages[strings.Split(path, "/")[2]], "[]")))
 	case strings.HasSuffix(path, "/children"):
@@ -219,6 +222,9 @@ func (f *fake) post(w http.ResponseWriter, path string, body []byte) {
 		if f.onPrompt != nil {
 			f.group.Go(f.onPrompt)
 		}
+	case path == "/session/command":
+		reply(w, `{}`)
+		f.group.Go(f.onPrompt)
 	case path == "/session/abort":
 		reply(w, `true`)
 	case len(parts) == 4 && (parts[1] == "permission" || parts[1] == "question"):

@@ -21,6 +21,8 @@ type program struct {
 	client *client
 	config *configuration
 
+	commands []string // names of its slash commands; not changed once the program runs
+
 	stopped context.Context //nolint:containedctx // ends with the stream of events
 	cancel  context.CancelFunc
 	stream  sync.WaitGroup
@@ -66,6 +68,7 @@ func launch(
 		p.closeStream()
 		return nil, errors.Join(err, o.Servers.Stop(context.WithoutCancel(ctx), serverKey(spec)))
 	}
+	p.learnCommands(ctx, spec)
 	return p, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"bellhop/agenthost/provider/stdio"
 	"bellhop/internal/process"
 	"bellhop/internal/servers"
+	"bellhop/protocol"
 )
 
 // Defaults of Options.
@@ -71,6 +72,11 @@ func New(options Options) *Provider {
 // startTimeout is long enough for several programs that start at once on two busy
 // cores. Each start needs seconds of CPU time.
 const startTimeout = 90 * time.Second
+
+// Attachments implements agenthost.Taker.
+func (p *Provider) Attachments() []protocol.AttachmentKind {
+	return []protocol.AttachmentKind{protocol.KindImage, protocol.KindText, protocol.KindPDF}
+}
 
 // Open creates an agent. Its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {

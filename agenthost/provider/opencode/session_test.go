@@ -49,18 +49,24 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 	}
 }
 
-func TestAPromptContainsImagesAndModel(t *testing.T) {
+func TestAPromptContainsFilesAndModel(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() { f.opening(); f.ending() }
 	a := open(t, options(f), agenthost.AgentSpec{Model: "anthropic/some/model"})
 	prompt := agenthost.Prompt{
-		Text: "look", Attachments: []protocol.Attachment{{Type: "image", MediaType: "image/jpeg", Data: "AA=="}},
+		Text: "look", Attachments: []protocol.Attachment{
+			{Type: "image", MediaType: "image/jpeg", Data: "AA=="},
+			{Type: "document", MediaType: "application/pdf", Name: "plan.pdf", Data: "AA=="},
+			{Type: "document", MediaType: "text/markdown", Name: "notes.md", Data: "aGk="},
+		},
 	}
 	if _, err := a.Run(t.Context(), prompt, &providertest.Recorder{}); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"model":{"providerID":"anthropic","modelID":"some/model"},"parts":[{"type":"text","text":"look"},` +
-		`{"type":"file","mime":"image/jpeg","filename":"attachment-1","url":"data:image/jpeg;base64,AA=="}]}`
+		`{"type":"file","mime":"image/jpeg","filename":"attachment-1","url":"data:image/jpeg;base64,AA=="},` +
+		`{"type":"file","mime":"application/pdf","filename":"plan.pdf","url":"data:application/pdf;base64,AA=="},` +
+		`{"type":"text","text":"Attached document notes.md:\n\nhi"}]}`
 	if f.prompts[0] != want {
 		t.Errorf("got %s", f.prompts[0])
 	}

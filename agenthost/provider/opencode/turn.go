@@ -8,6 +8,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // trailing is how long a failed turn waits for its final message: OpenCode reports
@@ -37,6 +38,8 @@ type turn struct {
 	spent    map[string]step // by part
 	context  int64           // tokens in the session's context after its newest step
 
+	commandFailed chan error // of a prompt that is a command
+
 	accepted bool // the session has the prompt
 	last     *messageInfo
 	finish   string // reason of the last step's end
@@ -49,7 +52,7 @@ type turn struct {
 func newTurn(t *stdio.Turn, a *agent) *turn {
 	return &turn{
 		Turn: t, agent: a,
-		events: make(chan incoming), asked: map[string]bool{}, undecided: newUndecided(),
+		events: make(chan incoming), commandFailed: make(chan error, 1), asked: map[string]bool{}, undecided: newUndecided(),
 		sessions: map[string]bool{}, titles: map[string]string{},
 		messages: map[string]*messageInfo{}, parts: map[string]*textPart{},
 		calls: map[toolRef]*call{}, callIDs: map[string]bool{}, spent: map[string]step{},
@@ -74,6 +77,10 @@ func (t *turn) prepare(ctx context.Context, prompt agenthost.Prompt) error {
 		return err
 	}
 	t.since = t.agent.options.Now().UnixMilli()
+	if run, ok := t.command(prompt, body); ok {
+		t.runInBackground(run)
+		return nil
+	}
 	if err := p.client.prompt(ctx, id, body); err != nil {
 		// OpenCode may have accepted the prompt despite the error.
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.agent.options.Grace)
@@ -107,13 +114,21 @@ func (t *turn) body(ctx context.Context, prompt agenthost.Prompt, fresh bool) (p
 	}
 	text := stdio.Join(restored, prompt.Text)
 	body := promptBody{Model: t.program.config.model, Parts: []promptPart{{Type: partText, Text: text}}}
-	for i, a := range prompt.Attachments {
-		kind := cmp.Or(a.MediaType, "image/png")
-		body.Parts = append(body.Parts, promptPart{
-			Type: "file", Mime: kind, Filename: fmt.Sprintf("attachment-%d", i+1), URL: "data:" + kind + ";base64," + a.Data,
-		})
+	for i := range prompt.Attachments {
+		body.Parts = append(body.Parts, attachmentPart(&prompt.Attachments[i], i+1))
 	}
 	return body, nil
+}
+
+// attachmentPart returns an attachment as a part of a prompt. A text is no file, because models refuse most types of
+// text as files.
+func attachmentPart(a *protocol.Attachment, number int) promptPart {
+	if text, ok := a.Text(); ok {
+		return promptPart{Type: partText, Text: stdio.Document(a, text)}
+	}
+	kind := cmp.Or(a.MediaType, "image/png")
+	name := cmp.Or(a.Name, fmt.Sprintf("attachment-%d", number))
+	return promptPart{Type: partFile, Mime: kind, Filename: name, URL: "data:" + kind + ";base64," + a.Data}
 }
 
 // play runs the turn until it is over.
@@ -130,6 +145,10 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 		case <-t.quiet.C:
 			t.quiet.Reset(t.agent.options.Quiet)
 			outcome, err = t.look(ctx)
+		case failed := <-t.commandFailed:
+			if !t.accepted {
+				return t.notRun(ctx, failed)
+			}
 		case err = <-t.Failed():
 		case <-t.Interrupted():
 			return t.abort(ctx, nil)

@@ -117,6 +117,7 @@ func (f *failure) description() string {
 // Kinds of parts.
 const (
 	partText       = "text"
+	partFile       = "file"
 	partReasoning  = "reasoning"
 	partTool       = "tool"
 	partStepStart  = "step-start"

@@ -42,9 +42,18 @@ func errTooLarge() error {
 }
 
 // Document returns a text document as a part of a prompt, for agents that take text only.
-func Document(text string) string { return "Attached document:\n\n" + text }
+func Document(a *protocol.Attachment, text string) string {
+	if a.Name != "" {
+		return "Attached document " + a.Name + ":\n\n" + text
+	}
+	return "Attached document:\n\n" + text
+}
 
 // NotTaken is the notice about an attachment that an agent cannot take.
 func NotTaken(a *protocol.Attachment) string {
-	return fmt.Sprintf("The agent does not take attachments of the type %s (%.100s): it was left out", a.Type, a.MediaType)
+	what := fmt.Sprintf("attachments of the type %s (%.100s): it was left out", a.Type, a.MediaType)
+	if a.Name != "" {
+		what += ": " + a.Name
+	}
+	return "The agent does not take " + what
 }

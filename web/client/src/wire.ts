@@ -18,6 +18,14 @@ export const maxAnnouncementLife = 2_592_000;
 /** maxBranch limits the name of a branch that a task starts from, in bytes. */
 export const maxBranch = 200;
 
+export const maxCommands = 300;
+
+/** bytes; commands with longer names are left out */
+export const maxCommandName = 128;
+
+/** bytes of a description, and of the arguments */
+export const maxCommandText = 400;
+
 /**
  * maxPosition is the greatest epoch, seq and offset. Every JSON number up to it is exact in all languages (RFC 8259
  * section 6), and adding one does not overflow.
@@ -589,6 +597,26 @@ export type HostHealth =
   | 'unreachable';
 
 /**
+ * CommandList is the response to GET /session/:id/commands of an agent host, and to GET /api/tasks/:id/commands of a
+ * broker: the slash commands of a session's agent.
+ */
+export interface CommandList {
+  /** by name, at most maxCommands */
+  commands: Command[];
+  /** why none are known */
+  problem?: string;
+}
+
+/** Command is a slash command. An agent runs it when a message begins with "/" and its name. */
+export interface Command {
+  /** without "/" */
+  name: string;
+  description?: string;
+  /** what can follow the name, such as "[file]" */
+  arguments?: string;
+}
+
+/**
  * Cursor names the highest event without a gap before it: seq counts from 1 within an epoch without gaps. The zero
  * Cursor {0,0} stands for no event.
  */
@@ -1157,6 +1185,8 @@ export interface OfferedAgent {
   models: Choice[];
   /** as models: the agent's own modes of work */
   modes: Choice[];
+  /** attachments are the kinds of files that the agent takes; absent when the host cannot know. */
+  attachments?: AttachmentKind[];
   /** why it cannot run */
   problem?: string;
   /** what the operator can do about it */
@@ -1461,6 +1491,7 @@ export interface QueuedMessage {
 export interface QueuedAttachment {
   type: AttachmentType;
   mediaType: string;
+  name?: string;
   bytes: number;
 }
 
@@ -1703,15 +1734,20 @@ export type WhenBusy =
   | 'queue' // starts it after the open turn and all queued ones
   | 'interrupt'; // ends the open turn and starts it next
 
-/** Attachment is an image; data is base64 (RFC 4648 section 4). */
+/** Attachment is an image or a document; data is base64 (RFC 4648 section 4). */
 export interface Attachment {
   type: AttachmentType;
   mediaType?: string;
+  /** of the file, for the agent */
+  name?: string;
   data: string;
 }
 
 /** AttachmentType is the kind of an attachment. */
 export type AttachmentType = 'image' | 'document';
+
+/** AttachmentKind is what an agent can take beside a text. */
+export type AttachmentKind = 'image' | 'text' | 'pdf';
 
 /** AnswerRequest answers an interaction, on the broker and on the host. */
 export interface AnswerRequest {
