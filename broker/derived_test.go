@@ -46,7 +46,8 @@ func TestTwoCallsOfOneIDAreTwoRows(t *testing.T) {
 		t.Fatalf("stored are %+v", rows)
 	}
 	for i, want := range []string{`'input':'one','output':1,`, `'input':'two','output':null,`} {
-		same(t, rows[i].Artifacts[0].Content, `{'toolCallId':'x','toolName':'sh',`+want+`'isError':false,'state':'done'}`)
+		same(t, rows[i].Artifacts[0].Content,
+			`{'toolCallId':'x','toolName':'sh',`+want+`'isError':false,'state':'done','startedAt':9,'endedAt':9}`)
 	}
 }
 

@@ -21,7 +21,11 @@ func (k *kit) brief(id string) any {
 			row["text"] = m.Message
 		}
 		for _, a := range m.Artifacts {
-			row["tool"] = a.Content
+			var tool map[string]any
+			k.must(json.Unmarshal(a.Content, &tool))
+			delete(tool, "startedAt")
+			delete(tool, "endedAt")
+			row["tool"] = tool
 		}
 		rows = append(rows, row)
 	}
@@ -310,4 +314,32 @@ func TestInteractionShows(t *testing.T) {
 		kinds = append(kinds, c.Kind)
 	}
 	same(t, kinds, `['interaction','task','interaction','task']`)
+}
+
+func TestAToolUseHasTheTimesOfItsCallAndItsResult(t *testing.T) {
+	call := `'type':'tool-call','toolCallId':'c','toolName':'sh','input':{}`
+	result := `'type':'tool-result','toolCallId':'c','toolName':'sh','output':1`
+	at := func(seq int, time, rest string) string {
+		return fmt.Sprintf(`{'eventId':'e%d','epoch':1,'seq':%d,'turnId':'t1',%s%s}`, seq, seq, time, rest)
+	}
+	for rule, c := range map[string]struct {
+		events     []string
+		start, end int64
+	}{
+		"call and result":  {[]string{at(1, "'timestamp':1000,", call), at(2, "'timestamp':3500,", result)}, 1000, 3500},
+		"result and call":  {[]string{at(1, "'timestamp':3500,", result), at(2, "'timestamp':1000,", call)}, 1000, 3500},
+		"a call that runs": {[]string{at(1, "'timestamp':1000,", call)}, 1000, 0},
+		"without times":    {[]string{at(1, "'timestamp':0,", call), at(2, "'timestamp':-5,", result)}, 0, 0},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			k := newKit(t)
+			task := k.task()
+			k.mustSend(task.ID, "", c.events...)
+			var use protocol.ToolUse
+			k.must(json.Unmarshal(k.messages(task.ID)[0].Artifacts[0].Content, &use))
+			if use.StartedAt != c.start || use.EndedAt != c.end {
+				t.Errorf("from %d to %d", use.StartedAt, use.EndedAt)
+			}
+		})
+	}
 }

@@ -147,11 +147,20 @@ func (s *Ingest) ingest(
 
 // lagOf returns how long ago a host made an event, 0 if the event has no time.
 func lagOf(e *protocol.Event, now time.Time) time.Duration {
+	made := madeAt(e)
+	if made == 0 {
+		return 0
+	}
+	return now.Sub(time.UnixMilli(made))
+}
+
+// madeAt returns when a host made an event, in milliseconds since 1970; 0 if the event has no time.
+func madeAt(e *protocol.Event) int64 {
 	made, err := strconv.ParseInt(string(e.Timestamp), 10, 64)
 	if err != nil {
 		return 0
 	}
-	return now.Sub(time.UnixMilli(made))
+	return max(made, 0)
 }
 
 func (s *Ingest) storeEvents(

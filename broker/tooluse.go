@@ -24,7 +24,7 @@ func (e *effects) toolCall(in *incomingEvent) error {
 		m = nil // another call of a basic host: the same call would be a redelivery
 	}
 	return e.mergeTool(in, m, func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
-		use.ToolName, use.Input = in.event.ToolName, in.event.Input
+		use.ToolName, use.Input, use.StartedAt = in.event.ToolName, in.event.Input, madeAt(in.event)
 		if phase == PhaseResult || phase == PhaseBoth {
 			return PhaseBoth
 		}
@@ -44,7 +44,7 @@ func (e *effects) toolResult(in *incomingEvent) error {
 		if use.ToolName == "" {
 			use.ToolName = in.event.ToolName
 		}
-		use.Output, use.IsError = in.event.Output, in.event.IsError
+		use.Output, use.IsError, use.EndedAt = in.event.Output, in.event.IsError, madeAt(in.event)
 		switch {
 		case in.event.Denied:
 			use.State = protocol.ToolDenied

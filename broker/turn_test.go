@@ -43,7 +43,7 @@ func TestTurnFromCheckInToFinish(t *testing.T) {
 			 'message':'Hello <you>','artifacts':[],'eventId':'e1-2','createdAt':'2026-03-04T05:06:07.000891Z'},
 			{'id':'`+tool.ID+`','seq':3,'rev':4,'taskId':'`+task.ID+`','turnId':'`+in.TurnID+`','role':'ASSISTANT','status':'SENT',
 			 'message':'','artifacts':[{'id':'`+tool.Artifacts[0].ID+`','type':'TOOL_USE','content':{'toolCallId':'c1','toolName':'read',
-			 'input':{'path':'a<b'},'output':'ok','isError':false,'state':'done'}}],'eventId':'e1-3','createdAt':'2026-03-04T05:06:07.000891Z'}]`)
+			 'input':{'path':'a<b'},'output':'ok','isError':false,'state':'done','startedAt':3,'endedAt':4}}],'eventId':'e1-3','createdAt':'2026-03-04T05:06:07.000891Z'}]`)
 		same(t, k.get(task.ID), `{'id':'`+task.ID+`','title':'Fix it','mode':'agent','agent':'','project':'','hostId':'',
 			'agentUrl':'https://agent.example','agentStatus':'idle','reason':'','openTurn':null,
 			'lastTurn':{'id':'`+in.TurnID+`','finishReason':'stop','reason':'','usage':{'inputTokens':3}},'openInteractions':0,

@@ -244,6 +244,10 @@ type ToolUse struct {
 	Output     json.RawMessage `json:"output"`
 	IsError    bool            `json:"isError"`
 	State      ToolState       `json:"state"`
+	// When the host reported the call and its result, in milliseconds since 1970 of the host's clock; absent when it
+	// did not say.
+	StartedAt int64 `json:"startedAt,omitempty"`
+	EndedAt   int64 `json:"endedAt,omitempty"`
 }
 
 // ToolState is the progress of a tool call.

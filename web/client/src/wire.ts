@@ -514,6 +514,12 @@ export interface ToolUse {
   output: unknown;
   isError: boolean;
   state: ToolState;
+  /**
+   * When the host reported the call and its result, in milliseconds since 1970 of the host's clock; absent when it did
+   * not say.
+   */
+  startedAt?: number;
+  endedAt?: number;
 }
 
 /** ToolState is the progress of a tool call. */
