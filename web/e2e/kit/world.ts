@@ -6,7 +6,7 @@ import { Api } from './api.ts';
 import { directory, freePort, start, startProgram, type Program } from './program.ts';
 import { FaultProxy } from '../../client/test/kit/proxy.ts';
 
-const agent = fileURLToPath(new URL('../agents/mischief.mjs', import.meta.url));
+const agent = (name: string) => [process.execPath, fileURLToPath(new URL(`../agents/${name}.mjs`, import.meta.url))];
 
 /** A broker with its own host, as "bellhop dev" runs them. */
 export interface World {
@@ -159,7 +159,7 @@ export function git(dir: string, ...args: string[]): string {
   return execFileSync('git', [...identity, ...args], { cwd: dir, env, encoding: 'utf8' }).trim();
 }
 
-/** A second host behind a proxy that fails on demand, with an agent that misbehaves on demand. */
+/** A second host behind a proxy that fails on demand. One of its agents misbehaves on demand, one speaks ACP. */
 export interface FarHost {
   id: string;
   url: string;
@@ -174,7 +174,9 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const proxy = await new FaultProxy(new URL(url)).start();
-  const agents = `agents:\n  mischief:\n    command: ${JSON.stringify([process.execPath, agent])}\n`;
+  const mischief = `  mischief:\n    command: ${JSON.stringify(agent('mischief'))}\n`;
+  const scripted = `  scripted:\n    kind: acp\n    command: ${JSON.stringify(agent('acp'))}\n`;
+  const agents = `agents:\n${mischief}${scripted}`;
   const host = await startHost(world, { path, port, config: agents, publicUrl: proxy.url });
   const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
   // The content policy of a page has the host's public address once the broker knows it from a check-in.

@@ -95,7 +95,7 @@ export function TaskView({
         <Dock interactions={interactions} composer={answer} />
         <QueuedMessages queue={outbox.queue} />
         <Composer
-          taskId={task.id}
+          task={task}
           busy={blocked}
           lastMessage={lastRow?.message ?? ''}
           onSend={outbox.submit}

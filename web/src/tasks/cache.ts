@@ -17,6 +17,11 @@ export function findTask(client: QueryClient, id: string): Task | undefined {
   return undefined;
 }
 
+/** Yields the tasks of all cached lists, each once. */
+export function* cachedTasks(client: QueryClient): Generator<Task> {
+  yield* new Map([...listed(client)].map((row) => [row.id, row])).values();
+}
+
 /** Yields the rows of all cached lists. A task can be in several of them. */
 function* listed(client: QueryClient): Generator<Task> {
   for (const [, data] of client.getQueriesData<Pages>({ queryKey: ['tasks'] })) {

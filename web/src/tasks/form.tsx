@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState, type FormEvent } from 'react';
-import { usePaths } from '../task/composer/paths.tsx';
+import { useCommandTasks } from '../task/composer/commands.ts';
+import { useCompletion } from '../task/composer/completion.tsx';
 import { readDraft, saveDraft, saveFirstMessage } from '../task/composer/draft.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
@@ -40,14 +41,17 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
   const { offers, workspaces, picks } = useOffered(remembered);
   const create = useCreateTask();
   const navigate = useNavigate();
-  const { project, branch, hostId } = picks;
+  const { agent, project, branch, hostId } = picks;
   const field = useRef<HTMLTextAreaElement>(null);
-  const paths = usePaths(field, message, change, project ? { hostId, project, branch } : null);
+  const completion = useCompletion(field, message, change, {
+    paths: project ? { hostId, project, branch } : null,
+    commandsOf: useCommandTasks({ agent, project, hostId }),
+  });
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     const text = message.trim();
     if (!text || create.isPending) return;
-    const { agent, model, workspace, mode } = picks;
+    const { model, workspace, mode } = picks;
     create.mutate(
       {
         title: titleOf(text),
@@ -74,7 +78,7 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
     <form className={styles.form} onSubmit={submit}>
       <textarea
         ref={field}
-        {...paths.field}
+        {...completion.field}
         className={styles.message}
         aria-label="First message"
         placeholder="What should the agent do?"
@@ -84,13 +88,13 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
         value={message}
         onChange={(e) => change(e.target.value)}
         onKeyDown={(e) => {
-          if (paths.keys(e)) return;
+          if (completion.keys(e)) return;
           if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return;
           e.preventDefault();
           submit();
         }}
       />
-      {paths.list}
+      {completion.list}
       <Pickers
         offers={offers.data}
         workspaces={workspaces}

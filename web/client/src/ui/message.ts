@@ -2,7 +2,7 @@ import type { UIMessage } from 'ai';
 import type { Attachment } from '../contract.js';
 import type { ArtifactInput } from '../wire.js';
 
-/** Splits a user's message into its text, its images, and its other files as artifacts. */
+/** Splits a user's message into its text, the images, texts and PDFs in it, and its other files as artifacts. */
 export function promptOf(message: UIMessage): { text: string; attachments: Attachment[]; artifacts: ArtifactInput[] } {
   const text: string[] = [];
   const attachments: Attachment[] = [];
@@ -11,8 +11,14 @@ export function promptOf(message: UIMessage): { text: string; attachments: Attac
     if (part.type === 'text') text.push(part.text);
     if (part.type !== 'file') continue;
     const { mediaType, url, filename = '' } = part;
-    const [, data] = url.split(/^data:image\/[^,]*;base64,/);
-    if (data) attachments.push({ type: 'image', mediaType, data });
+    const [, kind, data] = url.split(/^data:(image|text|application)\/[^,]*;base64,/);
+    if (data && (kind !== 'application' || mediaType === 'application/pdf'))
+      attachments.push({
+        type: kind === 'image' ? kind : 'document',
+        mediaType,
+        ...(filename && { name: filename }),
+        data,
+      });
     else artifacts.push({ type: 'FILE', content: { mediaType, url, filename } });
   }
   // A message may be an image alone, but a check-in needs text.

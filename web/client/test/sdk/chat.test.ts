@@ -66,19 +66,28 @@ describe('a chat', () => {
     expect(new Set(chat.messages.map((message) => message.id)).size).toBe(4);
   });
 
-  test('sends images to the agent and other files as artifacts', async () => {
+  test('sends images, texts and PDFs to the agent, and other files as artifacts', async () => {
     const { chat } = open();
     await chat.sendMessage({
       text: 'look',
       files: [
         { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,aGk=' },
         { type: 'file', mediaType: 'text/plain', url: 'data:text/plain;base64,aGk=', filename: 'a.txt' },
+        { type: 'file', mediaType: 'application/pdf', url: 'data:application/pdf;base64,JVBERg==' },
+        { type: 'file', mediaType: 'application/zip', url: 'data:application/zip;base64,aGk=', filename: 'a.zip' },
+        { type: 'file', mediaType: 'image/png', url: 'https://example.org/a.png' },
       ],
     });
+    const zip = { mediaType: 'application/zip', url: 'data:application/zip;base64,aGk=', filename: 'a.zip' };
     expect(server.calls[0]!.body.artifacts).toEqual([
-      { type: 'FILE', content: { mediaType: 'text/plain', url: 'data:text/plain;base64,aGk=', filename: 'a.txt' } },
+      { type: 'FILE', content: zip },
+      { type: 'FILE', content: { mediaType: 'image/png', url: 'https://example.org/a.png', filename: '' } },
     ]);
-    expect(server.calls[1]!.body.attachments).toEqual([{ type: 'image', mediaType: 'image/png', data: 'aGk=' }]);
+    expect(server.calls[1]!.body.attachments).toEqual([
+      { type: 'image', mediaType: 'image/png', data: 'aGk=' },
+      { type: 'document', mediaType: 'text/plain', name: 'a.txt', data: 'aGk=' },
+      { type: 'document', mediaType: 'application/pdf', data: 'JVBERg==' },
+    ]);
   });
 
   test('cut three times in a turn neither doubles nor loses text', async () => {

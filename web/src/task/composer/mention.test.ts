@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { completed, mentionAt } from './mention.ts';
+import { commandAt, completed, completedCommand, mentionAt } from './mention.ts';
 
 describe('mentionAt', () => {
   it.each([
@@ -33,5 +33,29 @@ describe('completed', () => {
   });
   it('quotes a path with spaces', () => {
     expect(complete('@"my f', 'my files/a b.txt')).toEqual({ text: '@"my files/a b.txt" ', caret: 20 });
+  });
+});
+
+describe('a slash command', () => {
+  it('is the first word of a message', () => {
+    expect(commandAt('/', 1)).toEqual({ start: 0, end: 1, query: '' });
+    expect(commandAt('/rev the', 4)).toEqual({ start: 0, end: 4, query: 'rev' });
+    for (const [text, caret] of [
+      ['/rev the', 5],
+      [' /rev', 5],
+      ['see /rev', 8],
+      ['/rev', 0],
+    ] as const)
+      expect(commandAt(text, caret)).toBeNull();
+  });
+
+  it('replaces its typed letters', () => {
+    const typed = (text: string, caret: number) => {
+      const at = commandAt(text, caret);
+      return at && completedCommand(text, at, 'review');
+    };
+    expect(typed('/re', 3)).toEqual({ text: '/review ', caret: 8 });
+    expect(typed('/rexx the last', 3)).toEqual({ text: '/review the last', caret: 8 });
+    expect(typed('/re\nmore', 3)).toEqual({ text: '/review \nmore', caret: 8 });
   });
 });

@@ -2,10 +2,12 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { client } from '../../app/http.ts';
 import type { Message, Task } from '../../app/types.ts';
 import type { HistoryState } from '../history.ts';
+import { toast } from '../../ui/toast.tsx';
 import { newId } from '../id.ts';
+import { keptFiles, type AttachedFile } from './attachments.ts';
 import { readUnsent, saveUnsent, takeFirstMessage } from './draft.ts';
 import { moveOldQueue } from './oldqueue.ts';
-import { useMessageQueue, type ImageFile, type MessageQueue, type Outgoing } from './queue.ts';
+import { useMessageQueue, type MessageQueue, type Outgoing } from './queue.ts';
 
 /** Sends a text or queues it. It resolves when the message cannot be lost any more, and rejects if it was refused. */
 export type Deliver = (message: { id: string; text: string }) => Promise<void>;
@@ -15,7 +17,7 @@ export interface Outbox {
   /** How many messages this page has sent. */
   sent: number;
   /** Sends a message, or queues it at the broker while the agent is busy. */
-  submit: (text: string, files: readonly ImageFile[]) => void;
+  submit: (text: string, files: readonly AttachedFile[]) => void;
   deliver: Deliver;
   /** Sends the message that failed again, under its own id. */
   retry: (lastRow: Message | undefined, pendingId: string | undefined, force: boolean) => void;
@@ -56,7 +58,7 @@ export function useOutbox(
   }, [busy, ready, failed, taskId, send]);
 
   const waits = busy || (queue.messages.length + queue.adding.length > 0 && !queue.paused && !failed);
-  const submit = (text: string, files: readonly ImageFile[]) => {
+  const submit = (text: string, files: readonly AttachedFile[]) => {
     const message = { id: newId(), text: text || '(attachment)', files };
     if (waits) queue.add(message);
     else send({ ...message, text });
@@ -67,11 +69,20 @@ export function useOutbox(
     else send({ id, text, files: [] });
   };
   const retry = (lastRow: Message | undefined, pendingId: string | undefined, force: boolean) => {
-    const message =
-      lastSent.current && lastSent.current.id === (pendingId ?? lastRow?.id)
-        ? lastSent.current
-        : (readUnsent(taskId) ?? (lastRow && { id: lastRow.id, text: lastRow.message }));
-    if (message) send({ files: [], ...message, force });
+    if (lastSent.current && lastSent.current.id === (pendingId ?? lastRow?.id)) {
+      send({ ...lastSent.current, force });
+      return;
+    }
+    const message = readUnsent(taskId) ?? (lastRow && { id: lastRow.id, text: lastRow.message });
+    if (message) send({ ...withoutFiles(message, lastRow), files: [], force });
   };
   return { queue, sent, submit, deliver, retry };
+}
+
+/** The message as one that can be sent without its files, which another page had. */
+function withoutFiles(message: { id: string; text: string }, stored: Message | undefined) {
+  const lost = stored?.id === message.id ? keptFiles(stored.artifacts) : [];
+  if (lost.length === 0) return message;
+  toast(`Sent without ${lost.map((f) => f.name).join(', ')}: attach the files again`);
+  return { ...message, id: newId() };
 }

@@ -3,21 +3,15 @@ import { useCallback, useState } from 'react';
 import { client, describe } from '../../app/http.ts';
 import type { Queue, QueuedMessage, TaskQueue } from '../../app/types.ts';
 import { toast } from '../../ui/toast.tsx';
+import { artifactsOf, type AttachedFile } from './attachments.ts';
 
 /** A message on its way to the agent. */
 export interface Outgoing {
   id: string;
   text: string;
-  files: readonly ImageFile[];
+  files: readonly AttachedFile[];
   /** Send the message even while a terminal client works in the session. */
   force?: boolean;
-}
-
-export interface ImageFile {
-  name: string;
-  mediaType: string;
-  /** A data: URL. */
-  url: string;
 }
 
 /** A task's queued messages, which the broker keeps and sends, and the ones that it does not have yet. */
@@ -87,7 +81,12 @@ function useAdding(taskId: string, messages: readonly QueuedMessage[]) {
     (message: Outgoing) => {
       setList((before) => [...before.filter((m) => m.id !== message.id), { ...message, failed: '' }]);
       client
-        .queueMessage(taskId, { messageId: message.id, message: message.text, attachments: attachmentsOf(message) })
+        .queueMessage(taskId, {
+          messageId: message.id,
+          message: message.text,
+          attachments: attachmentsOf(message),
+          artifacts: artifactsOf(message.files),
+        })
         .then(
           () => setTimeout(() => dismiss(message.id), feedDelayMs),
           (error: unknown) =>
@@ -105,9 +104,10 @@ function useAdding(taskId: string, messages: readonly QueuedMessage[]) {
 const feedDelayMs = 1000;
 
 function attachmentsOf({ files }: Outgoing) {
-  return files.map(({ mediaType, url }) => ({
-    type: 'image' as const,
+  return files.map(({ kind, name, mediaType, url }) => ({
+    type: kind === 'image' ? ('image' as const) : ('document' as const),
     mediaType,
+    name,
     data: url.slice(url.indexOf(',') + 1),
   }));
 }

@@ -52,7 +52,7 @@ function Queued({ message, place, position, queue }: QueuedProps) {
   const [editing, setEditing] = useState(false);
   const { id, failure, attachments = [] } = message;
   const waiting = message.state === 'waiting';
-  const images = attachments.length > 0 ? ` (${attachments.length} images)` : '';
+  const files = attachments.length > 0 ? ` (${attachments.map((a) => a.name || a.mediaType).join(', ')})` : '';
   return (
     <li>
       <small>{waiting ? (place === 0 ? 'Next' : `${place + 1}.`) : 'Sending'}</small>
@@ -67,7 +67,7 @@ function Queued({ message, place, position, queue }: QueuedProps) {
       ) : (
         <span dir="auto" title={message.message}>
           {message.message}
-          {images}
+          {files}
         </span>
       )}
       {failure && <em title={failure}>{failure}</em>}

@@ -5,7 +5,8 @@ import type { UIMessage } from 'ai';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { client } from '../../app/http.ts';
 import type { Task } from '../../app/types.ts';
-import type { ImageFile, Outgoing } from '../composer/queue.ts';
+import { artifactsOf, type AttachedFile } from '../composer/attachments.ts';
+import type { Outgoing } from '../composer/queue.ts';
 import { batched } from './batch.ts';
 import { useNotices } from './notices.ts';
 
@@ -38,7 +39,7 @@ export interface LiveChat {
 const remembered = 20;
 const offline: Connection = { state: 'none', reach: undefined, lostAt: undefined };
 
-const filesOf = (files: readonly ImageFile[]) =>
+const filesOf = (files: readonly AttachedFile[]) =>
   files.map((f) => ({ type: 'file' as const, mediaType: f.mediaType, url: f.url, filename: f.name }));
 
 /** The live side of a task: one turn at a time in useChat, resumed when the task has an open turn that is not shown. */
@@ -63,7 +64,7 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
       const text = message.text ? [{ type: 'text' as const, text: message.text }] : [];
       void sendMessage(
         { id: message.id, role: 'user', parts: [...text, ...filesOf(message.files)] },
-        message.force ? { body: { force: true } } : undefined,
+        { body: { artifacts: artifactsOf(message.files), ...(message.force && { force: true }) } },
       );
     },
     [keep, clearError, setMessages, sendMessage],

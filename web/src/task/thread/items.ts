@@ -1,5 +1,6 @@
 import { isDiff, isToolUse } from '@bellhop/client';
 import type { UIMessage } from 'ai';
+import { exitCode } from '../tool/output.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Diff, Interaction, Message } from '../../app/types.ts';
 
@@ -14,6 +15,11 @@ export interface ToolItem {
   output: unknown;
   error: string;
   state: ToolState;
+  /** How the command that it ran ended, if it says so. */
+  exit?: number;
+  /** When it began and ended, in milliseconds of the host's clock; only the history knows. */
+  from?: number;
+  to?: number;
   /** The permission that was asked for it. */
   permission?: Interaction;
 }
@@ -48,7 +54,7 @@ export function itemsOfRows(rows: readonly Message[], questions: readonly Intera
       items.push({ kind: 'link', key: `source-${row.id}-${i}`, ...source });
     for (const artifact of row.artifacts) {
       if (isToolUse(artifact)) {
-        const { toolCallId, toolName, input, output, isError, state } = artifact.content;
+        const { toolCallId, toolName, input, output, isError, state, startedAt, endedAt } = artifact.content;
         const failed = state === 'error' || isError;
         items.push({
           kind: 'tool',
@@ -59,6 +65,9 @@ export function itemsOfRows(rows: readonly Message[], questions: readonly Intera
           output: failed ? undefined : output,
           error: failed && state !== 'denied' ? asText(output) : '',
           state: failed && state !== 'denied' ? 'error' : state,
+          ...exitOf(output),
+          ...(startedAt && { from: startedAt }),
+          ...(endedAt && { to: endedAt }),
         });
       } else if (artifact.type === 'DIFF') {
         const diff = diffOf(artifact.content);
@@ -68,6 +77,11 @@ export function itemsOfRows(rows: readonly Message[], questions: readonly Intera
   }
   return [...items, ...asks.map(questionItem)];
 }
+
+const exitOf = (output: unknown): Pick<ToolItem, 'exit'> => {
+  const exit = exitCode(output);
+  return exit === undefined ? {} : { exit };
+};
 
 export const questionItem = (question: Interaction): Item => ({
   kind: 'question',
@@ -191,5 +205,6 @@ function liveTool(part: Extract<Part, { type: 'dynamic-tool' }>): ToolItem {
     output: part.state === 'output-available' ? part.output : undefined,
     error: part.state === 'output-error' ? part.errorText : '',
     state: states[part.state],
+    ...exitOf(part.state === 'output-error' ? part.errorText : part.output),
   };
 }

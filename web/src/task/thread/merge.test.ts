@@ -37,6 +37,13 @@ describe('itemsOfTurn', () => {
     const [item] = itemsOfTurn(group(toolRow(2, { state: 'done', output: 'ok' })), assistant([running]));
     expect(item).toMatchObject({ kind: 'tool', state: 'done', output: 'ok' });
   });
+  it('takes the times of a call from history, and how its command exited from either', () => {
+    const use = { state: 'done' as const, output: { exit: 3 }, startedAt: 1000, endedAt: 3500 };
+    const live = assistant([{ ...running, state: 'output-available', output: { exit: 3 } }]);
+    for (const shown of [itemsOfTurn(group(toolRow(2, use)), live), itemsOfTurn(group(toolRow(2, use)), undefined)])
+      expect(shown).toMatchObject([{ kind: 'tool', exit: 3, from: 1000, to: 3500 }]);
+    expect(itemsOfTurn(group(toolRow(2, {})), live)[0]).not.toHaveProperty('from');
+  });
   it('gives an item the same key in history and stream, so that changing between them renders nothing again', () => {
     const rows = group(row({ seq: 2, message: 'one' }), toolRow(3, { state: 'done' }), row({ seq: 4, message: 'two' }));
     const live = assistant([
@@ -123,5 +130,28 @@ describe('mergeTurns', () => {
     expect(mergeTurns([], new Map(), user('u'), true)[0]?.user?.state).toBe('failed');
     const groups = groupRows([row({ seq: 1, role: 'USER', status: 'ERROR' })], []);
     expect(mergeTurns(groups, new Map(), undefined, false)[0]?.user?.state).toBe('failed');
+  });
+});
+
+describe('the files of a message', () => {
+  const content = { name: 'a.txt', mediaType: 'text/plain', bytes: 2 };
+  const sent = row({ seq: 1, role: 'USER', artifacts: [{ id: 'f', type: 'ATTACHMENT', content }] });
+  const files = (pending: Parameters<typeof mergeTurns>[2]) =>
+    mergeTurns([group(sent)], new Map(), pending, false)[0]?.user?.files;
+
+  it('are known by name from history', () => {
+    expect(files(undefined)).toEqual([content]);
+  });
+
+  it('have their content on the page that sent them', () => {
+    const part = {
+      type: 'file' as const,
+      mediaType: 'text/plain',
+      filename: 'a.txt',
+      url: 'data:text/plain;base64,aGk=',
+    };
+    expect(files({ id: sent.id, role: 'user', parts: [part] })).toEqual([
+      { name: 'a.txt', mediaType: 'text/plain', url: part.url, bytes: 3 },
+    ]);
   });
 });

@@ -1,6 +1,7 @@
 import type { UIMessage } from 'ai';
 import type { Interaction, Message } from '../../app/types.ts';
-import { itemsOfLive, itemsOfRows, questionItem, withPermissions, type Item } from './items.ts';
+import { keptFiles, type KeptFile } from '../composer/attachments.ts';
+import { itemsOfLive, itemsOfRows, questionItem, withPermissions, type Item, type ToolItem } from './items.ts';
 
 /** The rows of one turn in history, in their order. */
 export interface RowGroup {
@@ -8,12 +9,17 @@ export interface RowGroup {
   rows: readonly Message[];
 }
 
+/** A file of a user's message. History keeps no content: only the page that sent it has a URL. */
+export interface ShownFile extends KeptFile {
+  url?: string;
+}
+
 /** A message of the user. */
 export interface UserItem {
   id: string;
   text: string;
   state: 'sending' | 'sent' | 'failed';
-  images: readonly string[];
+  files: readonly ShownFile[];
   at: string | undefined;
 }
 
@@ -95,11 +101,7 @@ function itemsOfSource(
   if (!covers(streamed, history)) return history;
   // If history has the end of a tool, the stream was cut before it reported that end.
   const ended = new Map(history.flatMap((i) => (i.kind === 'tool' && i.state !== 'running' ? [[i.key, i]] : [])));
-  const merged = streamed.map((i) =>
-    i.kind === 'tool' && (i.state === 'running' || i.state === 'waiting' || i.state === 'preparing')
-      ? (ended.get(i.key) ?? i)
-      : i,
-  );
+  const merged = streamed.map((i) => (i.kind === 'tool' ? withEnd(i, ended.get(i.key)) : i));
   const shown = new Set(merged.map((i) => i.key));
   const asked = questions.filter((q) => q.kind === 'ask').map(questionItem);
   return [
@@ -109,21 +111,34 @@ function itemsOfSource(
   ];
 }
 
-function userOf(row: Message, images: readonly string[]): UserItem {
+/** The call of the stream, or of history if only that has its end. Its times are those of history. */
+function withEnd(live: ToolItem, ended: ToolItem | undefined): ToolItem {
+  if (!ended) return live;
+  if (live.state === 'running' || live.state === 'waiting' || live.state === 'preparing') return ended;
+  const { from, to } = ended;
+  return { ...live, ...(from && { from }), ...(to && { to }) };
+}
+
+function userOf(row: Message, sent: UIMessage | undefined): UserItem {
   return {
     id: row.id,
     text: row.message,
     state: row.status === 'ERROR' ? 'failed' : row.status === 'SENDING' ? 'sending' : 'sent',
-    images,
+    files: sent ? filesOf(sent) : keptFiles(row.artifacts),
     at: row.createdAt,
   };
 }
 
-const imagesOf = (message: UIMessage) => message.parts.flatMap((p) => (p.type === 'file' ? [p.url] : []));
+const filesOf = (message: UIMessage): ShownFile[] =>
+  message.parts.flatMap((part) => {
+    if (part.type !== 'file') return [];
+    const { filename = 'Attachment', mediaType, url } = part;
+    return [{ name: filename, mediaType, url, bytes: Math.floor(((url.length - url.indexOf(',') - 1) * 3) / 4) }];
+  });
 
 function pendingOf(message: UIMessage, failed: boolean): UserItem {
   const text = message.parts.map((p) => (p.type === 'text' ? p.text : '')).join('');
-  return { id: message.id, text, state: failed ? 'failed' : 'sending', images: imagesOf(message), at: undefined };
+  return { id: message.id, text, state: failed ? 'failed' : 'sending', files: filesOf(message), at: undefined };
 }
 
 /** The complete thread: the turns of history, then the turns that only the stream has so far. */
@@ -135,9 +150,8 @@ export function mergeTurns(
 ): ShownTurn[] {
   const turns: ShownTurn[] = groups.map((group) => {
     const row = group.rows.find((r) => r.role === 'USER');
-    // History does not keep images: only the page that sent them can show them.
-    const images = row && row.id === pending?.id ? imagesOf(pending) : [];
-    return { turnId: group.turnId, user: row && userOf(row, images), group, live: live.get(group.turnId) };
+    const sent = row && row.id === pending?.id ? pending : undefined;
+    return { turnId: group.turnId, user: row && userOf(row, sent), group, live: live.get(group.turnId) };
   });
   const known = new Set(groups.map((g) => g.turnId));
   const loose = [...live].filter(([turnId]) => !known.has(turnId));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Interaction } from '../../app/types.ts';
 import type { Item, ToolItem, ToolState } from './items.ts';
-import { foldSteps } from './steps.ts';
+import { foldSteps, tookOf } from './steps.ts';
 
 const tool = (key: string, state: ToolState = 'done', permission?: Interaction): ToolItem => ({
   kind: 'tool',
@@ -29,6 +29,7 @@ it('folds four calls in a row, not three', () => {
 it.each([
   ['a failed call', tool('x', 'error')],
   ['a denied call', tool('x', 'denied')],
+  ['a command with an exit code', { ...tool('x'), exit: 3 }],
   ['a call that was asked about', tool('x', 'done', {} as Interaction)],
 ])('leaves %s in sight', (_what, x) => {
   expect(shown([...four, x, ...four])).toEqual(['a+b+c+d', 'x', 'a+b+c+d']);
@@ -38,4 +39,11 @@ it.each([
 it('shows the last calls of a turn that runs', () => {
   expect(shown(four, true)).toEqual(['a', 'b', 'c', 'd']);
   expect(shown([...four, text('t'), ...four], true)).toEqual(['a+b+c+d', 't', 'a', 'b', 'c', 'd']);
+});
+
+it('knows how long the calls took together', () => {
+  const timed = (from: number, to: number) => ({ ...tool('x'), from, to });
+  expect(tookOf([timed(1000, 3000), timed(1500, 9000), timed(4000, 5000)])).toBe(8000);
+  expect(tookOf([timed(1000, 3000), tool('y')])).toBe(0);
+  expect(tookOf([timed(5000, 3000)])).toBe(0);
 });

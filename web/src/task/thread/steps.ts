@@ -10,8 +10,8 @@ export interface Steps {
 const least = 4;
 
 /**
- * Folds rows of at least four tool calls that succeeded without a question. While the turn runs, the calls at its end
- * are not folded: they show what the agent does.
+ * Folds rows of at least four tool calls that succeeded without a question and without an exit code. While the turn
+ * runs, the calls at its end are not folded: they show what the agent does.
  */
 export function foldSteps(items: readonly Item[], running: boolean): (Item | Steps)[] {
   const folded: (Item | Steps)[] = [];
@@ -23,7 +23,7 @@ export function foldSteps(items: readonly Item[], running: boolean): (Item | Ste
     row = [];
   };
   for (const item of items) {
-    if (item.kind === 'tool' && item.state === 'done' && !item.permission) {
+    if (item.kind === 'tool' && item.state === 'done' && !item.exit && !item.permission) {
       row.push(item);
     } else {
       flush(true);
@@ -32,4 +32,12 @@ export function foldSteps(items: readonly Item[], running: boolean): (Item | Ste
   }
   flush(!running);
   return folded;
+}
+
+/** How long the calls took together, in milliseconds: from the first start to the last end. 0 if that is not known. */
+export function tookOf(tools: readonly ToolItem[]): number {
+  const starts = tools.flatMap((t) => t.from ?? []);
+  const ends = tools.flatMap((t) => t.to ?? []);
+  if (starts.length === 0 || ends.length < tools.length) return 0;
+  return Math.max(0, Math.max(...ends) - Math.min(...starts));
 }

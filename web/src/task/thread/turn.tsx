@@ -5,14 +5,17 @@ import { endOf } from '../../tasks/status.ts';
 import { Markdown } from '../markdown/markdown.tsx';
 import { safeUrl } from '../markdown/safe.ts';
 import { ToolRow } from '../tool/row.tsx';
+import { sizeText } from '../composer/attachments.ts';
 import { costOf, readUsage } from '../usage.ts';
+import { spellName } from '../../ui/bidi.ts';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { duration } from '../../ui/time.tsx';
 import type { Item, ToolItem } from './items.ts';
-import { isFromTerminal, itemsOfTurn, type RowGroup, type UserItem } from './merge.ts';
+import { isFromTerminal, itemsOfTurn, type RowGroup, type ShownFile, type UserItem } from './merge.ts';
 import { QuestionView } from './question.tsx';
-import { foldSteps } from './steps.ts';
+import { foldSteps, tookOf } from './steps.ts';
 import styles from './thread.module.css';
 
 interface Props {
@@ -87,8 +90,8 @@ function UserMessage({ user }: { user: UserItem }) {
     <div className={styles.user} data-state={user.state}>
       <h2 className="visually-hidden">You</h2>
       <div className={styles.bubble}>
-        {user.images.map((url, i) => (
-          <img key={i} src={url} alt={`Attachment ${i + 1}`} />
+        {user.files.map((file, i) => (
+          <FileView key={i} file={file} />
         ))}
         <p dir="auto">{user.text}</p>
       </div>
@@ -102,6 +105,16 @@ function UserMessage({ user }: { user: UserItem }) {
   );
 }
 
+function FileView({ file: { name, mediaType, bytes, url } }: { file: ShownFile }) {
+  if (url && mediaType.startsWith('image/')) return <img src={url} alt={name} />;
+  return (
+    <p className={styles.file}>
+      <Icon name="clip" size={13} /> <span dir="auto">{spellName(name)}</span>
+      {bytes > 0 && <small>{sizeText(bytes)}</small>}
+    </p>
+  );
+}
+
 /** A tool that the stream left running has no known result once its turn has ended. */
 function settled(item: ToolItem): ToolItem {
   if (item.state !== 'running' && item.state !== 'preparing' && item.state !== 'waiting') return item;
@@ -109,9 +122,10 @@ function settled(item: ToolItem): ToolItem {
 }
 
 function StepsView({ tools }: { tools: readonly ToolItem[] }) {
+  const took = tookOf(tools);
   return (
     <details className={styles.steps}>
-      <summary>{tools.length} steps</summary>
+      <summary>{[`${tools.length} steps`, took >= 1000 && duration(took)].filter(Boolean).join(', ')}</summary>
       {tools.map((tool) => (
         <ToolRow key={tool.key} item={tool} />
       ))}

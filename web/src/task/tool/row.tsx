@@ -29,7 +29,8 @@ export const ToolRow = memo(function ToolRow({ item }: { item: ToolItem }) {
     if (item.state === 'error' && !touched.current) setOpen(true);
   }, [item.state]);
   const { icon, verb, target } = summarise(item.name, item.input);
-  const took = useDuration(item.state);
+  const seen = useDuration(item.state);
+  const took = ranFor(item) ?? seen;
   return (
     <div className={cx(styles.tool, styles[item.state])}>
       <button
@@ -48,6 +49,7 @@ export const ToolRow = memo(function ToolRow({ item }: { item: ToolItem }) {
         </code>
         <span className={styles.state}>
           {took && <span className={styles.took}>{took}</span>}
+          {item.exit !== undefined && item.exit !== 0 && <span className={styles.exit}>exit {item.exit}</span>}
           <Sign state={item.state} />
           <span className={item.state === 'done' || item.state === 'running' ? 'visually-hidden' : undefined}>
             {states[item.state]}
@@ -114,6 +116,12 @@ function Details({ item }: { item: ToolItem }) {
       )}
     </div>
   );
+}
+
+/** How long a tool ran by the host's clock. A call that was asked about also waited for the answer. */
+function ranFor({ from, to, permission }: ToolItem): string | undefined {
+  if (!from || !to || permission) return undefined;
+  return to - from >= 1000 ? duration(to - from) : '';
 }
 
 /** How long a tool has been running, or ran; "" if this page did not see it start. */
