@@ -31,7 +31,7 @@ test('changes are committed with a message that the agent drafted and the user c
   const dir = workspaceOf(world, task.id);
   writeFiles(dir, 2);
   await bell.page.goto(`/tasks/${task.id}`);
-  await expect(bell.page.locator('main header').first()).toContainText('2 files +250 −0');
+  await expect(bell.page.getByRole('list', { name: 'State of the task' })).toContainText('2 files +250 −0');
   await bell.page.getByRole('button', { name: 'Changes', exact: true }).click();
   const bar = bell.page.getByRole('region', { name: 'Shipping', exact: true });
   await expect(bar).toContainText('main');

@@ -163,9 +163,12 @@ test('turns show the tokens and the cost that an agent reports, and a task their
   await bell.send('spend 800 0.5 300');
   await bell.done();
   await expect(bell.thread).toContainText('800 in, 20 out · $0.50');
-  await expect(bell.page.getByText('800 in, 20 out · $0.50 · 30 % of the context')).toBeVisible();
+  const bar = bell.page.getByRole('list', { name: 'State of the task' });
+  for (const text of ['800 in, 20 out · $0.50', '2.0k in, 40 out · $0.75 in all', '30 % of the context'])
+    await expect(bar.getByText(text, { exact: true })).toBeVisible();
   await bell.send('spend lots many NaN');
   await bell.done();
+  await expect(bar.getByText('30 % of the context')).toBeVisible(); // of the last turn that reported it
 
   await bell.page.getByRole('button', { name: 'Actions for this task' }).click();
   await bell.page.getByRole('menuitem', { name: 'Usage' }).click();

@@ -52,6 +52,17 @@ const verbs = {
     }
     chunk('All is read.');
   },
+  /** Calls N tools, MS long each, and then a command that ends with the exit code 3. */
+  async steps(n, ms) {
+    for (let i = 1; i <= Number(n); i++) {
+      send({ type: 'tool_start', id: `s${i}`, name: 'read_file', arguments: { path: `config/${i}.yaml` } });
+      await new Promise((resolve) => setTimeout(resolve, Number(ms)));
+      send({ type: 'tool_message', id: `s${i}`, name: 'read_file', content: `limit: ${i}` });
+    }
+    send({ type: 'tool_start', id: 'last', name: 'run_command', arguments: { command: 'make' } });
+    send({ type: 'tool_message', id: 'last', name: 'run_command', content: 'Exit code 3\noops', is_error: true });
+    chunk('All is read.');
+  },
   /** Writes a text given as base64. */
   text: (base64) => chunk(Buffer.from(base64, 'base64').toString()),
   /** Warns with a text given as base64, twice, and then answers. */

@@ -85,6 +85,7 @@ export class Api {
 
 export interface Task {
   permissionMode?: string;
+  archived?: boolean;
   id: string;
   agent: string;
   openTurn: string | null;

@@ -71,7 +71,7 @@ export class Console {
   }
 
   get stop(): Locator {
-    return this.page.getByRole('button', { name: /^Stop/ });
+    return this.page.getByRole('button', { name: /^Stop( Esc)?$/ });
   }
 
   /** The agent's part of each turn, without the user's message. */

@@ -23,6 +23,8 @@ import treeStyles from './filetree.module.css';
 interface Props {
   task: Task;
   chosen: Diff | null;
+  /** How often the form of a commit was asked for. */
+  commits: number;
   onSend: SendReview;
   onClose: () => void;
 }
@@ -30,7 +32,7 @@ interface Props {
 const none: Diff = { base: '', files: [], patch: '', truncated: false };
 
 /** The changes of a task beside its conversation. React.lazy requires the default export. */
-export default function DiffPanel({ task, chosen, onSend, onClose }: Props) {
+export default function DiffPanel({ task, chosen, commits, onSend, onClose }: Props) {
   const { id: taskId } = task;
   const query = useDiff(taskId, task.lastTurn?.id ?? '', chosen === null);
   const [layout, setLayout] = useSetting<Layout>('diff-layout', ['unified', 'split']);
@@ -74,7 +76,7 @@ export default function DiffPanel({ task, chosen, onSend, onClose }: Props) {
         )}
         <IconButton label="Close changes" icon={<Icon name="close" />} onClick={onClose} />
       </header>
-      {!chosen && <ShipBar task={task} onSend={onSend} />}
+      {!chosen && <ShipBar task={task} asked={commits} onSend={onSend} />}
       <Body diff={diff} reviewed={reviewed} showTree={files === 'open'}>
         {!diff && query.isFetching && <Loading what="the changes" />}
         {!diff && query.error && (

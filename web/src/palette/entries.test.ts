@@ -15,3 +15,10 @@ it('knows no page that the user may not open', () => {
   expect(labels(true, 'audit')).toEqual(['Audit log']);
   expect(labels(false, '')).toContain('New task');
 });
+
+it('has the acts of the shown page first', () => {
+  const run = () => undefined;
+  const acts = [{ label: 'Stop the agent', icon: 'stop' as const, run }];
+  expect(entriesOf(false, acts)[0]).toEqual({ id: 'act-0', label: 'Stop the agent', icon: 'stop', run });
+  expect(matching(entriesOf(false, acts), 'ag st').map((e) => e.label)).toEqual(['Stop the agent']);
+});

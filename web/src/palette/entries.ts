@@ -1,17 +1,21 @@
 import type { IconName } from '../ui/icon.tsx';
 import { places } from '../app/places.ts';
+import type { Act } from './acts.ts';
 
 export interface Entry {
   id: string;
   label: string;
   icon: IconName;
-  /** The address that it leads to; without one it is an act. */
+  /** The address that it leads to. */
   to?: string;
+  /** What an act of the shown page does. */
+  run?: () => void;
 }
 
-/** The acts and pages that the palette knows besides tasks. */
-export function entriesOf(admin: boolean): Entry[] {
+/** The acts and pages that the palette knows besides tasks, those of the shown page first. */
+export function entriesOf(admin: boolean, acts: readonly Act[] = []): Entry[] {
   return [
+    ...acts.map((act, i): Entry => ({ id: `act-${i}`, ...act })),
     { id: 'new', label: 'New task', icon: 'plus' },
     ...places
       .filter((place) => admin || !place.admin)

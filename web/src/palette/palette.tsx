@@ -4,6 +4,7 @@ import { useMe, useSignOut } from '../auth/session.ts';
 import { useHiddenTasks, useTasks } from '../tasks/api.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { currentActs } from './acts.ts';
 import { entriesOf, matching, type Entry } from './entries.ts';
 import styles from './palette.module.css';
 
@@ -84,21 +85,23 @@ export function Palette({ onClose, onNew, onHelp }: { onClose: () => void; onNew
 function useEntries(text: string): { entries: Entry[]; pending: boolean } {
   const wanted = text.trim();
   const admin = useMe().data?.admin ?? false;
+  const [acts] = useState(currentActs); // an act keeps its place while the palette is open
   const found = useTasks(useDeferredValue(wanted), false);
   const hidden = useHiddenTasks();
   const tasks = (found.data?.pages[0]?.tasks ?? [])
     .filter((t) => !hidden.has(t.id) && !t.archived)
     .slice(0, shownTasks)
     .map((t): Entry => ({ id: t.id, label: t.title, icon: 'right', to: `/tasks/${t.id}` }));
-  const others = matching(entriesOf(admin), wanted);
+  const others = matching(entriesOf(admin, acts), wanted);
   return { entries: wanted ? [...others, ...tasks] : [...tasks, ...others], pending: found.isPending };
 }
 
 function useRun({ onNew, onHelp }: { onNew: () => void; onHelp: () => void }): (entry: Entry) => void {
   const navigate = useNavigate();
   const signOut = useSignOut();
-  return ({ id, to }) => {
-    if (to) void navigate({ to });
+  return ({ id, to, run }) => {
+    if (run) run();
+    else if (to) void navigate({ to });
     else if (id === 'new') onNew();
     else if (id === 'help') onHelp();
     else signOut.mutate();

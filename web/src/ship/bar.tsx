@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { Task } from '../app/types.ts';
 import type { SendReview } from '../diff/send.tsx';
 import { spellName } from '../ui/bidi.ts';
@@ -11,14 +11,24 @@ import { PushNotices, usePush } from './push.tsx';
 import { RequestForm, RequestLink } from './request.tsx';
 import styles from './ship.module.css';
 
+interface Props {
+  task: Task;
+  /** How often the form of a commit was asked for elsewhere: a greater number opens it. */
+  asked: number;
+  onSend: SendReview;
+}
+
 /**
  * The branch of a task's workspace, and what can be done with its changes: commit, push, pull request. Hosts that do
  * not commit show nothing.
  */
-export function ShipBar({ task, onSend }: { task: Task; onSend: SendReview }) {
+export function ShipBar({ task, asked, onSend }: Props) {
   const workspace = useTaskWorkspace(task);
   const [form, setForm] = useState<'' | 'commit' | 'request'>('');
   const push = usePush(task);
+  useEffect(() => {
+    if (asked > 0) setForm('commit');
+  }, [asked]);
   if (!workspace?.ships?.includes('commit')) return null;
   const { remote, dirty, branch } = workspace;
   const close = () => setForm('');

@@ -25,7 +25,9 @@ function OneTask({ taskId }: { taskId: string }) {
   const task = useTask(taskId);
   const offline = useOfflineHosts();
   const [chosen, setChosen] = useState<Diff | null>(null);
+  const [commits, setCommits] = useState(0); // how often the form of a commit was asked for
   const deliver = useRef<Deliver>(undefined);
+  const stop = useRef<() => Promise<void>>(undefined);
   useTitle(task.data?.title ?? '');
 
   const showDiff = (open: boolean) =>
@@ -49,13 +51,21 @@ function OneTask({ taskId }: { taskId: string }) {
           offline={offline}
           diffOpen={search.diff === true}
           onDiff={() => {
+            setCommits(0);
             setChosen(null);
             showDiff(!search.diff);
           }}
+          onCommit={() => {
+            setCommits((n) => n + 1);
+            setChosen(null);
+            showDiff(true);
+          }}
+          onStop={() => stop.current?.() ?? Promise.reject(new Error('The task is not loaded yet'))}
         />
         <TaskView
           task={task.data}
           deliver={deliver}
+          stop={stop}
           onDiff={(diff) => {
             setChosen(diff);
             showDiff(true);
@@ -67,6 +77,7 @@ function OneTask({ taskId }: { taskId: string }) {
           <DiffPanel
             task={task.data}
             chosen={chosen}
+            commits={commits}
             onSend={(message) => deliver.current?.(message) ?? Promise.reject(new Error('The task is not loaded yet'))}
             onClose={() => showDiff(false)}
           />

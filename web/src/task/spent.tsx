@@ -1,17 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { client } from '../app/http.ts';
 import type { Task, TaskUsage, Usage } from '../app/types.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { QueryStatus } from '../ui/query.tsx';
 import styles from '../workspaces/workspaces.module.css';
+import { usageQuery } from './statusbar.tsx';
 import { contextOf, dollars, readUsage } from './usage.ts';
 
 /** What the task's last turn and all its turns used, as its agents reported it. */
 export function TaskUsageDialog({ task, onClose }: { task: Task; onClose: () => void }) {
-  const sum = useQuery({
-    queryKey: ['usage', task.id, task.lastTurn?.id ?? ''],
-    queryFn: ({ signal }) => client.usage(task.id, signal),
-  });
+  const sum = useQuery(usageQuery(task));
   const last = readUsage(task.lastTurn?.usage);
   return (
     <Dialog title="Usage" onClose={onClose}>
@@ -51,7 +48,7 @@ const rows: readonly (readonly [label: string, of: (usage: Usage) => string])[] 
   ['Output tokens', (u) => count(u.outputTokens)],
   ['… of them for reasoning', (u) => count(u.reasoningTokens)],
   ['Cost', (u) => (u.costUSD ? dollars(u.costUSD) : '')],
-  ['Context', (u) => contextOf(u) || count(u.contextTokens)],
+  ['Context', (u) => contextOf(u)],
 ];
 
 const count = (n: number | undefined) => (n ? n.toLocaleString() : '');

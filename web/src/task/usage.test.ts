@@ -35,7 +35,8 @@ describe('what a turn used', () => {
     expect(contextOf({ contextTokens: 24_000, contextWindow: 200_000 })).toBe('12 % of the context');
     expect(contextOf({ contextTokens: 1, contextWindow: 200_000 })).toBe('1 % of the context');
     expect(contextOf({ contextTokens: 300_000, contextWindow: 200_000 })).toBe('100 % of the context');
-    expect(contextOf({ contextTokens: 24_000 })).toBe('');
+    expect(contextOf({ contextTokens: 24_000 })).toBe('24k in the context');
+    expect(contextOf({ contextWindow: 200_000 })).toBe('');
     expect(contextOf({})).toBe('');
   });
 });

@@ -34,9 +34,10 @@ export function dollars(n: number): string {
   return n < 0.01 ? 'less than $0.01' : `$${n.toFixed(2)}`;
 }
 
-/** "12 % of the context"; "" when the agent does not report it. */
+/** "12 % of the context", or "24k in the context" without its size; "" when the agent does not report it. */
 export function contextOf({ contextTokens, contextWindow }: Usage): string {
-  if (!contextTokens || !contextWindow) return '';
+  if (!contextTokens) return '';
+  if (!contextWindow) return `${tokens(contextTokens)} in the context`;
   return `${Math.min(100, Math.max(1, Math.round((100 * contextTokens) / contextWindow)))} % of the context`;
 }
 

@@ -26,11 +26,14 @@ import { Thread } from './thread/thread.tsx';
 export function TaskView({
   task,
   deliver,
+  stop,
   onDiff,
 }: {
   task: Task;
   /** Is set to the function that sends a message that was not written in the composer. */
   deliver: RefObject<Deliver | undefined>;
+  /** Is set to the function that stops the open turn. */
+  stop: RefObject<(() => Promise<void>) | undefined>;
   onDiff: (diff: Diff) => void;
 }) {
   const visible = useVisible();
@@ -49,6 +52,7 @@ export function TaskView({
   const blocked = streaming || (busy && !task.basicHost);
   const outbox = useOutbox(task, chat.send, state, { busy: blocked, failed });
   useImperativeHandle(deliver, () => outbox.deliver);
+  useImperativeHandle(stop, () => chat.stop);
   const answer = useAnswer();
   const question = interactions[0]?.kind === 'ask' ? interactions[0] : undefined;
   const again = useLatest((text: string) => outbox.submit(text, []));

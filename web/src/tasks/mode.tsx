@@ -1,4 +1,5 @@
 import type { PermissionMode, Task } from '../app/types.ts';
+import type { Act } from '../palette/acts.ts';
 import { useUpdateTask } from './api.ts';
 import styles from './mode.module.css';
 
@@ -42,6 +43,15 @@ export function ModeSelect({
         </option>
       ))}
     </select>
+  );
+}
+
+/** What the palette offers to change a task's mode. */
+export function modeActs(task: Task, onChange: (mode: PermissionMode) => void): Act[] {
+  return Object.entries(modes).flatMap(([mode, { label }]) =>
+    isMode(mode) && mode !== (task.permissionMode ?? 'ask')
+      ? [{ label: `Permissions: ${label}`, icon: 'key' as const, run: () => onChange(mode) }]
+      : [],
   );
 }
 
