@@ -8,11 +8,11 @@ import (
 // ForgeKind is the kind of a forge: whose API it has.
 type ForgeKind string
 
-// Kinds of forges.
+// Kinds of forges. Forgejo is of the kind gitea.
 const (
 	ForgeGitHub ForgeKind = "github"
 	ForgeGitLab ForgeKind = "gitlab"
-	ForgeGitea  ForgeKind = "gitea" // Forgejo too
+	ForgeGitea  ForgeKind = "gitea"
 )
 
 // ForgeKinds lists every kind.

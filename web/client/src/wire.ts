@@ -1379,10 +1379,7 @@ export interface PathList {
 }
 
 /** ForgeKind is the kind of a forge: whose API it has. */
-export type ForgeKind =
-  | 'github'
-  | 'gitlab'
-  | 'gitea'; // Forgejo too
+export type ForgeKind = 'github' | 'gitlab' | 'gitea';
 
 /**
  * PullRequestRequest is the body of POST /session/:id/pull-request of an agent host, and of POST
