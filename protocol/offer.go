@@ -1,6 +1,11 @@
 package protocol
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
 
 // HostOffer is what tasks on an agent host can choose from: the response to GET /offer of a
 // host. It has no secret and no path of the machine.
@@ -11,6 +16,54 @@ type HostOffer struct {
 	PermissionModes []PermissionMode `json:"permissionModes"` // from the strictest to the mildest
 	// Notices are what the host says to every user at present, such as that its policy file is wrong.
 	Notices []HostNotice `json:"notices,omitempty"`
+	// Sandbox is what the host's agents are kept from; absent when the host does not say.
+	Sandbox *OfferedSandbox `json:"sandbox,omitempty"`
+}
+
+// SandboxState is how much of a machine the sandbox of a host keeps from agents.
+type SandboxState string
+
+// States of a sandbox.
+const (
+	SandboxFull    SandboxState = "full"    // every escape that the host tried at its start failed
+	SandboxPartial SandboxState = "partial" // the essential ones failed, others succeeded
+	SandboxNone    SandboxState = "none"    // agents can use what the host's user can
+)
+
+// SandboxStates lists every state.
+func SandboxStates() []SandboxState { return []SandboxState{SandboxFull, SandboxPartial, SandboxNone} }
+
+// OfferedSandbox is the level of a host's sandbox, as measured at its start. Its texts are fixed words: reasons,
+// which may have paths of the machine, are in the host's /status alone.
+type OfferedSandbox struct {
+	State      SandboxState `json:"state"`
+	Landlock   int          `json:"landlock"`   // version of the kernel's interface; 0 without it
+	Namespaces bool         `json:"namespaces"` // files, processes and shared memory of its own
+	Network    string       `json:"network"`    // of sessions that name no other: open, proxy or none
+	OwnUser    bool         `json:"ownUser"`    // programs have another user id than the host
+	Limits     []string     `json:"limits"`     // of each session: memory, pids, cpu
+	Open       []string     `json:"open"`       // what programs can do all the same
+}
+
+// Limits of an OfferedSandbox. A broker leaves out one that exceeds them.
+const (
+	MaxSandboxEntries = 32  // of limits, and of open
+	MaxSandboxText    = 100 // bytes of an entry
+)
+
+// Check returns CodeInvalid if a level could not be one of a host.
+func (s *OfferedSandbox) Check() error {
+	if !slices.Contains(SandboxStates(), s.State) {
+		return Errorf(CodeInvalid, "sandbox.state is not one of a host")
+	}
+	texts := slices.Concat([]string{s.Network}, s.Limits, s.Open)
+	long := func(text string) bool {
+		return len(text) > MaxSandboxText || strings.ContainsFunc(text, unicode.IsControl)
+	}
+	if len(s.Limits) > MaxSandboxEntries || len(s.Open) > MaxSandboxEntries || slices.ContainsFunc(texts, long) {
+		return Errorf(CodeInvalid, "sandbox is larger than one of a host")
+	}
+	return nil
 }
 
 // HostNotice is a notice of an agent host itself. Its limits are those of an announcement.

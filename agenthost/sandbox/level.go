@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bellhop/internal/owner"
+	"bellhop/protocol"
 )
 
 // Level states which escapes the kernel blocks for a program in the sandbox, as measured
@@ -107,6 +108,21 @@ func (l *Level) Summary() string {
 		summary += ", but programs can " + strings.Join(l.Open, ", ")
 	}
 	return summary
+}
+
+// Offered describes the level to the users of brokers.
+func (l *Level) Offered() *protocol.OfferedSandbox {
+	state := protocol.SandboxFull
+	switch {
+	case !l.IsEnough():
+		state = protocol.SandboxNone
+	case len(l.Open) > 0:
+		state = protocol.SandboxPartial
+	}
+	return &protocol.OfferedSandbox{
+		State: state, Landlock: l.Landlock, Namespaces: l.Namespaces, Network: string(l.Network),
+		OwnUser: l.User != "", Limits: l.Limits, Open: l.Open,
+	}
 }
 
 // probeTargets are what the probe, a program in the sandbox, tries to reach.

@@ -323,8 +323,12 @@ func TestTheLevelIsMeasured(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(m.Host, ".probe-*")); err != nil || len(left) != 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
+	if offered := level.Offered(); offered.Check() != nil || offered.State == protocol.SandboxNone ||
+		(offered.State == protocol.SandboxFull) != (len(level.Open) == 0) {
+		t.Errorf("offered: %+v", offered)
+	}
 	off := newMachine(t, Options{Mode: ModeOff})
-	if off.sandbox.Level().IsEnough() {
+	if off.sandbox.Level().IsEnough() || off.sandbox.Level().Offered().State != protocol.SandboxNone {
 		t.Error("off counts as a sandbox")
 	}
 	if out, err := off.run("cat", off.Host+"/keyset"); err != nil || out != "keys" {

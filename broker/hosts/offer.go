@@ -26,6 +26,7 @@ func (c *Client) Offer(ctx context.Context, t broker.Target) (*protocol.HostOffe
 		return nil, notHost(errNotHost) // such as a gateway's {"success":true}
 	}
 	offer.Notices = validNotices(offer.Notices)
+	offer.Sandbox = validSandbox(offer.Sandbox)
 	return &offer, nil
 }
 
@@ -38,4 +39,13 @@ func validNotices(notices []protocol.HostNotice) (valid []protocol.HostNotice) {
 		}
 	}
 	return valid
+}
+
+// validSandbox returns nil for a level that no host has.
+func validSandbox(level *protocol.OfferedSandbox) *protocol.OfferedSandbox {
+	if level == nil || level.Check() != nil {
+		return nil
+	}
+	level.Limits, level.Open = append([]string{}, level.Limits...), append([]string{}, level.Open...)
+	return level
 }

@@ -64,3 +64,25 @@ func TestNoticesOfAHostHaveTheLimitsOfAnnouncements(t *testing.T) {
 		t.Errorf("%d notices: %+v", len(offer.Notices), offer.Notices)
 	}
 }
+
+// Every user sees the level, so a host cannot put a page of text there.
+func TestALevelThatNoHostHasIsLeftOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		level string
+		want  bool
+	}{
+		"a host's":         {`{"state":"partial","network":"proxy","limits":["pids"],"open":["send to other machines"]}`, true},
+		"an unknown state": {`{"state":"perfect","network":"proxy"}`, false},
+		"a long network":   {`{"state":"full","network":"` + strings.Repeat("x", protocol.MaxSandboxText+1) + `"}`, false},
+		"a line break":     {`{"state":"full","open":["a\nb"]}`, false},
+		"too many entries": {`{"state":"full","open":["x"` + strings.Repeat(`,"x"`, protocol.MaxSandboxEntries) + `]}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := serve(t, answering(200, `{"agents":[],"projects":[],"sandbox":`+c.level+`}`))
+			offer, err := newClient(t, hosts.Options{}).Offer(t.Context(), target(url, password))
+			if err != nil || (offer.Sandbox != nil) != c.want {
+				t.Errorf("%+v, %v", offer, err)
+			}
+		})
+	}
+}

@@ -86,6 +86,9 @@ func (o *offers) describe(ctx context.Context) *protocol.HostOffer {
 		})
 	}
 	offer.Projects = o.projects(ctx)
+	if sandbox := o.set.config.sandbox; sandbox != nil {
+		offer.Sandbox = sandbox.Level().Offered()
+	}
 	_ = group.Wait() // a failure is a problem of its agent
 	return offer
 }

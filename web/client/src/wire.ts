@@ -124,6 +124,12 @@ export const maxEventId = 128;
 /** maxMessageId limits the messageId of a check-in, in characters. */
 export const maxMessageId = 128;
 
+/** of limits, and of open */
+export const maxSandboxEntries = 32;
+
+/** bytes of an entry */
+export const maxSandboxText = 100;
+
 /** maxOfferedBranches limits the branches of an OfferedProject. */
 export const maxOfferedBranches = 200;
 
@@ -1165,6 +1171,34 @@ export interface HostOffer {
   permissionModes: PermissionMode[];
   /** notices are what the host says to every user at present, such as that its policy file is wrong. */
   notices?: HostNotice[];
+  /** sandbox is what the host's agents are kept from; absent when the host does not say. */
+  sandbox?: OfferedSandbox;
+}
+
+/** SandboxState is how much of a machine the sandbox of a host keeps from agents. */
+export type SandboxState =
+  | 'full' // every escape that the host tried at its start failed
+  | 'partial' // the essential ones failed, others succeeded
+  | 'none'; // agents can use what the host's user can
+
+/**
+ * OfferedSandbox is the level of a host's sandbox, as measured at its start. Its texts are fixed words: reasons, which
+ * may have paths of the machine, are in the host's /status alone.
+ */
+export interface OfferedSandbox {
+  state: SandboxState;
+  /** version of the kernel's interface; 0 without it */
+  landlock: number;
+  /** files, processes and shared memory of its own */
+  namespaces: boolean;
+  /** of sessions that name no other: open, proxy or none */
+  network: string;
+  /** programs have another user id than the host */
+  ownUser: boolean;
+  /** of each session: memory, pids, cpu */
+  limits: string[];
+  /** what programs can do all the same */
+  open: string[];
 }
 
 /** HostNotice is a notice of an agent host itself. Its limits are those of an announcement. */

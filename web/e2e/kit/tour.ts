@@ -116,6 +116,7 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof createSampl
         await page.goto('/hosts');
         await heading('Agent hosts');
         await expect(page.getByRole('table')).toBeVisible();
+        await expect(page.getByText(/^(Complete|With gaps|None)$/).first(), 'the level of the sandbox').toBeVisible();
       },
     },
     {

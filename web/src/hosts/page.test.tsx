@@ -1,5 +1,6 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import { afterEach, expect, test, vi } from 'vitest';
+import type { OfferedSandbox } from '@bellhop/client';
 import { HostsPage } from './page.tsx';
 
 vi.mock('@tanstack/react-router', () => ({ Link: () => null }));
@@ -14,7 +15,49 @@ vi.mock('./api.ts', () => {
   };
 });
 
-afterEach(cleanup);
+const full: OfferedSandbox = {
+  state: 'full',
+  landlock: 6,
+  namespaces: true,
+  network: 'proxy',
+  ownUser: true,
+  limits: ['memory', 'pids'],
+  open: [],
+};
+let sandbox: OfferedSandbox | undefined;
+vi.mock('../tasks/api.ts', () => ({
+  useOffers: () => ({ data: { agents: [], hosts: [{ hostId: 'h', offer: { sandbox } }] } }),
+}));
+
+afterEach(() => {
+  sandbox = undefined;
+  cleanup();
+});
+
+const row = () => screen.getByRole('row', { name: /build-01/ }).textContent;
+
+test('a host shows what its agents are kept from', () => {
+  sandbox = full;
+  render(<HostsPage />);
+  expect(row()).toContain('Complete');
+  expect(row()).toContain('Landlock 6, namespaces, network proxy, users of their own, limits of memory, pids');
+});
+
+test('a sandbox with gaps names them, and one of no effect has no parts', () => {
+  sandbox = { ...full, state: 'partial', open: ['send to other machines'] };
+  render(<HostsPage />);
+  expect(row()).toContain('Agents can send to other machines.');
+  cleanup();
+  sandbox = { ...full, state: 'none' };
+  render(<HostsPage />);
+  expect(row()).toContain('None');
+  expect(row()).not.toContain('Landlock');
+});
+
+test('a host that does not say is not called safe', () => {
+  render(<HostsPage />);
+  expect(row()).toContain('not known');
+});
 
 test('a change of how browsers reach a host shows why it failed', () => {
   render(<HostsPage />);

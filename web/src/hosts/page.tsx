@@ -1,7 +1,8 @@
 import { useState } from 'react';
-import type { Host, HostHealth } from '@bellhop/client';
+import type { Host, HostHealth, OfferedSandbox, SandboxState } from '@bellhop/client';
 import { AdminPage } from '../auth/admin.tsx';
 import { useTitle } from '../inbox/attention.ts';
+import { useOffers } from '../tasks/api.ts';
 import { StateBadge, type State } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { ConfirmButton } from '../ui/confirm.tsx';
@@ -23,10 +24,18 @@ const healths: Record<HostHealth, State> = {
   unknown: { tone: 'soft', label: 'Not checked yet' },
 };
 
+const sandboxes: Record<SandboxState, State> = {
+  full: { tone: 'good', icon: 'check', label: 'Complete' },
+  partial: { tone: 'wait', icon: 'warn', label: 'With gaps' },
+  none: { tone: 'bad', icon: 'warn', label: 'None' },
+};
+
 /** The machines on which agents run. */
 export function HostsPage() {
   useTitle('Agent hosts');
   const query = useHosts();
+  const offers = useOffers();
+  const sandboxOf = (id: string) => offers.data?.hosts.find((h) => h.hostId === id)?.offer?.sandbox;
   const [adding, setAdding] = useState(false);
   const remove = useRemoveHost();
   return (
@@ -59,9 +68,9 @@ export function HostsPage() {
         </Empty>
       )}
       {query.data && query.data.length > 0 && (
-        <Table columns={['Name', 'Health', 'Open turns', 'Browsers reach it']} actions>
+        <Table columns={['Name', 'Health', 'Open turns', 'Sandbox of agents', 'Browsers reach it']} actions>
           {query.data.map((h) => (
-            <HostRow key={h.id} host={h} onRemove={() => remove.mutate(h.id)} />
+            <HostRow key={h.id} host={h} sandbox={sandboxOf(h.id)} onRemove={() => remove.mutate(h.id)} />
           ))}
         </Table>
       )}
@@ -74,7 +83,32 @@ export function HostsPage() {
   );
 }
 
-function HostRow({ host, onRemove }: { host: Host; onRemove: () => void }) {
+/** What agents of a host are kept from. Hosts of earlier versions and basic ones do not say. */
+function Sandbox({ level }: { level: OfferedSandbox | undefined }) {
+  if (!level) return <span className={styles.soft}>not known</span>;
+  const parts = [
+    level.landlock > 0 && `Landlock ${level.landlock}`,
+    level.namespaces && 'namespaces',
+    level.network && `network ${level.network}`,
+    level.ownUser && 'users of their own',
+    level.limits.length > 0 && `limits of ${level.limits.join(', ')}`,
+  ].filter(Boolean);
+  return (
+    <>
+      <StateBadge state={sandboxes[level.state]} />
+      {level.state !== 'none' && <div className={styles.soft}>{parts.join(', ')}</div>}
+      {level.open.length > 0 && <div className={styles.soft}>Agents can {level.open.join(', ')}.</div>}
+    </>
+  );
+}
+
+interface RowProps {
+  host: Host;
+  sandbox: OfferedSandbox | undefined;
+  onRemove: () => void;
+}
+
+function HostRow({ host, sandbox, onRemove }: RowProps) {
   const update = useUpdateHost();
   return (
     <tr>
@@ -86,6 +120,9 @@ function HostRow({ host, onRemove }: { host: Host; onRemove: () => void }) {
         <StateBadge state={healths[host.health]} />
       </td>
       <td data-label="Open turns">{host.openTurns}</td>
+      <td data-label="Sandbox of agents">
+        <Sandbox level={sandbox} />
+      </td>
       <td data-label="Browsers reach it">
         {host.reach ? (
           <select
