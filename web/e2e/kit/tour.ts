@@ -48,7 +48,7 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof createSampl
       go: async () => {
         await page.goto('/');
         await expect(page.getByRole('button', { name: 'New task' })).toBeVisible();
-        await expect(page.getByText(/Loading/)).toBeHidden();
+        await expect(page.getByText(/Loading/)).toHaveCount(0);
       },
     },
     {
@@ -107,7 +107,7 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof createSampl
       go: async () => {
         await page.goto('/deliveries');
         await heading('Deliveries');
-        await expect(page.getByText(/Loading/)).toBeHidden();
+        await expect(page.getByText(/Loading/)).toHaveCount(0);
       },
     },
     {
