@@ -21,37 +21,40 @@ func Dir(path string) error {
 	if err := os.MkdirAll(path, dirMode); err != nil {
 		return err
 	}
-	return restrict(path, dirMode)
+	return restrictPath(path, dirMode)
 }
 
 // File creates an empty file if there is none, and takes from group and others what they may do
-// with it.
+// with it. Another process may remove the file meanwhile.
 func File(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return err
 	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return restrict(path, fileMode)
+	return errors.Join(restrict(file.Stat, file.Chmod, fileMode), file.Close())
 }
 
 // Existing is File for a file that may be absent; then it does nothing.
 func Existing(path string) error {
-	err := restrict(path, fileMode)
+	err := restrictPath(path, fileMode)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-func restrict(path string, mode os.FileMode) error {
-	info, err := os.Stat(path)
+// restrictPath restricts what a path names now.
+func restrictPath(path string, mode os.FileMode) error {
+	stat := func() (os.FileInfo, error) { return os.Stat(path) }
+	return restrict(stat, func(mode os.FileMode) error { return os.Chmod(path, mode) }, mode)
+}
+
+func restrict(stat func() (os.FileInfo, error), chmod func(os.FileMode) error, mode os.FileMode) error {
+	info, err := stat()
 	if err != nil || info.Mode().Perm()&others == 0 {
 		return err
 	}
-	if err := os.Chmod(path, mode); err != nil {
+	if err := chmod(mode); err != nil {
 		return fmt.Errorf("others can open it: %w", err)
 	}
 	return nil

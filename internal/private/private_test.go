@@ -63,3 +63,25 @@ func TestWhatIsMissingIsMade(t *testing.T) {
 		t.Errorf("%v: %o in %o", err, mode(t, file), mode(t, dir))
 	}
 }
+
+// The last process that closes a SQLite database removes its WAL, while another may open it.
+func TestAFileThatIsRemovedMeanwhileIsNoError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 5000 {
+			_ = os.Remove(path)
+		}
+	}()
+	for isDone := false; !isDone; {
+		select {
+		case <-done:
+			isDone = true
+		default:
+			if err := private.File(path); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
