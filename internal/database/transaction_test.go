@@ -184,7 +184,8 @@ func TestAWriteGivesUpAfterThreeRetries(t *testing.T) {
 
 // Two transactions lock two rows in opposite order, which causes a deadlock.
 func TestADeadlockIsRetried(t *testing.T) {
-	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
+	// PostgreSQL takes a second to find a deadlock; on a slow machine the default patience is over then.
+	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{Patience: time.Minute}))
 	if err := db.Write(t.Context(), func(ctx context.Context) error {
 		return errors.Join(insert(ctx, db, "a"), insert(ctx, db, "b"))
 	}); err != nil {
