@@ -19,6 +19,16 @@ type MessageQuery struct {
 // withTurns is the one value of MessageQuery.With besides "".
 const withTurns = "turns"
 
+// bound lowers positions that no message has, because the next one could overflow. Clients ask for the last
+// page with the greatest number that they know.
+func (q *MessageQuery) bound() {
+	for _, position := range []**int64{&q.After, &q.Before, &q.Since} {
+		if *position != nil {
+			*position = new(min(**position, protocol.MaxPosition))
+		}
+	}
+}
+
 // Messages returns a page of a task's messages, ascending by seq. With Before but
 // without After the page ends at Before. NextAfter continues after the last
 // message; an empty page repeats the After of the query. With Await the page is read
@@ -29,6 +39,7 @@ func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery)
 			Code: protocol.CodeInvalid, Message: "with must be turns", Hint: "Leave it out for messages only",
 		}
 	}
+	q.bound()
 	q.Limit = clamp(q.Limit)
 	behind, err := s.await(ctx, userID, id, q.Await)
 	if err != nil {

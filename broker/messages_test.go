@@ -3,6 +3,7 @@ package broker_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -138,4 +139,26 @@ func TestMessagesWithTheirTurns(t *testing.T) {
 	}
 	_, err = k.tasks.Messages(k.ctx, k.user.UserID, task.ID, broker.MessageQuery{With: "everything"})
 	same(t, fault(err), `{'code':'invalid','error':'with must be turns','hint':'Leave it out for messages only'}`)
+}
+
+// Clients name the greatest number that they know for "from the end".
+func TestPositionsOfMessagesDoNotOverflow(t *testing.T) {
+	k := newKit(t)
+	task := k.task()
+	k.mustSend(task.ID, "", seqd(1, 1, "t1", text("one")))
+	first, largest := int64(0), int64(math.MaxInt64)
+	for name, c := range map[string]struct {
+		q    broker.MessageQuery
+		want int
+	}{
+		"after":           {broker.MessageQuery{After: &largest}, 0},
+		"since":           {broker.MessageQuery{Since: &largest}, 0},
+		"after and since": {broker.MessageQuery{After: &largest, Since: &first}, 0},
+		"before":          {broker.MessageQuery{Before: &largest}, 1},
+	} {
+		list, err := k.tasks.Messages(k.ctx, k.user.UserID, task.ID, c.q)
+		if err != nil || len(list.Messages) != c.want || list.NextAfter > protocol.MaxPosition {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
 }
