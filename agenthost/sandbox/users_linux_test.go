@@ -110,11 +110,13 @@ func TestTheLevelNamesTheReasonForTheHostsUser(t *testing.T) {
 	private := t.TempDir() // its parent is for this user alone
 	file := filepath.Join(private, "file")
 	must(t, os.WriteFile(file, nil, 0o600))
+	launcher := filepath.Join(private, "launcher")
+	copyProgram(t, os.Args[0], launcher)
 	for name, c := range map[string]struct {
 		options Options
 		want    string
 	}{
-		"a launcher in a home of root's": {Options{NoNamespaces: true, Self: os.Args[0]}, "permission denied"},
+		"a launcher in a home of root's": {Options{NoNamespaces: true, Self: launcher}, "permission denied"},
 		"a path that is root's": {
 			Options{NoNamespaces: true, Read: []string{file}}, "cannot enter " + filepath.Dir(private),
 		},
