@@ -4,7 +4,7 @@ import type { RemoteState } from '@bellhop/client';
 export function mergePrompt(branch: string, remote: Pick<RemoteState, 'base' | 'diverged'>): string {
   const other = remote.diverged ? branch : (remote.base ?? '');
   const why = remote.diverged
-    ? 'Somebody pushed other commits to this branch, so mine are refused.'
+    ? 'This branch has other commits at the remote, so mine are refused.'
     : 'It has moved since you began.';
   return (
     `Please merge the branch ${other} of the remote origin into your branch ${branch}. ${why} ` +
