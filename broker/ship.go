@@ -56,7 +56,7 @@ func (s *Ships) Commit(
 		return nil, err
 	}
 	var done *protocol.CommitResponse
-	err = s.step(ctx, userID, taskID, func(at *session) (*Act, error) {
+	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
 		done, err = s.Link.Commit(ctx, at.target, taskID, &protocol.CommitRequest{Message: message, Author: author})
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (s *Ships) Discard(
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	err = s.step(ctx, userID, taskID, func(at *session) (*Act, error) {
+	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
 		if done, err = s.Link.Discard(ctx, at.target, taskID, req); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (s *Ships) Push(
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	err = s.step(ctx, userID, taskID, func(at *session) (*Act, error) {
+	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
 		if done, err = s.Link.Push(ctx, at.target, taskID, req); err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func (s *Ships) PullRequest(
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	err = s.step(ctx, userID, taskID, func(at *session) (*Act, error) {
+	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
 		if done, err = s.Link.PullRequest(ctx, at.target, taskID, req); err != nil {
 			return nil, err
 		}
@@ -170,7 +170,9 @@ func (s *Ships) author(ctx context.Context, userID string) (protocol.CommitAutho
 
 // step runs a step at a task's host, and then adds its entry to the audit log. The host is asked outside of
 // the transaction, because it may take minutes.
-func (s *Ships) step(ctx context.Context, userID, taskID string, do func(at *session) (*Act, error)) error {
+func (s *Ships) step(
+	ctx context.Context, userID, taskID string, do func(ctx context.Context, at *session) (*Act, error),
+) error {
 	task, err := s.Sessions.agentTask(ctx, userID, taskID)
 	if err != nil {
 		return err
@@ -189,12 +191,13 @@ func (s *Ships) step(ctx context.Context, userID, taskID string, do func(at *ses
 		return err
 	}
 	defer release()
-	act, err := do(at)
+	// A caller that goes away must not leave an act without its entry. The host's answer is awaited for a bounded time.
+	ctx = context.WithoutCancel(ctx)
+	act, err := do(ctx, at)
 	if err != nil {
 		return notShipped(err)
 	}
-	// A caller that has gone must not leave an act without its entry.
-	return Audited(context.WithoutCancel(ctx), s.Users, s.Sessions.Now, func(context.Context) (*Act, error) {
+	return Audited(ctx, s.Users, s.Sessions.Now, func(context.Context) (*Act, error) {
 		return act, nil
 	})
 }

@@ -12,13 +12,20 @@ import (
 // shipper is a ShipLink that records its requests.
 type shipper struct {
 	commits []protocol.CommitRequest
+	leave   context.CancelFunc // ends the caller's request while the host works, unless nil
 	fail    error
 }
 
 func (s *shipper) Commit(
-	_ context.Context, _ broker.Target, id string, req *protocol.CommitRequest,
+	ctx context.Context, _ broker.Target, id string, req *protocol.CommitRequest,
 ) (*protocol.CommitResponse, error) {
 	s.commits = append(s.commits, *req)
+	if s.leave != nil {
+		s.leave()
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if s.fail != nil {
 		return nil, s.fail
 	}
@@ -209,4 +216,19 @@ func TestACommitIsTheUsersAndInTheAuditLog(t *testing.T) {
 		})
 	}
 	k.wantAudit(`task.committed by user ada on task ` + task.ID + ` {"branch":"bellhop/1` + "\uFFFD" + `","commit":"c0ffee","files":"2"}`)
+}
+
+// A caller that goes away could otherwise have the host commit or push without an entry.
+func TestAnActWhoseCallerLeavesIsInTheAuditLog(t *testing.T) {
+	k := newKit(t)
+	ctx, leave := context.WithCancel(broker.WithActor(k.ctx, protocol.AuditActor{
+		Kind: protocol.AuditByUser, ID: k.user.UserID,
+	}))
+	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: &shipper{leave: leave}}
+	task := k.task()
+	if _, err := ships.Commit(ctx, k.user.UserID, task.ID, &protocol.CommitTaskRequest{Message: "Add"}); err != nil {
+		t.Error(err)
+	}
+	k.wantAudit(`task.committed by user ada on task ` + task.ID +
+		` {"branch":"bellhop/1` + "\uFFFD" + `","commit":"c0ffee","files":"2"}`)
 }
