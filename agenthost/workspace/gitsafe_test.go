@@ -96,9 +96,6 @@ type traps struct {
 
 func newTraps(t *testing.T, url string) *traps {
 	t.Helper()
-	if testing.Short() { // hundreds of runs of git, which the race detector does not see into
-		t.Skip("the settings of git are tried without -short")
-	}
 	dir := t.TempDir()
 	return &traps{t, dir, filepath.Join(dir, "mark"), url}
 }
