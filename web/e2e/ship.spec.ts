@@ -83,6 +83,7 @@ for (const [device, width, colorScheme] of [
       await bar.getByRole('button', { name: 'Update the pull request' }).click();
       await expect(bar.getByRole('alert')).toContainText('The forge cannot be reached');
       await expect(title).toHaveValue('Open the shop at ten');
+      await bell.page.close();
       await forge.stop();
     });
   });
@@ -134,5 +135,6 @@ test('a conflict is handed to the agent, and commits at the remote are replaced 
   await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
   await expect(bar).toContainText('Pushed');
   expect(git(forge.bare, 'rev-parse', branch)).toBe(git(dir, 'rev-parse', 'HEAD'));
+  await bell.page.close();
   await forge.stop();
 });
