@@ -62,7 +62,7 @@ func (s *Server) requireOwner(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !s.isOwner(c.Request()) {
 			return unauthorized("Send the server's token as Authorization: Bearer. " +
-				"Without --token, \"bellhop agent --api\" prints one when it starts")
+				"Without a token set, \"bellhop agent --api\" prints one when it starts")
 		}
 		return next(c)
 	}

@@ -234,7 +234,7 @@ func TestWithoutAServersTokenAWrongOneIsStillRefused(t *testing.T) {
 	}
 }
 
-// Without --token everyone on the machine may open a session, and reaches nothing else.
+// Without a token everyone on the machine may open a session, and reaches nothing else.
 func TestWithoutATokenOnlyOpeningIsFree(t *testing.T) {
 	s := start(t, Config{})
 	a, b := s.open("", ""), s.open("", "")

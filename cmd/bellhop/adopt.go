@@ -11,7 +11,7 @@ import (
 
 type adoptCommand struct {
 	URL   string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
-	Token seal.Secret `env:"BELLHOP_TOKEN" secret:"" required:"" placeholder:"TOKEN" help:"API token of an administrator."`
+	Token seal.Secret `name:"token-file" env:"BELLHOP_TOKEN" secret:"" required:"" placeholder:"FILE" help:"File with the API token of an administrator."`
 	Email string      `placeholder:"EMAIL" help:"User who gets the tasks. Without it, their owners."`
 	Title string      `placeholder:"TEXT" help:"Title of the task. Without it, the title that the host knows."`
 	All   bool        `help:"Adopt every orphan."`

@@ -36,7 +36,7 @@ type agentCommand struct {
 
 	Port        int           `default:"7702" help:"API: port to listen on, 0 for any (${default})."`
 	Listen      string        `env:"BELLHOP_AGENT_LISTEN" default:"127.0.0.1" placeholder:"HOST" help:"API: address to listen on (${default}). Other than loopback addresses need a token."`
-	Token       seal.Secret   `env:"BELLHOP_AGENT_TOKEN" secret:"" placeholder:"TOKEN" help:"API: the token that callers send as Authorization: Bearer."`
+	Token       seal.Secret   `name:"token-file" env:"BELLHOP_AGENT_TOKEN" secret:"" placeholder:"FILE" help:"API: file with the token that callers send as Authorization: Bearer."`
 	IdleTimeout time.Duration `default:"10m" help:"API: end a session that has no client and no turn for this time (${default})."`
 	MaxSessions int           `default:"256" help:"API: maximum number of open sessions (${default})."`
 	Data        string        `env:"BELLHOP_AGENT_DATA" placeholder:"DIR" help:"API: directory that keeps the histories of sessions, also after their end and over restarts. Without it, a history ends with its session."`

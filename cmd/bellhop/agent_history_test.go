@@ -34,9 +34,8 @@ func startAgentServer(t *testing.T, args ...string) *agentServer {
 	program, err := os.Executable()
 	testenv.Must(t, err)
 	s := &agentServer{t: t, cmd: exec.Command(program)}
-	s.cmd.Args = append([]string{"bellhop", "agent", "--api", "--port", "0", "--token", "owner", "--log-level", "error"},
-		args...)
-	s.cmd.Env, s.cmd.Stderr = os.Environ(), os.Stderr
+	s.cmd.Args = append([]string{"bellhop", "agent", "--api", "--port", "0", "--log-level", "error"}, args...)
+	s.cmd.Env, s.cmd.Stderr = append(os.Environ(), "BELLHOP_AGENT_TOKEN=owner"), os.Stderr
 	out, err := s.cmd.StdoutPipe()
 	testenv.Must(t, err)
 	testenv.Must(t, s.cmd.Start())

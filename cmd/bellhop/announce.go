@@ -11,7 +11,7 @@ import (
 
 type announceCommand struct {
 	URL   string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
-	Token seal.Secret `env:"BELLHOP_TOKEN" secret:"" required:"" placeholder:"TOKEN" help:"API token of an administrator; any user's for the list."`
+	Token seal.Secret `name:"token-file" env:"BELLHOP_TOKEN" secret:"" required:"" placeholder:"FILE" help:"File with the API token of an administrator; any user's for the list."`
 
 	Level  string        `enum:"info,success,warning,error" default:"info" help:"How urgent it is: info, success, warning or error (${default})."`
 	For    time.Duration `default:"24h" placeholder:"TIME" help:"How long it holds, from 10s to 720h (${default})."`

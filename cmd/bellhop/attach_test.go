@@ -49,7 +49,7 @@ func TestAttachRunsTheClientInTheWorkspace(t *testing.T) {
 	}
 	for name, args := range map[string][]string{
 		"of a dev":  {"attach", "--dev", dev, "s1"},
-		"of a host": {"attach", "--host", host.URL + "/", "--password", "geheim", "s1"},
+		"of a host": {"attach", "--host", host.URL + "/", "--password-file", writeSecret(t, "geheim"), "s1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -91,7 +91,8 @@ func TestAttachErrors(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, _, stderr := runCommand(t, "attach", "--host", c.host.URL, "--password", c.password, "s1")
+			t.Setenv("BELLHOP_HOST_PASSWORD", c.password)
+			code, _, stderr := runCommand(t, "attach", "--host", c.host.URL, "s1")
 			if code != 1 {
 				t.Errorf("exit %d", code)
 			}
@@ -113,9 +114,9 @@ func TestAttachForwardsSIGTERMButNotSIGINT(t *testing.T) {
 	signals := make(chan os.Signal)
 	var stdout, stderr bytes.Buffer
 	done := make(chan int)
+	args := []string{"attach", "--host", host.URL, "--password-file", writeSecret(t, "geheim"), "s1"}
 	go func() {
-		done <- run(context.Background(), signals, []string{"attach", "--host", host.URL, "--password", "geheim", "s1"},
-			strings.NewReader(""), &stdout, &stderr)
+		done <- run(context.Background(), signals, args, strings.NewReader(""), &stdout, &stderr)
 	}()
 	signals <- syscall.SIGINT
 	for deadline := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
@@ -154,7 +155,7 @@ func TestAttachEndsItsClientWhenAPromptTakesTheSessionOver(t *testing.T) {
 		}
 	}))
 	t.Cleanup(host.Close)
-	code, _, stderr := runCommand(t, "attach", "--host", host.URL, "--password", "geheim", "s1")
+	code, _, stderr := runCommand(t, "attach", "--host", host.URL, "--password-file", writeSecret(t, "geheim"), "s1")
 	close(reports)
 	var got []string
 	for body := range reports {

@@ -22,7 +22,7 @@ type chatCommand struct {
 	devFlag `embed:""`
 
 	URL       string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
-	Token     seal.Secret `env:"BELLHOP_TOKEN" secret:"" placeholder:"TOKEN" help:"API token. Create one with 'bellhop tokens create'."`
+	Token     seal.Secret `name:"token-file" env:"BELLHOP_TOKEN" secret:"" placeholder:"FILE" help:"File with the API token. Create one with 'bellhop tokens create'."`
 	Task      string      `placeholder:"ID" help:"Continue this task. Without it, choose a task or create one."`
 	New       string      `placeholder:"TITLE" help:"Create a task with this title."`
 	Agent     string      `placeholder:"ID" help:"Agent of a new task."`

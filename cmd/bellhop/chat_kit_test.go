@@ -12,7 +12,8 @@ import (
 
 // chatBroker is a broker with the task "t", and the host of its session.
 type chatBroker struct {
-	url string
+	url       string
+	tokenFile string
 	// prompted answers a prompt; nil: with endTurn.
 	prompted     func(w http.ResponseWriter, r *http.Request, prompt *protocol.PromptRequest)
 	capabilities []string // of the host
@@ -21,7 +22,7 @@ type chatBroker struct {
 }
 
 func startChatBroker(t *testing.T) *chatBroker {
-	b := &chatBroker{}
+	b := &chatBroker{tokenFile: writeSecret(t, "bhp_x")}
 	mux := http.NewServeMux()
 	reply := func(v any) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
@@ -67,5 +68,5 @@ func endTurn(w http.ResponseWriter) {
 
 // chatArgs are the arguments of a chat on the task.
 func (b *chatBroker) chatArgs(more ...string) []string {
-	return append([]string{"chat", "--url", b.url, "--token", "bhp_x", "--task", "t"}, more...)
+	return append([]string{"chat", "--url", b.url, "--token-file", b.tokenFile, "--task", "t"}, more...)
 }

@@ -51,22 +51,11 @@ func (s secretFileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Fl
 	return nil, nil //nolint:nilnil // nil means that this resolver has no value
 }
 
-// warnOfSecrets warns of each secret among the arguments, which all programs of the machine can read.
-func warnOfSecrets(stderr io.Writer, parsed *kong.Context) {
-	for _, at := range parsed.Path {
-		if at.Flag == nil || at.Resolved || !at.Flag.Tag.Has("secret") || len(at.Flag.Envs) == 0 {
-			continue
-		}
-		_, _ = fmt.Fprintf(stderr, "bellhop: warning: every program of this machine can read --%s among the arguments. "+
-			"Set %[2]s or %[2]s_FILE instead.\n", at.Flag.Name, at.Flag.Envs[0])
-	}
-}
-
 // databaseFlags are the flags that 'serve' and the administration commands share.
 type databaseFlags struct {
 	DatabaseURL seal.Secret `env:"BELLHOP_DATABASE_URL" secret:"" placeholder:"URL" help:"postgres://user:password@server/name, or sqlite:PATH."`
 	Pooler      string      `name:"database-pooler" env:"BELLHOP_DATABASE_POOLER" enum:",transaction" default:"" placeholder:"MODE" help:"'transaction' if the URL leads to a pooler in transaction mode, such as PgBouncer."`
-	Keyset      seal.Secret `env:"BELLHOP_KEYSET" secret:"" placeholder:"KEYSET" help:"Keyset that seals secrets in the database. Create one with 'bellhop keys generate'."`
+	Keyset      seal.Secret `name:"keyset-file" env:"BELLHOP_KEYSET" secret:"" placeholder:"FILE" help:"File with the keyset that seals secrets in the database. Create one with 'bellhop keys generate'."`
 }
 
 func (d databaseFlags) config(env *environment) app.StoreConfig {

@@ -163,14 +163,17 @@ func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 			want: []string{"BELLHOP_HOST_PASSWORD is not set", "bellhop hosts add"},
 		},
 		"an invalid origin": {
-			args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--allowed-origins", "*"},
+			args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password-file", short, "--allowed-origins", "*"},
 			want: []string{"BELLHOP_HOST_ALLOWED_ORIGINS"},
 		},
 		"an invalid CIDR": {
 			args: []string{"serve", "--outbound-allow", "10.0.0.0/99"}, want: []string{"BELLHOP_OUTBOUND_ALLOW", "not a CIDR"},
 		},
 		"a public URL with query": {
-			args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--public-url", "http://x/?a=b"},
+			args: []string{
+				"host", "--listen", "127.0.0.1:0", "--data", dir, "--password-file", short,
+				"--public-url", "http://x/?a=b",
+			},
 			want: []string{"BELLHOP_HOST_PUBLIC_URL must be a plain http:// or https:// URL"},
 		},
 		"chat without a token": {args: []string{"chat"}, want: []string{"no API token", "BELLHOP_TOKEN"}},
@@ -191,7 +194,7 @@ func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 		},
 		"a trusted name": {
 			args: []string{
-				"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p",
+				"host", "--listen", "127.0.0.1:0", "--data", dir, "--password-file", short,
 				"--trusted-proxies", "proxy.example",
 			},
 			want: []string{"BELLHOP_HOST_TRUSTED_PROXIES", "not an address or a CIDR: proxy.example"},
@@ -225,32 +228,6 @@ func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 				t.Errorf("stderr shows a password:\n%s", stderr)
 			}
 		})
-	}
-}
-
-func TestASecretAmongTheArgumentsIsWarnedOf(t *testing.T) {
-	const url = "mysql://root:geheim@x/y"
-	warning := func(args ...string) string {
-		_, _, stderr := runCommand(t, args...)
-		if strings.Contains(stderr, "geheim") {
-			t.Errorf("stderr shows a password:\n%s", stderr)
-		}
-		line, _, _ := strings.Cut(stderr, "\n")
-		return line
-	}
-	want := "bellhop: warning: every program of this machine can read --database-url among the arguments. " +
-		"Set BELLHOP_DATABASE_URL or BELLHOP_DATABASE_URL_FILE instead."
-	if got := warning("migrate", "status", "--database-url", url); got != want {
-		t.Errorf("as an argument: %s", got)
-	}
-	t.Setenv("BELLHOP_DATABASE_URL", url)
-	if got := warning("migrate", "status"); strings.Contains(got, "warning") {
-		t.Errorf("as a variable: %s", got)
-	}
-	t.Setenv("BELLHOP_DATABASE_URL", "")
-	t.Setenv("BELLHOP_DATABASE_URL_FILE", writeSecret(t, url))
-	if got := warning("migrate", "status"); strings.Contains(got, "warning") {
-		t.Errorf("as a file: %s", got)
 	}
 }
 

@@ -17,7 +17,7 @@ type conformanceCommand struct {
 
 type conformanceBasic struct {
 	URL      string        `arg:"" help:"URL of the server, such as http://127.0.0.1:8080."`
-	Password seal.Secret   `required:"" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"The password that the server expects at /session."`
+	Password seal.Secret   `name:"password-file" required:"" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"FILE" help:"File with the password that the server expects at /session."`
 	Prompt   string        `default:"Say hello" placeholder:"TEXT" help:"Prompt that the agent answers with a text (${default})."`
 	Timeout  time.Duration `default:"30s" help:"Time limit for each expected response or event (${default})."`
 	JSON     bool          `help:"Print the report as JSON."`
@@ -76,7 +76,7 @@ func (c conformanceHeadless) Run(env *environment) error {
 
 type conformanceHost struct {
 	URL      string        `required:"" placeholder:"URL" help:"URL of the host, such as http://127.0.0.1:7701."`
-	Password seal.Secret   `required:"" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"The host's password."`
+	Password seal.Secret   `name:"password-file" required:"" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"FILE" help:"File with the host's password."`
 	Agent    string        `placeholder:"NAME" help:"Agent to use. Default: the host's default agent."`
 	Origin   string        `placeholder:"ORIGIN" help:"An origin that the host allows. Without it, the checks of allowed origins are skipped."`
 	Listen   string        `default:"127.0.0.1:0" placeholder:"ADDR" help:"Address on which the webhook receiver listens (${default})."`

@@ -15,7 +15,7 @@ type hostCommand struct {
 	Listen         string      `env:"BELLHOP_HOST_LISTEN" default:"127.0.0.1:7701" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	LocalListen    string      `env:"BELLHOP_HOST_LOCAL_LISTEN" default:"127.0.0.1:0" placeholder:"ADDR" help:"Loopback address for hooks and tools of programs in workspaces (${default}). Port 0 chooses a free port once and keeps it."`
 	PublicURL      string      `env:"BELLHOP_HOST_PUBLIC_URL" placeholder:"URL" help:"URL at which browsers reach the streams. Default: http://<listen>."`
-	Password       seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Password of the brokers, the same as in 'bellhop hosts add'."`
+	Password       seal.Secret `name:"password-file" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"FILE" help:"File with the password of the brokers, the same as in 'bellhop hosts add'."`
 	Data           string      `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"Directory for the journal, workspaces and agents' state (${default})."`
 	Config         string      `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"YAML file with agents, projects and policy."`
 	Record         string      `env:"BELLHOP_HOST_RECORD" placeholder:"FILE" help:"Record the inputs of all sessions in this file or directory, for 'bellhop replay'."`

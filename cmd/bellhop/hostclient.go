@@ -25,7 +25,7 @@ type hostFlags struct {
 	devFlag `embed:""`
 
 	Host     string      `default:"http://127.0.0.1:7701" placeholder:"URL" help:"URL of the agent host on this machine (${default})."`
-	Password seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"The host's password."`
+	Password seal.Secret `name:"password-file" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"FILE" help:"File with the host's password."`
 	Data     string      `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"The host's data directory (${default}), which has the operator's key of sessions that are bound to a broker."`
 }
 

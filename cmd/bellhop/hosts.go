@@ -25,7 +25,7 @@ type hostsAddCommand struct {
 	Name     string      `required:"" help:"Name of the host."`
 	URL      string      `required:"" help:"URL at which the broker reaches the host, such as http://10.0.0.7:7701."`
 	Reach    string      `enum:"direct,relay" default:"direct" help:"How browsers get to its streams: 'direct', or 'relay' through the broker."`
-	Password seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"The host's BELLHOP_HOST_PASSWORD."`
+	Password seal.Secret `name:"password-file" env:"BELLHOP_HOST_PASSWORD" secret:"" required:"" placeholder:"FILE" help:"File with the host's password, - for standard input."`
 }
 
 // Run prints the new host's id.
@@ -50,7 +50,7 @@ type hostsUpdateCommand struct {
 	URL         *string     `help:"URL at which the broker reaches the host."`
 	Reach       *string     `placeholder:"REACH" help:"How browsers get to its streams: 'direct', or 'relay' through the broker."`
 	SetPassword bool        `help:"Set the password to BELLHOP_HOST_PASSWORD. The old one stays valid for 24 hours."`
-	Password    seal.Secret `hidden:"" env:"BELLHOP_HOST_PASSWORD" secret:"" help:"The host's BELLHOP_HOST_PASSWORD."`
+	Password    seal.Secret `name:"password-file" hidden:"" env:"BELLHOP_HOST_PASSWORD" secret:"" help:"File with the host's password, - for standard input."`
 }
 
 // Run prints "updated" and the host's id. Without SetPassword it leaves the password,

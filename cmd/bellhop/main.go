@@ -120,7 +120,10 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		_, _ = fmt.Fprintf(stderr, "bellhop: %v\n%sSee: bellhop --help\n", err, missingSecretsHint(err))
 		return 2
 	}
-	warnOfSecrets(stderr, parsed)
+	if err := readSecretFlags(parsed, stdin); err != nil {
+		_, _ = fmt.Fprintln(stderr, "bellhop:", err)
+		return 2
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if !handlesSignals(parsed.Selected().Target.Interface()) {
@@ -161,8 +164,7 @@ func handlesSignals(command any) bool {
 	return false
 }
 
-// missingSecretsHint names the variables of missing secrets, because a secret on the
-// command line is visible in the process list.
+// missingSecretsHint names the variables of missing secrets.
 func missingSecretsHint(err error) string {
 	var wrong *kong.ParseError
 	if !errors.As(err, &wrong) || wrong.Context == nil {

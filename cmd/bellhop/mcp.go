@@ -22,7 +22,7 @@ type mcpCommand struct {
 	devFlag `embed:""`
 
 	URL   string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
-	Token seal.Secret `env:"BELLHOP_TOKEN" secret:"" placeholder:"TOKEN" help:"API token of kind agent. Create one with 'bellhop tokens create --kind agent'."`
+	Token seal.Secret `name:"token-file" env:"BELLHOP_TOKEN" secret:"" placeholder:"FILE" help:"File with the API token of kind agent. Create one with 'bellhop tokens create --kind agent'."`
 }
 
 // Help is shown by --help.

@@ -23,11 +23,11 @@ type modelFlags struct {
 	MaxTokens     int    `placeholder:"N" help:"Maximum tokens of one response. Default: the provider's, 8192 for anthropic."`
 	ContextWindow int    `placeholder:"N" help:"Maximum tokens of a conversation; older turns are left out. Default: 200000 for anthropic, 32000 for ollama, else 128000."`
 
-	AnthropicAPIKey   seal.Secret `env:"ANTHROPIC_API_KEY" secret:"" placeholder:"KEY" help:"Key for anthropic/… models."`
+	AnthropicAPIKey   seal.Secret `name:"anthropic-api-key-file" env:"ANTHROPIC_API_KEY" secret:"" placeholder:"FILE" help:"File with the key for anthropic/… models."`
 	AnthropicBaseURL  string      `env:"ANTHROPIC_BASE_URL" placeholder:"URL" help:"Replaces https://api.anthropic.com."`
-	OpenAIAPIKey      seal.Secret `name:"openai-api-key" env:"OPENAI_API_KEY" secret:"" placeholder:"KEY" help:"Key for openai/… models."`
+	OpenAIAPIKey      seal.Secret `name:"openai-api-key-file" env:"OPENAI_API_KEY" secret:"" placeholder:"FILE" help:"File with the key for openai/… models."`
 	OpenAIBaseURL     string      `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Replaces https://api.openai.com/v1; any server with the same API works."`
-	OpenRouterAPIKey  seal.Secret `name:"openrouter-api-key" env:"OPENROUTER_API_KEY" secret:"" placeholder:"KEY" help:"Key for openrouter/… models."`
+	OpenRouterAPIKey  seal.Secret `name:"openrouter-api-key-file" env:"OPENROUTER_API_KEY" secret:"" placeholder:"FILE" help:"File with the key for openrouter/… models."`
 	OpenRouterBaseURL string      `name:"openrouter-base-url" env:"OPENROUTER_BASE_URL" placeholder:"URL" help:"Replaces https://openrouter.ai/api/v1."`
 	OllamaBaseURL     string      `env:"OLLAMA_BASE_URL" placeholder:"URL" help:"Replaces http://127.0.0.1:11434/v1."`
 }

@@ -12,7 +12,7 @@ import (
 // offerFlags are the flags of commands that show what the hosts of a broker offer.
 type offerFlags struct {
 	URL   string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
-	Token seal.Secret `env:"BELLHOP_TOKEN" secret:"" required:"" placeholder:"TOKEN" help:"API token of any user."`
+	Token seal.Secret `name:"token-file" env:"BELLHOP_TOKEN" secret:"" required:"" placeholder:"FILE" help:"File with the API token of any user."`
 	JSON  bool        `name:"json" help:"Print JSON."`
 }
 

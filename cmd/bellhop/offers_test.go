@@ -40,7 +40,8 @@ func TestWhatHostsOfferIsListed(t *testing.T) {
 		{"projects", "wrong", 1, []string{"Unauthorized"}},
 	} {
 		t.Run(c.args+" "+c.token, func(t *testing.T) {
-			code, stdout, stderr := runCommand(t, append(strings.Fields(c.args), "--url", broker.URL, "--token", c.token)...)
+			code, stdout, stderr := runCommand(t, append(strings.Fields(c.args), "--url", broker.URL,
+				"--token-file", writeSecret(t, c.token))...)
 			var out strings.Builder
 			for line := range strings.Lines(stdout + stderr) {
 				out.WriteString(strings.Join(strings.Fields(line), " ") + "\n")

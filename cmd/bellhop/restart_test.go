@@ -37,7 +37,7 @@ func TestRestartAndStopCallTheHost(t *testing.T) {
 		{"workspaces stop", 2, "--project"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
-			args := append(strings.Fields(c.args), "--host", host.URL, "--password", "geheim")
+			args := append(strings.Fields(c.args), "--host", host.URL, "--password-file", writeSecret(t, "geheim"))
 			code, stdout, stderr := runCommand(t, args...)
 			if code != c.code || !strings.Contains(stdout+stderr, c.output) {
 				t.Errorf("exit %d\n%s%s", code, stdout, stderr)

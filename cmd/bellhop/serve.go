@@ -27,7 +27,7 @@ type serveCommand struct {
 	Retention       retentionFlags `embed:""`
 	SessionKeys     string         `env:"BELLHOP_SESSION_KEYS" enum:"on,off" default:"on" help:"'off' while replicas of a release without session keys run longer than an hour beside this one."`
 	AdminListen     string         `env:"BELLHOP_ADMIN_LISTEN" placeholder:"ADDR" help:"Address for metrics and profiles (pprof), such as :7710, which is on loopback. Default: none."`
-	AdminToken      seal.Secret    `env:"BELLHOP_ADMIN_TOKEN" secret:"" placeholder:"TOKEN" help:"Token of requests to the admin address, at least 16 characters."`
+	AdminToken      seal.Secret    `name:"admin-token-file" env:"BELLHOP_ADMIN_TOKEN" secret:"" placeholder:"FILE" help:"File with the token of requests to the admin address, at least 16 characters."`
 	DefaultAgent    string         `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none. Default: the host chooses."`
 }
 

@@ -26,8 +26,8 @@ func TestSessionsAreReleasedByTheirBroker(t *testing.T) {
 		"b1": "s1\ns3\n",
 		"b2": "no session of the broker b2 is bound to a key\n",
 	} {
-		code, stdout, stderr := runCommand(t, "sessions", "release", "--host", host.URL, "--password", "p",
-			"--data", t.TempDir(), "--broker", broker)
+		code, stdout, stderr := runCommand(t, "sessions", "release", "--host", host.URL,
+			"--password-file", writeSecret(t, "p"), "--data", t.TempDir(), "--broker", broker)
 		if code != 0 || stdout != want {
 			t.Errorf("%s: exit %d, %q, want %q\n%s", broker, code, stdout, want, stderr)
 		}

@@ -25,7 +25,7 @@ type usersAddCommand struct {
 	databaseFlags `embed:""`
 
 	Email    string      `required:"" help:"E-mail address to sign in with."`
-	Password seal.Secret `env:"BELLHOP_USER_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"At least 8 characters and no common one; a variable or BELLHOP_USER_PASSWORD_FILE keeps it out of the process list."`
+	Password seal.Secret `name:"password-file" env:"BELLHOP_USER_PASSWORD" secret:"" required:"" placeholder:"FILE" help:"File with the password, - for standard input: at least 8 characters and no common one."`
 	Admin    bool        `help:"Allow the user to manage agent hosts."`
 }
 
@@ -45,7 +45,7 @@ type usersPasswordCommand struct {
 	databaseFlags `embed:""`
 
 	Email    string      `required:"" help:"E-mail address of the user."`
-	Password seal.Secret `env:"BELLHOP_USER_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"At least 8 characters and no common one; a variable or BELLHOP_USER_PASSWORD_FILE keeps it out of the process list."`
+	Password seal.Secret `name:"password-file" env:"BELLHOP_USER_PASSWORD" secret:"" required:"" placeholder:"FILE" help:"File with the password, - for standard input: at least 8 characters and no common one."`
 }
 
 // Run prints "changed" and the user's id.
