@@ -101,10 +101,10 @@ race: setup ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -count=1 -short -timeout 20m -run '$(RACE_E2E)' ./internal/e2e
 	CGO_ENABLED=1 go test -race -count=1 -short -timeout 5m -run '$(RACE_GIT)' ./agenthost/workspace
 
-fuzz: ## each fuzz target for 20 seconds
+fuzz: web/client/node_modules/.package-lock.json ## each fuzz target for 20 seconds
 	scripts/fuzz
 
-fuzz-long: ## each fuzz target for 10 minutes (FUZZTIME=1m for less)
+fuzz-long: web/client/node_modules/.package-lock.json ## each fuzz target for 10 minutes (FUZZTIME=1m for less)
 	scripts/fuzz $(FUZZTIME)
 
 vulncheck: ## known vulnerabilities of the modules; says so if their database cannot be reached

@@ -8,29 +8,42 @@ export interface SseEvent {
   id: string | undefined;
 }
 
+/** Characters that an unfinished event may have: more than any event of a host has. */
+const maxEvent = 16 * 1024 * 1024;
+
 /**
  * Reads server-sent events from a fetch body (HTML standard, section 9.2.6). `onBytes` is called for every chunk,
- * because a ping is a comment, which is no event. An unfinished event at the end of the stream is dropped.
+ * because a ping is a comment, which is no event. An unfinished event at the end of the stream is dropped. Throws
+ * when an event is longer than 16 Mi characters.
  */
 export async function* readSse(body: ReadableStream<Uint8Array>, onBytes: () => void): AsyncGenerator<SseEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = '';
   let fields: Record<string, string> = {};
+  let size = 0;
+  let halfEnd = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       onBytes();
-      rest += decoder.decode(value, { stream: true });
+      const text = decoder.decode(value, { stream: true });
+      rest += text;
+      size += text.length;
+      if (size > maxEvent) throw new Error('an event of the stream is longer than 16 Mi characters');
+      // A long line is searched once, not again with each of its chunks.
+      if (!halfEnd && !/[\r\n]/.test(text)) continue;
       // A CR at the end of the chunk may be the first half of a CRLF.
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? '';
+      halfEnd = rest.endsWith('\r');
       for (const line of lines) {
         if (line === '') {
           const { event, data, id } = fields;
           if (data !== undefined) yield { event: event || 'message', data, id };
           fields = {};
+          size = rest.length;
           continue;
         }
         const [, field, content] = /^([^:]*):? ?(.*)/s.exec(line) as unknown as [string, string, string];

@@ -36,4 +36,25 @@ describe('server-sent events', () => {
       expect((await read(bytes.slice(0, at), bytes.slice(at))).map(({ data }) => data)).toEqual(['é€😀', 'b']);
     }
   });
+
+  test('may be long, in many chunks', async () => {
+    const piece = 'x'.repeat(16 * 1024);
+    const pieces = Array.from({ length: 12 * 64 }, () => piece);
+    const [event] = await read('data: ', ...pieces, '\n\n');
+    expect(event?.data).toHaveLength(12 * 1024 * 1024);
+  });
+
+  test('many are read from a stream that is longer than one event may be', async () => {
+    const event = `data: ${'x'.repeat(1024 * 1024)}\n\n`;
+    expect(await read(...Array.from({ length: 20 }, () => event))).toHaveLength(20);
+  });
+
+  test.each([
+    ['line', ''],
+    ['event of many lines', '\ndata: '],
+  ])('end the stream with an error if a %s has no end', async (_, separator) => {
+    const piece = 'x'.repeat(1024 * 1024) + separator;
+    const endless = Array.from({ length: 17 }, () => piece);
+    await expect(read('data: a\n\ndata: ', ...endless)).rejects.toThrow('longer than 16 Mi');
+  });
 });
