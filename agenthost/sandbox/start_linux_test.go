@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +15,8 @@ import (
 )
 
 // BenchmarkStart measures the start of a program that exits at once, and the memory of the
-// launcher and its init while a program runs.
+// launcher and its init while a program runs. BELLHOP_LAUNCHER is the bellhop binary to start
+// it with, in place of the test's own, which is smaller.
 func BenchmarkStart(b *testing.B) {
 	bridge := []Bridge{{Port: 7001, To: "127.0.0.1:1"}}
 	user := &owner.ID{UID: 1_900_000_001, GID: 1_900_000_000}
@@ -47,7 +49,7 @@ func benchmarked(b *testing.B, spec *Spec, args ...string) *exec.Cmd {
 		confined := *spec
 		confined.Read, confined.UnixSockets = []string{"/usr"}, true
 		var err error
-		if args, err = confined.commandLine(os.Args[0], args); err != nil {
+		if args, err = confined.commandLine(cmp.Or(os.Getenv("BELLHOP_LAUNCHER"), os.Args[0]), args); err != nil {
 			b.Fatal(err)
 		}
 	}
