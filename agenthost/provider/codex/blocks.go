@@ -9,10 +9,12 @@ import (
 // blocks holds the text and reasoning blocks of a turn, which belong to items.
 type blocks struct {
 	out      agenthost.Output
-	textItem string // item whose text block is open; "" = none
+	textOpen bool
+	textItem string // item whose text block is open; "" if the program did not name it
 	streamed map[string]*strings.Builder
 
-	reasoningItem string // item whose reasoning block is open; "" = none
+	reasoningOpen bool
+	reasoningItem string // as textItem
 	part          int
 }
 
@@ -22,11 +24,11 @@ func (b *blocks) text(item, delta string) error {
 	if delta == "" {
 		return nil
 	}
-	if b.textItem != item {
+	if !b.textOpen || b.textItem != item {
 		if err := b.end(""); err != nil {
 			return err
 		}
-		b.textItem = item
+		b.textOpen, b.textItem = true, item
 	}
 	if b.streamed == nil {
 		b.streamed = map[string]*strings.Builder{}
@@ -41,7 +43,7 @@ func (b *blocks) text(item, delta string) error {
 // complete ends an item's text. If a tool call closed its block, only the part that
 // was not streamed yet becomes a block.
 func (b *blocks) complete(item, final string) error {
-	if b.textItem == item {
+	if b.textOpen && b.textItem == item {
 		return b.end(final)
 	}
 	if streamed := b.streamed[item]; streamed != nil {
@@ -60,16 +62,16 @@ func (b *blocks) complete(item, final string) error {
 // end closes the open blocks. final, unless it is "", replaces the text of the text block, or
 // becomes a block of its own if none is open.
 func (b *blocks) end(final string) error {
-	if b.reasoningItem != "" {
-		b.reasoningItem = ""
+	if b.reasoningOpen {
+		b.reasoningOpen = false
 		if err := b.out.EndReasoning(); err != nil {
 			return err
 		}
 	}
-	if b.textItem == "" && final == "" {
+	if !b.textOpen && final == "" {
 		return nil
 	}
-	b.textItem = ""
+	b.textOpen = false
 	return b.out.EndText(final)
 }
 
@@ -78,11 +80,11 @@ func (b *blocks) reason(item string, part int, delta string) error {
 	if delta == "" {
 		return nil
 	}
-	if b.reasoningItem != item {
+	if !b.reasoningOpen || b.reasoningItem != item {
 		if err := b.end(""); err != nil {
 			return err
 		}
-		b.reasoningItem, b.part = item, part
+		b.reasoningOpen, b.reasoningItem, b.part = true, item, part
 	}
 	if part != b.part {
 		b.part, delta = part, "\n\n"+delta

@@ -16,6 +16,8 @@ func FuzzHandle(f *testing.F) {
 			`{"method":"item/agentMessage/delta","params":{"threadId":"t","turnId":"u","itemId":"i","delta":"a"}}` + "\n" +
 			`{"method":"item/completed","params":{"threadId":"t","turnId":"u",` +
 			`"item":{"type":"agentMessage","id":"i","text":"ab"}}}`,
+		`{"method":"item/agentMessage/delta","params":{"threadId":"t","delta":"a"}}` + "\n" + // without an item's id
+			`{"method":"item/reasoning/textDelta","params":{"threadId":"t","delta":"a"}}`,
 		`{"method":"item/started","params":{"item":{"type":"commandExecution","id":"c","command":"ls","cwd":"/"}}}` + "\n" +
 			`{"method":"item/completed","params":{"item":{"type":"commandExecution",` +
 			`"id":"c","exitCode":1,"aggregatedOutput":"x"}}}`,
