@@ -2,6 +2,7 @@ package agenthost
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
 	"bellhop/internal/process"
+	"bellhop/policy"
 	"bellhop/protocol"
 )
 
@@ -318,4 +320,41 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	}
 	diff.Fit() // a mask can be longer than its secret
 	return diff, nil
+}
+
+// AllowTarget asks the user of a session's open turn whether its programs may reach a target of
+// the network, NAME:PORT, that the operator does not list. It waits for the answer until ctx ends,
+// and the question stays open after that. The answer holds for the turn, or for the session if
+// the user wants that. It returns false without a question if no turn is open, if the policy
+// denies the target, or if too many were refused in this turn.
+func (h *Host) AllowTarget(ctx context.Context, sessionID, name string) bool {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	t := s.turn
+	isOpen := t != nil && s.state.OpenTurn() == t.id
+	s.mu.Unlock()
+	return isOpen && t.targets.Allows(ctx, name, h.spawn, t.allowsTarget)
+}
+
+// allowsTarget asks, unless the policy denies the target. Only a person allows one: a yes of a
+// rule or of a permission mode is about the agent's calls, and the operator's list about its programs.
+func (t *turn) allowsTarget(name string) bool {
+	address, _ := json.Marshal(map[string]string{"url": "https://" + name + "/"})
+	args, _ := json.Marshal(map[string]string{"target": name}) // neither fails for strings
+	call := Question{ToolName: "WebFetch", Input: address}
+	if ruling := t.ruling(protocol.KindConfirm, &call); ruling != nil && ruling.Action == policy.Deny {
+		return false
+	}
+	answer, err := t.await(t.ctx, core.AgentAsked{
+		TurnID: t.id, Kind: protocol.KindConfirm, Timeout: t.s.host.opts.InteractionTimeout, Aside: true,
+		Question: t.cleanQuestion(Question{
+			Prompt: "Allow programs of this task to connect to " + name + "?", ToolName: "network", Args: args,
+			Level: string(policy.Warn), Shape: "sandbox: network " + name,
+			Warning: "What the agent has read can be sent there. The operator's list of targets does not have it.",
+		}),
+	})
+	return err == nil && answer.Approved
 }

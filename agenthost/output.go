@@ -152,10 +152,14 @@ type question struct {
 
 // ask puts a question to the user and waits.
 func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, q Question) (Answer, error) {
-	in := core.AgentAsked{
+	return t.await(ctx, core.AgentAsked{
 		TurnID: t.id, Kind: kind, Question: t.cleanQuestion(q),
 		Timeout: t.s.host.opts.InteractionTimeout, Ruling: t.ruling(kind, &q),
-	}
+	})
+}
+
+// await opens a question and waits for its answer.
+func (t *turn) await(ctx context.Context, in core.AgentAsked) (Answer, error) {
 	id, waiter, answer, err := t.pose(in)
 	if waiter == nil {
 		return answer, err // a rule or the user's memory answered, or it failed

@@ -12,6 +12,7 @@ import (
 
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/stream"
+	"bellhop/agenthost/targets"
 	"bellhop/internal/failpoint"
 	"bellhop/internal/observe"
 	"bellhop/protocol"
@@ -37,6 +38,7 @@ type turn struct {
 	agent   Agent              // once it runs, behind the session's lock
 	back    chan struct{}      // closed when the agent's connection is back; nil unless it is lost; behind the lock
 	spawned bool               // its goroutine was started: false while the host stops; behind the lock
+	targets targets.Asked      // of the network
 
 	observed observe.End // reports the turn's end to the observer
 }

@@ -147,6 +147,7 @@ type (
 		Question Question                 `json:"question"`
 		Timeout  time.Duration            `json:"timeout"` // unless the question or the ruling has one
 		Ruling   *Ruling                  `json:"ruling,omitempty"`
+		Aside    bool                     `json:"aside,omitempty"` // the host asks: the agent's text goes on
 	}
 	// AgentNoticed shows something that is not kept.
 	AgentNoticed struct {

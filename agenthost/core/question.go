@@ -67,7 +67,7 @@ func (in AgentAsked) apply(x *Step) error {
 	if timeout <= 0 {
 		timeout = in.Timeout
 	}
-	return x.turns().report(in.TurnID, func() { x.questions().ask(in.Kind, q, timeout) })
+	return x.turns().report(in.TurnID, func() { x.questions().ask(in, q, timeout) })
 }
 
 func errBeingStopped() error {
@@ -75,10 +75,15 @@ func errBeingStopped() error {
 }
 
 // ask opens a question.
-func (x questionStep) ask(kind protocol.InteractionKind, q Question, timeout time.Duration) {
-	x.texts().endBlocks()
+func (x questionStep) ask(in AgentAsked, q Question, timeout time.Duration) {
+	switch {
+	case !in.Aside:
+		x.texts().endBlocks()
+	case x.State.Turn.Text.open: // a question of the host may come in the middle of a text
+		x.texts().splitBlock()
+	}
 	t := x.State.Turn
-	rec := x.interaction(kind, q, timeout)
+	rec := x.interaction(in.Kind, q, timeout)
 	x.event(t.Record.ID, rec.Question, x.questionPart(&rec), true)
 	x.status(t.Record.ID, protocol.StatusIdle, reasonOpen(t.Lost))
 	x.Rows.Interactions = append(x.Rows.Interactions, rec)

@@ -178,6 +178,7 @@ func (c HostConfig) newHost(
 		return nil, errors.Join(err, host.closeParts())
 	}
 	host.sandbox.refused.showWith(refusalNotice(host.Domain))
+	host.sandbox.askWith(host.Domain.AllowTarget)
 	host.local = c.newLocalServer(localListener, host.Domain, host.workspaces, records)
 	host.api = &hostapi.API{
 		Host: host.Domain, Password: c.Password, OperatorKey: host.operatorKey, PublicURL: publicURL,

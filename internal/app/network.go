@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -168,6 +169,24 @@ func (s *hostSandbox) clientOf(line string) (egress.Client, error) {
 	entries := slices.Concat(access.names, s.file.Sandbox.listed(c.Agent, c.Project))
 	rules, err := egress.ParseRules(entries)
 	return egress.Client{Name: cmp.Or(c.Agent, "command"), Rules: rules, Routes: access.routes}, err
+}
+
+// asker asks the user of a session about a target of the network.
+type asker func(ctx context.Context, session, target string) bool
+
+// askWith sets what asks users about unlisted targets, unless the file turns that off.
+func (s *hostSandbox) askWith(ask asker) {
+	if s.file.Sandbox.Ask == nil || *s.file.Sandbox.Ask {
+		s.asker.Store(&ask)
+	}
+}
+
+// ask is for egress.Options.Ask.
+func (s *hostSandbox) ask(ctx context.Context, line, target string) bool {
+	var c networkClient
+	_ = json.Unmarshal([]byte(line), &c) // it was read before
+	ask := s.asker.Load()
+	return ask != nil && c.Session != "" && (*ask)(ctx, c.Session, target)
 }
 
 // connect gives a session's programs their ways out of a network of their own.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"bellhop/agenthost"
@@ -20,6 +22,7 @@ import (
 	"bellhop/agenthost/sandbox"
 	"bellhop/internal/app/agents"
 	"bellhop/internal/process"
+	"bellhop/internal/testenv"
 )
 
 // getVariable makes this test binary a program that requests the URL in it, as programs of
@@ -131,6 +134,51 @@ func TestTheNetworkOfAnAgent(t *testing.T) {
 	}
 	if !slices.Equal(shown, []string{"s1 " + address(one)}) {
 		t.Errorf("shown: %q", shown)
+	}
+}
+
+// A name that is not listed is asked about, of the program's own session, unless the file says no.
+func TestUsersAllowUnlistedNames(t *testing.T) {
+	testenv.Resolve(t, func(string) []string { return []string{"127.0.0.2"} })
+	one := target(t)
+	port := one.URL[strings.LastIndexByte(one.URL, ':'):]
+	for name, c := range map[string]struct {
+		ask   *bool
+		want  string
+		asked []string
+	}{
+		"by default": {nil, "200\n", []string{"s1 shop.example" + port, "s1 other.example" + port}},
+		"refused":    {new(bool), "403\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newConfinedHost(t, func(config *HostConfig) {
+				config.File.Agents["listed"] = agents.Entry{}
+				config.File.Sandbox = SandboxFile{Network: sandbox.NetworkProxy, Ask: c.ask, Allow: []string{"127.0.0.2"}}
+			})
+			url := "http://shop.example" + port
+			if got := h.get("listed", url); !strings.HasPrefix(got, "403\n") {
+				t.Errorf("before a session can be asked: %s", got)
+			}
+			var mu sync.Mutex
+			var asked []string
+			h.askWith(func(_ context.Context, session, target string) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				asked = append(asked, session+" "+target)
+				return strings.HasPrefix(target, "shop.")
+			})
+			if got := h.get("listed", url); !strings.HasPrefix(got, c.want) {
+				t.Errorf("the allowed name: %s", got)
+			}
+			if got := h.get("listed", "http://other.example"+port); !strings.HasPrefix(got, "403\n") {
+				t.Errorf("the other name: %s", got)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(asked, c.asked) {
+				t.Errorf("asked: %q, want %q", asked, c.asked)
+			}
+		})
 	}
 }
 

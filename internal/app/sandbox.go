@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"bellhop/agenthost"
@@ -121,7 +122,7 @@ func (s *hostSandbox) openNetwork(c HostConfig) error {
 	if err != nil {
 		return err
 	}
-	s.proxy = egress.New(egress.Options{Client: s.clientOf, Refused: s.refused.add, Log: c.Log})
+	s.proxy = egress.New(egress.Options{Client: s.clientOf, Ask: s.ask, Refused: s.refused.add, Log: c.Log})
 	s.served = make(chan error, 1)
 	go func() { s.served <- s.proxy.Serve(listener) }()
 	return nil
@@ -151,6 +152,7 @@ type hostSandbox struct {
 	proxy     *egress.Server         // nil: no program needs it
 	served    chan error             // the result of the proxy's Serve
 	refused   refusals
+	asker     atomic.Pointer[asker] // nil until the host's sessions can be asked
 }
 
 // accessLimit bounds the git commands that find a workspace's repository.

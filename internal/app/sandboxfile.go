@@ -23,7 +23,9 @@ type SandboxFile struct {
 	Network    sandbox.Network `yaml:"network"` // "" = proxy where the system has it
 	Limits     LimitsFile      `yaml:"limits"`
 	// Allow lists what programs reach over the proxy, as egress.ParseRules reads it.
-	Allow    []string                `yaml:"allow"`
+	Allow []string `yaml:"allow"`
+	// Ask is false if users are not asked about names that are not listed.
+	Ask      *bool                   `yaml:"ask"`
 	Agents   map[string]SandboxPaths `yaml:"agents"`   // for one agent, by its id
 	Projects map[string]SandboxPaths `yaml:"projects"` // for sessions of one project
 }
@@ -46,7 +48,7 @@ func (s *SandboxFile) UnmarshalYAML(node *yamlfile.Node) error {
 		return node.Decode(&s.Mode)
 	}
 	if err := checkKeys(node, "sandbox", "mode", "namespaces", "user", "limits", "read", "write", "network", "allow",
-		"agents", "projects"); err != nil {
+		"ask", "agents", "projects"); err != nil {
 		return err
 	}
 	return node.Decode((*sandboxFields)(s))

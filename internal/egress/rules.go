@@ -101,6 +101,21 @@ func (r Rules) check(host string, port uint16) error {
 	return netguard.ErrRefused
 }
 
+// asked returns the rule that would list a target, if no rule does and it is for people to decide: a
+// name with a dot. Addresses, and names without a dot, are for the operator alone.
+func (r Rules) asked(target string) (nameRule, bool) {
+	host, port, err := splitTarget(target)
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	if err != nil || port == 0 || r.check(host, port) == nil || len(name) > 253 || !strings.Contains(name, ".") ||
+		strings.HasPrefix(name, "*") || !hostName.MatchString(name) || onlyDigits(name) {
+		return nameRule{}, false
+	}
+	return nameRule{name: name, port: port}, true
+}
+
+// target is NAME:PORT.
+func (n nameRule) target() string { return net.JoinHostPort(n.name, strconv.Itoa(int(n.port))) }
+
 func (n nameRule) covers(name string, port uint16) bool {
 	if n.port != port && (n.port != 0 || port != 80 && port != 443) {
 		return false

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"time"
 
 	"bellhop/internal/netguard"
@@ -26,6 +27,10 @@ type Options struct {
 	// Client returns the client that a connection's first line names. Its error ends the
 	// connection.
 	Client func(line string) (Client, error)
+
+	// Ask is called for a name that no rule lists, NAME:PORT, until ctx ends. If it returns true, the
+	// request goes to a public address of that name. nil = unlisted names are refused.
+	Ask func(ctx context.Context, line, target string) bool
 
 	// Refused is called for each request that was refused; nil = no call.
 	Refused func(line, target string)
@@ -161,14 +166,25 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	switch {
 	case r.Method == http.MethodConnect:
+		client.Rules = s.withAsked(r.Context(), client.Rules, conn.line, r.Host)
 		s.tunnel(w, r, client)
 	case r.URL.IsAbs() && r.URL.Scheme == "http":
+		client.Rules = s.withAsked(r.Context(), client.Rules, conn.line, targetOf(r.URL))
 		s.plain(w, r, client)
 	case r.URL.IsAbs():
 		http.Error(w, "Bellhop: the proxy takes http and CONNECT only", http.StatusBadRequest)
 	default:
 		s.serveRoute(w, r, client)
 	}
+}
+
+// withAsked returns the rules, with an unlisted target if a person allows it.
+func (s *Server) withAsked(ctx context.Context, rules Rules, line, target string) Rules {
+	asked, ok := rules.asked(target)
+	if ok && s.options.Ask != nil && s.options.Ask(ctx, line, asked.target()) {
+		return Rules{names: append(slices.Clone(rules.names), asked), prefixes: rules.prefixes}
+	}
+	return rules
 }
 
 // plain forwards a request over plain HTTP. Its target is that of the request line; a Host

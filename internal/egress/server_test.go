@@ -34,6 +34,8 @@ type outside struct {
 
 	mu      sync.Mutex
 	refused []string
+	asked   []string
+	answer  bool
 }
 
 const line = `{"agent":"one"}`
@@ -59,6 +61,12 @@ func newOutside(t *testing.T, entries ...string) *outside {
 				return Client{}, errors.New("unknown")
 			}
 			return o.client, nil
+		},
+		Ask: func(_ context.Context, _, target string) bool {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.asked = append(o.asked, target)
+			return o.answer
 		},
 		Refused: func(_, target string) {
 			o.mu.Lock()

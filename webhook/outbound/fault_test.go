@@ -203,7 +203,7 @@ func TestAClosedPortIsRetried(t *testing.T) {
 
 // Case 54 of docs/catalogue.md.
 func TestAnUnknownNameIsRetried(t *testing.T) {
-	resolve(t, func(string) []string { return nil })
+	testenv.Resolve(t, func(string) []string { return nil })
 	p := newKit(t, outboundtest.SQLite(t))
 	id := p.enqueue(p.endpoint("https://hooks.example.com/x"), "", "msg_1")[0]
 	p.sweep()
@@ -235,7 +235,7 @@ func strict(o *outbound.WorkerOptions) {
 // Case 56 of docs/catalogue.md.
 func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
 	var address atomic.Value
-	resolve(t, func(string) []string { return []string{address.Load().(string)} })
+	testenv.Resolve(t, func(string) []string { return []string{address.Load().(string)} })
 	p := newKit(t, outboundtest.SQLite(t), strict)
 	for i, inside := range []string{
 		"127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::",
@@ -254,7 +254,7 @@ func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
 // sent.
 func TestDNSRebindingGainsNothing(t *testing.T) {
 	var asked atomic.Int32
-	resolve(t, func(string) []string {
+	testenv.Resolve(t, func(string) []string {
 		asked.Add(1)
 		return []string{"127.0.0.1"}
 	})

@@ -1,4 +1,4 @@
-package outbound_test
+package testenv
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolve makes this process use a name server of the test: answer returns the addresses of a
-// name, none for NXDOMAIN.
-func resolve(t *testing.T, answer func(name string) []string) {
+// Resolve makes this process use a name server of the test: answer returns the addresses of a
+// name that ends with a dot, none for NXDOMAIN.
+func Resolve(t testing.TB, answer func(name string) []string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
