@@ -21,9 +21,9 @@ func spellingsOf[T any]() spellings {
 
 // plainName returns the letters of a name in lower case: session_id, sessionId and
 // Session-ID have one plain form.
-func plainName(name string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
-}
+func plainName(name string) string { return separators.Replace(strings.ToLower(name)) }
+
+var separators = strings.NewReplacer("_", "", "-", "")
 
 // checkSpelling rejects an unknown member that looks like another spelling of a known
 // one: its sender means that one, which would be missing without an error.
