@@ -72,6 +72,7 @@ var rules = []struct {
 	{pattern: "agenthost/activity", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/delivery", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/recall", layer: part, domain: "agenthost"},
+	{pattern: "agenthost/targets", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/stream", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/headless", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/recording", layer: part, domain: "agenthost"},
