@@ -13,6 +13,7 @@ import (
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
+	"bellhop/internal/observe"
 	"bellhop/internal/process"
 	"bellhop/policy"
 	"bellhop/protocol"
@@ -114,6 +115,9 @@ func (a *agentSlot) openLocked(ctx context.Context) (Agent, error) {
 		return nil, err
 	}
 	local, env := a.local(dir)
+	if trace := observe.Trace(ctx); trace != "" {
+		env = append(env, "TRACEPARENT="+trace)
+	}
 	agent, err := provider.Open(ctx, AgentSpec{
 		SessionID: a.s.id, Dir: dir, StateDir: stateDir, Model: rec.Model,
 		Env: append(slices.Clone(a.s.host.opts.Env(a.s.id)), env...), AgentSessionID: rec.AgentSessionID, Local: local,

@@ -10,7 +10,6 @@ import (
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/headless"
 	"bellhop/agenthost/stream"
-	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
@@ -77,6 +76,7 @@ func (s prompts) prompt(ctx context.Context, in core.Prompted) (*Stream, error) 
 	in.Instructions, in.HostStopping = instructions, s.host.in(draining, stopped)
 	in.Journaled = protocol.CutText(stream.NewMasker(s.secrets()).Text(protocol.SanitizeText(in.Request.Prompt)),
 		protocol.MaxMessage)
+	s.traces.Note(ctx, in.TurnID)
 	reader := s.addPrompt(in.TurnID)
 	if _, err := s.apply(in); err != nil {
 		delete(s.entering, in.TurnID)
@@ -91,17 +91,6 @@ func (s prompts) prompt(ctx context.Context, in core.Prompted) (*Stream, error) 
 		return nil, core.ErrStopping()
 	}
 	return reader, nil
-}
-
-// addPrompt adds the readers of a turn that is about to start or to wait. They join
-// before anything is published.
-func (s prompts) addPrompt(turnID string) *Stream {
-	if s.entering == nil {
-		s.entering = map[string]*sse.Fanout{}
-	}
-	readers := sse.NewFanout()
-	s.entering[turnID] = readers
-	return &Stream{TurnID: turnID, Live: readers.Subscribe()}
 }
 
 // waiting puts the place in the queue before what a reader of a queued turn gets.

@@ -237,3 +237,9 @@ func (o outgoing) Apply(in core.Input) time.Duration {
 }
 
 func (o outgoing) Nudges() <-chan struct{} { return o.s.nudges }
+
+func (o outgoing) Trace() string {
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	return o.s.traces.Last()
+}

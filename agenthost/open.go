@@ -69,6 +69,9 @@ func (h *Host) Open(
 	if _, err := s.apply(in); err != nil {
 		return nil, err
 	}
+	if req.Turn != nil {
+		s.traces.Note(ctx, req.Turn.ID)
+	}
 	return s.opened(plain, token.ExpiresAt), nil
 }
 

@@ -33,7 +33,8 @@ type session struct {
 	stream   stream.Stream
 	turn     *turn                  // the open turn as it runs
 	entering map[string]*sse.Fanout // readers of turns that are about to start, or wait for it
-	asked    map[string]*question   // open questions whose agents wait, by interaction id
+	traces   observe.TurnTraces
+	asked    map[string]*question // open questions whose agents wait, by interaction id
 	timers   [core.Timers]*time.Timer
 	secret   string // of programs in the workspace; durable once an agent was opened
 
@@ -379,4 +380,15 @@ func (c *Clients) Commands(sessionID string) (*protocol.CommandList, error) {
 		one.Name, one.Description, one.Arguments = mask(one.Name), mask(one.Description), mask(one.Arguments)
 	}
 	return list, nil
+}
+
+// addPrompt adds the readers of a turn that is about to start or to wait. They join
+// before anything is published.
+func (s prompts) addPrompt(turnID string) *Stream {
+	if s.entering == nil {
+		s.entering = map[string]*sse.Fanout{}
+	}
+	readers := sse.NewFanout()
+	s.entering[turnID] = readers
+	return &Stream{TurnID: turnID, Live: readers.Subscribe()}
 }

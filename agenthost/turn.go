@@ -45,8 +45,9 @@ type turn struct {
 
 func (s *session) newTurn(id string) *turn {
 	t := &turn{s: s, id: id, done: make(chan struct{}), masker: stream.NewMasker(s.secrets())}
-	ctx, end := observe.Begin(s.host.work, s.host.opts.Observer,
+	ctx, end := observe.Begin(s.traces.Start(s.host.work, id), s.host.opts.Observer,
 		observe.Start{Operation: observe.Turn, Name: s.state.Record.Agent})
+	s.traces.Started(ctx)
 	t.observed = end
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	t.scrub = [2]stream.Scrubber{stream.NewScrubber(t.masker), stream.NewScrubber(t.masker)}

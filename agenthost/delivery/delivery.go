@@ -57,6 +57,8 @@ type Session interface {
 	Apply(in core.Input) time.Duration
 	// Nudges ends a wait.
 	Nudges() <-chan struct{}
+	// Trace returns the trace that requests belong to, as observe.Trace does.
+	Trace() string
 }
 
 // renewalsAtOnce bounds the renewals of all sessions, since all of them are due when
@@ -135,7 +137,7 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 		return s.Apply(core.DeliveryAccepted{Sent: sent})
 	}
 	failpoint.Hit("outbox-before-post")
-	sending, end := observe.Begin(ctx, d.Observer, observe.Start{Operation: observe.Post})
+	sending, end := observe.Begin(observe.WithTrace(ctx, s.Trace()), d.Observer, observe.Start{Operation: observe.Post})
 	in := d.send(sending, order, sent, events, prompts)
 	end(observed(in, len(events)))
 	failpoint.Hit("outbox-after-post")

@@ -68,6 +68,8 @@ func (s *script) Apply(in core.Input) (wait time.Duration) {
 
 func (s *script) Nudges() <-chan struct{} { return s.nudges }
 
+func (s *script) Trace() string { return "" }
+
 func (s *script) Do(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

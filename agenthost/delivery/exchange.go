@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bellhop/agenthost/core"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
@@ -80,6 +81,7 @@ func (d *Sender) exchange(ctx context.Context, p *post) (*response, error) {
 		return nil, errors.New("the webhook address cannot be used")
 	}
 	req.Header = p.header
+	observe.SetTrace(ctx, req.Header)
 	resp, err := d.poster.Do(req)
 	if err != nil {
 		return nil, withoutURL(err)

@@ -113,6 +113,7 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 		if err != nil {
 			return nil, err
 		}
+		observe.SetTrace(ctx, req.Header)
 		for header, key := range keys {
 			req.Header.Set(header, key.Reveal())
 		}

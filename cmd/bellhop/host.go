@@ -7,10 +7,12 @@ import (
 	"bellhop/agenthost/sandbox"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/internal/tracing"
 )
 
 type hostCommand struct {
 	hostAgentsFlag `embed:""`
+	tracesFlags    `embed:""`
 
 	Listen         string      `env:"BELLHOP_HOST_LISTEN" default:"127.0.0.1:7701" placeholder:"ADDR" help:"Address to listen on (${default})."`
 	LocalListen    string      `env:"BELLHOP_HOST_LOCAL_LISTEN" default:"127.0.0.1:0" placeholder:"ADDR" help:"Loopback address for hooks and tools of programs in workspaces (${default}). Port 0 chooses a free port once and keeps it."`
@@ -75,17 +77,21 @@ func (c hostCommand) Run(env *environment) error {
 	if err := sandbox.Undumpable(); err != nil {
 		return err
 	}
-	host, err := app.AwaitHost(env.ctx, app.HostConfig{
+	hostConfig := app.HostConfig{
 		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data,
 		File: config, Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins,
 		TrustedProxies: c.TrustedProxies, DemoAgent: demoAgentCommandLine(self), AdminListen: c.AdminListen,
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox,
 		DiskWarning: int64(c.DiskWarning), Log: env.log,
-	})
-	if err != nil {
-		return fmt.Errorf("host: %w", err)
 	}
-	return host.Run(env.ctx)
+	return c.traced(env, "bellhop-host", func(tracer *tracing.Tracer) error {
+		hostConfig.Traces = tracer.Observer()
+		host, err := app.AwaitHost(env.ctx, hostConfig)
+		if err != nil {
+			return fmt.Errorf("host: %w", err)
+		}
+		return host.Run(env.ctx)
+	})
 }
 
 // demoAgentCommandLine starts this binary as the demo agent.

@@ -9,11 +9,13 @@ import (
 	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/internal/tracing"
 	"bellhop/protocol"
 )
 
 type serveCommand struct {
 	brokerFlags `embed:""`
+	tracesFlags `embed:""`
 
 	StreamOrigins   []string       `env:"BELLHOP_STREAM_ORIGINS" placeholder:"ORIGIN" help:"Exact origins that agent hosts may have the console stream from, besides those with the name of their registered URL, comma-separated. The console reaches others through the broker."`
 	TrustedProxies  []string       `env:"BELLHOP_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the broker, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
@@ -103,7 +105,7 @@ func (c serveCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	opened, err := app.OpenBroker(env.ctx, app.BrokerConfig{
+	config := app.BrokerConfig{
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: c.AllowedOrigins, StreamOrigins: c.StreamOrigins, TrustedProxies: c.TrustedProxies,
 		OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPassword,
@@ -112,9 +114,13 @@ func (c serveCommand) Run(env *environment) error {
 		DiskWarning: int64(c.DiskWarning), Retention: retention, Remember: &c.RememberedTasks,
 		TokenLife: c.TokenLife, Quotas: c.Quotas.limits(),
 		AdminListen: c.AdminListen, AdminToken: c.AdminToken,
-	})
-	if err != nil {
-		return fmt.Errorf("serve: %w", err)
 	}
-	return opened.Run(env.ctx)
+	return c.traced(env, "bellhop-broker", func(tracer *tracing.Tracer) error {
+		config.Traces = tracer.Observer()
+		opened, err := app.OpenBroker(env.ctx, config)
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return opened.Run(env.ctx)
+	})
 }

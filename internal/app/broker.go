@@ -58,6 +58,7 @@ type BrokerConfig struct {
 	Quotas          Quotas        // of each user
 	Retention       Retention
 	Remember        *int             // tasks whose keys, tokens and states the broker remembers; nil = 20,000
+	Traces          observe.Observer // of all operations, beside the metrics; nil = none
 	DiskWarning     int64            // bytes of free space below which a warning is shown; 0 = none
 	Now             func() time.Time // nil = time.Now
 
@@ -116,7 +117,7 @@ func (a *Admin) observer() observe.Observer {
 	if a.metrics == nil {
 		return nil
 	}
-	return a.metrics
+	return observe.Both(a.metrics, a.config.Traces)
 }
 
 // OpenAdmin opens the database for an administration command.

@@ -53,6 +53,7 @@ type HostConfig struct {
 	Version        string            // of the program, for recordings and clients of lines
 	DiskWarning    int64             // bytes of free space below which a warning is shown; 0 = none
 	NoSandbox      bool              // run agents without a sandbox, whatever File says
+	Traces         observe.Observer  // of all operations, beside the metrics; nil = none
 	AdminListen    string            // address for metrics and profiles, with Password; "" = none
 	Log            *slog.Logger
 
@@ -172,7 +173,8 @@ func (c HostConfig) newHost(
 	publicURL := cmp.Or(c.PublicURL, localURL(listener.Addr()))
 	measured := c.newHostMetrics(disk, func() *agenthost.Host { return host.Domain })
 	options := host.options(c)
-	options.PublicURL, options.LocalURL, options.Observer = publicURL, localURL(localListener.Addr()), measured
+	observer := observe.Both(measured, c.Traces)
+	options.PublicURL, options.LocalURL, options.Observer = publicURL, localURL(localListener.Addr()), observer
 	var err error
 	if host.Domain, err = agenthost.New(options); err != nil {
 		return nil, errors.Join(err, host.closeParts())
@@ -186,7 +188,7 @@ func (c HostConfig) newHost(
 		Ready: (&probe.Probe{Check: host.journal.Probe}).Ready, Offer: newOffers(host.agents, host.workspaces).Current,
 		Describe: workspaceAdapter{host.workspaces}.describe, Metrics: measured.Handler(),
 	}
-	if err := c.newServers(host, listener, measured); err != nil {
+	if err := c.newServers(host, listener, observer); err != nil {
 		return nil, errors.Join(err, host.closeParts())
 	}
 	host.policy.ShowWith(func(isWrong bool) { showPolicy(host.api, isWrong) })

@@ -61,7 +61,8 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 		header := c.Response().Header()
 		header.Set(requestid.Header, id)
 		header.Set(echo.HeaderXContentTypeOptions, "nosniff")
-		c.SetRequest(r.WithContext(requestid.With(r.Context(), id)))
+		ctx := observe.WithTrace(requestid.With(r.Context(), id), r.Header.Get(observe.TraceHeader))
+		c.SetRequest(r.WithContext(ctx))
 		return next(c)
 	}
 }

@@ -167,6 +167,7 @@ func (w *Worker) request(
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", userAgent)
+	observe.SetTrace(ctx, request.Header)
 	if err := signature.Sign(request.Header, d.MessageID, at, d.Body, keys...); err != nil {
 		w.log.ErrorContext(ctx, "delivery cannot be signed", "delivery", d.ID, "error", err)
 		return nil, attemptOutcome{next: failForGood, reason: FaultSecret}, false

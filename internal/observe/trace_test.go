@@ -1,0 +1,80 @@
+package observe_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"bellhop/internal/observe"
+)
+
+const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+func TestOnlyTracesOfTheStandardsFormAreTaken(t *testing.T) {
+	for trace, want := range map[string]string{
+		parent: parent,
+		"":     "",
+		"00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01": "",
+		"00-00000000000000000000000000000000-b7ad6b7169203331-01": "",
+		"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01": "",
+		parent + "-more":               "",
+		parent + "\r\nX-Other: header": "",
+		"ff" + parent[2:]:              "",
+		"another trace":                "",
+	} {
+		if got := observe.Trace(observe.WithTrace(t.Context(), trace)); got != want {
+			t.Errorf("%q: %q", trace, got)
+		}
+	}
+}
+
+func TestATurnBelongsToTheRequestThatAnnouncedIt(t *testing.T) {
+	var turns observe.TurnTraces
+	of := func(n int) context.Context {
+		return observe.WithTrace(t.Context(), fmt.Sprintf("00-%032x-%016x-01", n, n))
+	}
+	turns.Note(of(1), "t1")
+	turns.Note(of(2), "t1") // its prompt comes later, from another program
+	turns.Note(t.Context(), "t2")
+	if got := observe.Trace(turns.Start(t.Context(), "t1")); got != observe.Trace(of(1)) {
+		t.Errorf("t1: %q", got)
+	}
+	if got := observe.Trace(turns.Start(t.Context(), "t1")); got != "" {
+		t.Errorf("t1 once more: %q", got)
+	}
+	if got := observe.Trace(turns.Start(t.Context(), "t2")); got != "" {
+		t.Errorf("t2: %q", got)
+	}
+	for n := 1; n <= 20; n++ {
+		turns.Note(of(n), fmt.Sprint(n))
+	}
+	for n, want := range map[int]string{4: "", 5: observe.Trace(of(5)), 20: observe.Trace(of(20))} {
+		if got := observe.Trace(turns.Start(t.Context(), fmt.Sprint(n))); got != want {
+			t.Errorf("turn %d of twenty that were never started: %q, want %q", n, got, want)
+		}
+	}
+}
+
+type recorder struct {
+	name string
+	log  *[]string
+}
+
+func (r recorder) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
+	*r.log = append(*r.log, r.name+" begins "+start.Name)
+	return ctx, func(out observe.Outcome) { *r.log = append(*r.log, r.name+" ends "+out.Result) }
+}
+
+func TestBothObserversSeeAnOperation(t *testing.T) {
+	var log []string
+	_, end := observe.Begin(t.Context(), observe.Both(recorder{"one", &log}, nil, recorder{"two", &log}),
+		observe.Start{Name: "it"})
+	end(observe.Outcome{Result: "well"})
+	if want := []string{"one begins it", "two begins it", "two ends well", "one ends well"}; !slices.Equal(log, want) {
+		t.Errorf("%q", log)
+	}
+	if observe.Both(nil, nil) != nil {
+		t.Error("no observer is an observer")
+	}
+}

@@ -1,0 +1,186 @@
+// Package tracing exports the operations of broker and host as spans of OpenTelemetry, over
+// OTLP/HTTP. The domains know only package observe; a span has no text of users.
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"bellhop/crypto/seal"
+	"bellhop/internal/observe"
+	"bellhop/protocol"
+)
+
+// Options configure New.
+type Options struct {
+	URL     string      // of the collector, such as http://127.0.0.1:4318; "" = no traces
+	Headers seal.Secret // of requests to the collector: NAME=VALUE, comma-separated
+	Ratio   float64     // of the traces that are exported, 0 to 1
+	Service string      // bellhop-broker or bellhop-host
+	Version string
+	Log     *slog.Logger
+}
+
+// Tracer exports spans. It implements observe.Observer.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+}
+
+var _ observe.Observer = (*Tracer)(nil)
+
+// New returns a tracer, nil without a URL. CodeInvalid says which option is wrong.
+func New(ctx context.Context, o Options) (*Tracer, error) {
+	if o.URL == "" {
+		return nil, nil //nolint:nilnil // nothing is exported
+	}
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "the address for traces must be an http or https URL without a password",
+			Hint: "An example is http://127.0.0.1:4318",
+		}
+	}
+	if o.Ratio < 0 || o.Ratio > 1 {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "the share of traces must be from 0 to 1")
+	}
+	headers, err := parseHeaders(o.Headers)
+	if err != nil {
+		return nil, err
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/traces"
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(u.String()), otlptracehttp.WithHeaders(headers),
+		otlptracehttp.WithTimeout(exportTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	provider := sdk.NewTracerProvider(
+		sdk.WithBatcher(reporting{exporter, o.Log}), sdk.WithSampler(sdk.TraceIDRatioBased(o.Ratio)),
+		sdk.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", o.Service), attribute.String("service.version", o.Version))),
+	)
+	return &Tracer{provider: provider, tracer: provider.Tracer("bellhop")}, nil
+}
+
+const exportTimeout = 10 * time.Second
+
+// reporting logs what cannot be exported: the SDK has only one handler of errors for the process.
+type reporting struct {
+	sdk.SpanExporter
+
+	log *slog.Logger
+}
+
+// ExportSpans implements sdk.SpanExporter.
+func (r reporting) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	if err := r.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		r.log.WarnContext(ctx, "traces could not be exported", "spans", len(spans), "err", err)
+	}
+	return nil
+}
+
+func parseHeaders(secret seal.Secret) (map[string]string, error) {
+	headers := map[string]string{}
+	if secret.IsZero() {
+		return headers, nil
+	}
+	for entry := range strings.SplitSeq(secret.Reveal(), ",") {
+		name, value, found := strings.Cut(strings.TrimSpace(entry), "=")
+		if !found || name == "" {
+			return nil, protocol.Errorf(protocol.CodeInvalid, "the headers for traces must be NAME=VALUE, comma-separated")
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
+// Observer returns the tracer as an observer; nil if there is none.
+func (t *Tracer) Observer() observe.Observer {
+	if t == nil {
+		return nil
+	}
+	return t
+}
+
+// Close exports the last spans, until ctx ends.
+func (t *Tracer) Close(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return t.provider.Shutdown(ctx)
+}
+
+// kinds are the names and kinds of spans.
+var kinds = map[observe.Operation]struct {
+	name string
+	kind trace.SpanKind
+}{
+	observe.Request:   {"", trace.SpanKindServer}, // named by method and route
+	observe.CheckIn:   {"check-in", trace.SpanKindInternal},
+	observe.Ingest:    {"ingest", trace.SpanKindInternal},
+	observe.Call:      {"call", trace.SpanKindClient},
+	observe.Turn:      {"turn", trace.SpanKindInternal},
+	observe.Post:      {"post events", trace.SpanKindClient},
+	observe.Attempt:   {"deliver", trace.SpanKindClient},
+	observe.Retention: {"retention", trace.SpanKindInternal},
+}
+
+// Begin implements observe.Observer. The span is a child of the operation in ctx, or of the trace that a
+// request came with.
+func (t *Tracer) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
+	known := kinds[start.Operation]
+	name := strings.TrimSpace(known.name + " " + start.Name)
+	attributes := []attribute.KeyValue{}
+	if start.Operation == observe.Request {
+		name = start.Method + " " + start.Name
+		attributes = append(attributes,
+			attribute.String("http.request.method", start.Method), attribute.String("http.route", start.Name))
+	}
+	_, span := t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parentOf(ctx)), name,
+		trace.WithSpanKind(known.kind), trace.WithAttributes(attributes...))
+	own := span.SpanContext()
+	ctx = observe.WithTrace(ctx, fmt.Sprintf("00-%s-%s-%s", own.TraceID(), own.SpanID(), own.TraceFlags()))
+	return ctx, func(out observe.Outcome) { end(span, &out) }
+}
+
+// parentOf returns the trace of ctx; the zero value if there is none.
+func parentOf(ctx context.Context) trace.SpanContext {
+	parts := strings.Split(observe.Trace(ctx), "-")
+	if len(parts) != 4 {
+		return trace.SpanContext{}
+	}
+	traceID, err := trace.TraceIDFromHex(parts[1])
+	spanID, otherErr := trace.SpanIDFromHex(parts[2])
+	if err != nil || otherErr != nil {
+		return trace.SpanContext{}
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, Remote: true})
+}
+
+func end(span trace.Span, out *observe.Outcome) {
+	span.SetAttributes(attribute.String("bellhop.result", out.ResultOf()))
+	if out.Status != 0 {
+		span.SetAttributes(attribute.Int("http.response.status_code", out.Status))
+	}
+	if out.Accepted != 0 || out.Duplicates != 0 {
+		span.SetAttributes(
+			attribute.Int("bellhop.accepted", out.Accepted), attribute.Int("bellhop.duplicates", out.Duplicates))
+	}
+	if out.Err != nil && out.Status == 0 || out.Status >= 500 { // a refused request is no error of the server
+		span.SetStatus(codes.Error, out.ResultOf())
+	}
+	span.End()
+}
