@@ -3,6 +3,7 @@ package agenthost_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"bellhop/agenthost"
@@ -31,6 +32,12 @@ func (w shipping) Discard(
 	return &protocol.DiscardResponse{SessionID: sessionID, Files: len(req.Paths)}, nil
 }
 
+func (w shipping) DiscardHunk(
+	_ context.Context, sessionID, _ string, hunk *protocol.DiscardHunk, shown func(string) string,
+) (*protocol.DiscardResponse, error) {
+	return &protocol.DiscardResponse{SessionID: shown(hunk.Text + sessionID), Files: 1}, nil
+}
+
 func (w shipping) Push(
 	_ context.Context, sessionID, _ string, req *protocol.PushRequest,
 ) (*protocol.PushResponse, error) {
@@ -57,6 +64,7 @@ func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 			<-goOn
 			return fault
 		}}
+		o.Secrets = func(string) []string { return []string{"a-secret-canary"} }
 	}
 	r.start()
 	commit := func(id string) error {
@@ -88,6 +96,13 @@ func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 	}
 	r.read(running)
 	r.wantCode("files of an idle session", discard(), "")
+	hunk := &protocol.DiscardHunk{Path: "a", Text: "@@ -1 +1 @@\n-a-secret-canary\n"}
+	done, err := r.host.Discard(t.Context(), "s1", &protocol.DiscardRequest{Hunk: hunk})
+	if err != nil || strings.Contains(done.SessionID, "canary") || !strings.HasSuffix(done.SessionID, "s1") {
+		t.Errorf("a part of a file is not compared as it is shown: %+v %v", done, err)
+	}
+	_, err = r.host.Discard(t.Context(), "s1", &protocol.DiscardRequest{Hunk: &protocol.DiscardHunk{Path: "../a"}})
+	r.wantCode("a part of no file", err, protocol.CodeInvalid)
 	r.wantCode("a push of an idle session", push(), "")
 	if remote := r.host.Remote(t.Context(), "s1"); remote == nil || remote.Address != "of s1" {
 		t.Errorf("remote %v", remote)

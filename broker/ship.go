@@ -72,8 +72,8 @@ func (s *Ships) Commit(
 	return done, nil
 }
 
-// Discard has the task's host give files the content that they had when the task began, and adds an entry to the
-// audit log. CodeBusy: a turn is open. CodeConflict: as the host says.
+// Discard has the task's host give files, or a part of one, the content that they had when the task began, and adds an
+// entry to the audit log. CodeBusy: a turn is open. CodeConflict: as the host says.
 func (s *Ships) Discard(
 	ctx context.Context, userID, taskID string, req *protocol.DiscardRequest,
 ) (done *protocol.DiscardResponse, err error) {
@@ -84,7 +84,11 @@ func (s *Ships) Discard(
 		if done, err = s.Link.Discard(ctx, at.target, taskID, req); err != nil {
 			return nil, err
 		}
-		return taskAct(protocol.AuditTaskDiscarded, at.task, map[string]string{"files": strconv.Itoa(done.Files)}), nil
+		facts := map[string]string{"files": strconv.Itoa(done.Files)}
+		if req.Hunk != nil {
+			facts["hunks"] = "1"
+		}
+		return taskAct(protocol.AuditTaskDiscarded, at.task, facts), nil
 	})
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (s *shipper) Commit(
 func (s *shipper) Discard(
 	_ context.Context, _ broker.Target, id string, req *protocol.DiscardRequest,
 ) (*protocol.DiscardResponse, error) {
-	return &protocol.DiscardResponse{Success: true, SessionID: id, Files: len(req.Paths)}, s.fail
+	return &protocol.DiscardResponse{Success: true, SessionID: id, Files: max(1, len(req.Paths))}, s.fail
 }
 
 func (s *shipper) Push(
@@ -138,6 +138,13 @@ func TestDiscardedChangesAreInTheAuditLog(t *testing.T) {
 	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
 	task := k.task()
 	ctx := broker.WithActor(k.ctx, protocol.AuditActor{Kind: protocol.AuditByUser, ID: k.user.UserID})
+	hunk := &protocol.DiscardHunk{Path: "a.txt", Text: "@@ -1 +1 @@\n-a\n+b\n"}
+	_, err := ships.Discard(ctx, k.user.UserID, task.ID, &protocol.DiscardRequest{Hunk: hunk})
+	k.must(err)
+	_, err = ships.Discard(ctx, k.user.UserID, task.ID, &protocol.DiscardRequest{Hunk: hunk, Paths: []string{"a.txt"}})
+	if protocol.CodeOf(err) != protocol.CodeInvalid {
+		t.Errorf("a hunk and paths: %v", err)
+	}
 	discard := func(user string, paths ...string) (any, error) {
 		return ships.Discard(ctx, user, task.ID, &protocol.DiscardRequest{Paths: paths})
 	}
@@ -155,7 +162,8 @@ func TestDiscardedChangesAreInTheAuditLog(t *testing.T) {
 	if _, err = discard(k.user.UserID, "a.txt"); protocol.CodeOf(err) != protocol.CodeConflict {
 		t.Errorf("refused: %v", err)
 	}
-	k.wantAudit(`task.discarded by user ada on task ` + task.ID + ` {"files":"2"}`)
+	at := `task.discarded by user ada on task ` + task.ID
+	k.wantAudit(at+` {"files":"1","hunks":"1"}`, at+` {"files":"2"}`)
 }
 
 func TestACommitIsTheUsersAndInTheAuditLog(t *testing.T) {

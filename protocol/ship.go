@@ -11,20 +11,24 @@ type ShipStep string
 
 // Steps of shipping.
 const (
-	ShipCommit  ShipStep = "commit"
-	ShipDiscard ShipStep = "discard"
-	ShipPush    ShipStep = "push"
-	ShipRequest ShipStep = "pull-request"
+	ShipCommit      ShipStep = "commit"
+	ShipDiscard     ShipStep = "discard"
+	ShipDiscardHunk ShipStep = "discard-hunk" // discards a part of a file
+	ShipPush        ShipStep = "push"
+	ShipRequest     ShipStep = "pull-request"
 )
 
 // ShipSteps lists every step.
-func ShipSteps() []ShipStep { return []ShipStep{ShipCommit, ShipDiscard, ShipPush, ShipRequest} }
+func ShipSteps() []ShipStep {
+	return []ShipStep{ShipCommit, ShipDiscard, ShipDiscardHunk, ShipPush, ShipRequest}
+}
 
 // Limits of commits.
 const (
-	MaxCommitMessage = 64 << 10 // bytes
-	MaxAuthorName    = 200      // bytes of an author's name or e-mail address
-	MaxDiscardPaths  = 500      // paths in one DiscardRequest
+	MaxCommitMessage = 64 << 10  // bytes
+	MaxAuthorName    = 200       // bytes of an author's name or e-mail address
+	MaxDiscardPaths  = 500       // paths in one DiscardRequest
+	MaxHunk          = 256 << 10 // bytes of a DiscardHunk
 )
 
 // CommitAuthor is the author of a commit.
@@ -101,32 +105,65 @@ func IsCommandCharacter(char rune) bool {
 }
 
 // DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST
-// /api/tasks/:id/discard of a broker.
+// /api/tasks/:id/discard of a broker. It has either paths or a hunk.
 type DiscardRequest struct {
-	Paths []string `json:"paths"` // of files, as a diff has them
+	Paths []string     `json:"paths,omitempty"` // of files, as a diff has them
+	Hunk  *DiscardHunk `json:"hunk,omitempty"`  // a part of one file
+}
+
+// DiscardHunk is a part of the changes of a file, as the patch of a diff has it.
+type DiscardHunk struct {
+	Path string `json:"path"` // of the file as it is now
+	Text string `json:"text"` // from the line that begins with @@ to the last line of the hunk
 }
 
 // DiscardResponse is the response to a DiscardRequest.
 type DiscardResponse struct {
 	Success   bool   `json:"success"`
 	SessionID string `json:"sessionId"`
-	Files     int    `json:"files"` // that are now as they were when the session began
+	Files     int    `json:"files"` // that were changed back, one of them in part for a hunk
 }
 
-// Check returns CodeInvalid unless all paths can be those of files in a work tree.
+// Check returns CodeInvalid unless the request has either a hunk or paths, and all paths can be those of files in
+// a work tree.
 func (r *DiscardRequest) Check() error {
+	if r.Hunk != nil {
+		return r.Hunk.check(len(r.Paths))
+	}
 	if len(r.Paths) == 0 || len(r.Paths) > MaxDiscardPaths {
 		return Errorf(CodeInvalid, "paths must have 1 to %d entries", MaxDiscardPaths)
 	}
 	for _, path := range r.Paths {
 		if !isTreePath(path) {
-			return &Error{
-				Code: CodeInvalid, Message: "paths has an entry that is not the path of a file",
-				Hint: "Name files as the diff does: relative to the top of the workspace, without . and .., and not in .git",
-			}
+			return errNoTreePath("paths has an entry that")
 		}
 	}
 	return nil
+}
+
+func (h *DiscardHunk) check(paths int) error {
+	switch {
+	case paths > 0:
+		return &Error{
+			Code: CodeInvalid, Message: "A request discards either paths or a hunk", Hint: "Send two requests",
+		}
+	case !isTreePath(h.Path):
+		return errNoTreePath("hunk.path")
+	case len(h.Text) > MaxHunk, !utf8.ValidString(h.Text), !strings.HasPrefix(h.Text, "@@ -"),
+		!strings.HasSuffix(h.Text, "\n"):
+		return &Error{
+			Code: CodeInvalid, Message: "hunk.text is no hunk of a patch",
+			Hint: "Copy it from the patch of the diff: from its line @@ to the end of its last line, at most 256 KiB",
+		}
+	}
+	return nil
+}
+
+func errNoTreePath(subject string) error {
+	return &Error{
+		Code: CodeInvalid, Message: subject + " is not the path of a file",
+		Hint: "Name files as the diff does: relative to the top of the workspace, without . and .., and not in .git",
+	}
 }
 
 func isTreePath(path string) bool {

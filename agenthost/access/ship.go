@@ -16,6 +16,11 @@ type Shipper interface {
 	Discard(
 		ctx context.Context, sessionID, project string, req *protocol.DiscardRequest,
 	) (*protocol.DiscardResponse, error)
+	// DiscardHunk gives a part of a file the content that it had when the session began. shown returns a text of the
+	// diff as the client got it. CodeNotFound: as of Commit.
+	DiscardHunk(
+		ctx context.Context, sessionID, project string, hunk *protocol.DiscardHunk, shown func(string) string,
+	) (*protocol.DiscardResponse, error)
 	// Push pushes the branch to the project's remote. CodeNotFound: as of Commit.
 	Push(ctx context.Context, sessionID, project string, req *protocol.PushRequest) (*protocol.PushResponse, error)
 	// PullRequest opens or changes the pull request of the branch. CodeNotFound: as of Commit.
@@ -57,20 +62,26 @@ func (s Shipping) Ships(sessionID string) []protocol.ShipStep {
 func (s Shipping) Commit(
 	ctx context.Context, sessionID string, req *protocol.CommitRequest,
 ) (done *protocol.CommitResponse, err error) {
-	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
-		done, err = shipper.Commit(ctx, sessionID, project, req)
+	err = s.ship(ctx, sessionID, func(shipper Shipper, of Session) error {
+		done, err = shipper.Commit(ctx, sessionID, of.Project, req)
 		return err
 	})
 	return done, err
 }
 
-// Discard gives files of a session's workspace the content that they had when the session began. Its errors
-// are those of Commit.
+// Discard gives files of a session's workspace, or a part of one, the content that they had when the session began.
+// Its errors are those of Commit.
 func (s Shipping) Discard(
 	ctx context.Context, sessionID string, req *protocol.DiscardRequest,
 ) (done *protocol.DiscardResponse, err error) {
-	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
-		done, err = shipper.Discard(ctx, sessionID, project, req)
+	err = s.ship(ctx, sessionID, func(shipper Shipper, of Session) error {
+		if req.Hunk == nil {
+			done, err = shipper.Discard(ctx, sessionID, of.Project, req)
+			return err
+		}
+		if err = req.Check(); err == nil {
+			done, err = shipper.DiscardHunk(ctx, sessionID, of.Project, req.Hunk, of.Mask)
+		}
 		return err
 	})
 	return done, err
@@ -80,8 +91,8 @@ func (s Shipping) Discard(
 func (s Shipping) Push(
 	ctx context.Context, sessionID string, req *protocol.PushRequest,
 ) (done *protocol.PushResponse, err error) {
-	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
-		done, err = shipper.Push(ctx, sessionID, project, req)
+	err = s.ship(ctx, sessionID, func(shipper Shipper, of Session) error {
+		done, err = shipper.Push(ctx, sessionID, of.Project, req)
 		return err
 	})
 	return done, err
@@ -92,8 +103,8 @@ func (s Shipping) Push(
 func (s Shipping) PullRequest(
 	ctx context.Context, sessionID string, req *protocol.PullRequestRequest,
 ) (done *protocol.PullRequestResponse, err error) {
-	err = s.ship(ctx, sessionID, func(shipper Shipper, project string) error {
-		done, err = shipper.PullRequest(ctx, sessionID, project, req)
+	err = s.ship(ctx, sessionID, func(shipper Shipper, of Session) error {
+		done, err = shipper.PullRequest(ctx, sessionID, of.Project, req)
 		return err
 	})
 	return done, err
@@ -110,19 +121,25 @@ func (s Shipping) Remote(ctx context.Context, sessionID string) *protocol.Remote
 }
 
 func (s Shipping) ship(
-	ctx context.Context, sessionID string, step func(shipper Shipper, project string) error,
+	ctx context.Context, sessionID string, step func(shipper Shipper, of Session) error,
 ) error {
-	shipper, ok := s.workspaces.(Shipper)
-	if !ok {
-		return protocol.Errorf(protocol.CodeMethodNotAllowed, "The host does not ship the work of sessions")
-	}
 	return s.whileIdle(ctx, sessionID, func() error {
-		found, err := s.session(sessionID)
+		shipper, found, err := s.find(sessionID)
 		if err != nil {
 			return err
 		}
-		return noWorkspace(step(shipper, found.Project))
+		return noWorkspace(step(shipper, found))
 	})
+}
+
+// find returns a session with what ships its work. CodeMethodNotAllowed: this host ships nothing.
+func (s Shipping) find(sessionID string) (Shipper, Session, error) {
+	shipper, ok := s.workspaces.(Shipper)
+	if !ok {
+		return nil, Session{}, protocol.Errorf(protocol.CodeMethodNotAllowed, "The host does not ship the work of sessions")
+	}
+	found, err := s.session(sessionID)
+	return shipper, found, err
 }
 
 // noWorkspace returns another error for a session without a workspace than for an unknown session.

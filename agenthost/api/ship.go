@@ -41,7 +41,7 @@ type discardRequest struct {
 	protocol.DiscardRequest
 }
 
-// discard gives files of the session's workspace the content that they had when the session began.
+// discard gives files of the session's workspace, or a part of one, the content that they had when the session began.
 func (a *API) discard(ctx context.Context, req *discardRequest) (*protocol.DiscardResponse, error) {
 	return a.Host.Discard(ctx, req.ID, &req.DiscardRequest)
 }

@@ -52,6 +52,14 @@ var steps = []struct {
 		_, err := s.Discard(s.Context(), s.id, s.project, &protocol.DiscardRequest{Paths: []string{"y.worse"}})
 		return err
 	}},
+	{"discard a part of a file", true, false, func(s site) error {
+		if len(s.Ships(s.id, s.project)) == 0 {
+			return nil
+		}
+		write(s.T, s.dir, "part.ab", "part\n")
+		_, err := s.tryDiscardHunk(s.id, s.project, "part.ab", "@@ -0,0 +1 @@\n+part\n")
+		return err
+	}},
 	{"commit", true, false, func(s site) error {
 		if len(s.Ships(s.id, s.project)) == 0 {
 			return nil

@@ -24,7 +24,7 @@ func (m *Manager) Ships(sessionID, project string) []protocol.ShipStep {
 	case err != nil:
 		return nil
 	case rec.Kind == kindOwn:
-		return []protocol.ShipStep{protocol.ShipCommit, protocol.ShipDiscard}
+		return []protocol.ShipStep{protocol.ShipCommit, protocol.ShipDiscard, protocol.ShipDiscardHunk}
 	}
 	return protocol.ShipSteps()
 }

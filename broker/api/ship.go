@@ -41,7 +41,7 @@ type discardRequest struct {
 	protocol.DiscardRequest
 }
 
-// discard gives files of the task's workspace the content that they had when the task began.
+// discard gives files of the task's workspace, or a part of one, the content that they had when the task began.
 func (a *API) discard(ctx context.Context, req *discardRequest) (*protocol.DiscardResponse, error) {
 	return a.Ships.Discard(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.DiscardRequest)
 }

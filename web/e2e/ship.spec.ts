@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { accessible } from './kit/axe.ts';
 import { directory } from './kit/program.ts';
@@ -85,6 +85,56 @@ for (const [device, width, colorScheme] of [
       await expect(title).toHaveValue('Open the shop at ten');
       await bell.page.close();
       await forge.stop();
+    });
+  });
+}
+
+const menu = (...changed: [number, string][]) =>
+  Array.from({ length: 40 }, (_, i) => changed.find(([n]) => n === i + 1)?.[1] ?? `dish ${i + 1}`).join('\r\n');
+
+for (const [device, width] of [
+  ['a desktop', 1280],
+  ['a phone', 390],
+] as const) {
+  test.describe(`on ${device}`, () => {
+    test.use({ viewport: { width, height: 844 } });
+    test('a part of a file is discarded after a question, unless it was changed meanwhile', async ({
+      bell,
+      world,
+      guard,
+    }) => {
+      guard.allow(/409 .*discard/);
+      const host = await openForgeHost(world, `parts on ${device}`, { files: { 'menu.txt': menu() } });
+      const task = await world.api.newTask('A part', { hostId: host.id, project: 'shop', agent: 'demo' });
+      await world.api.prompt(task.id, 'say hello');
+      const file = join(host.workspaceOf(task.id), 'menu.txt');
+      writeFileSync(file, menu([2, 'soup'], [35, 'cake']));
+      await bell.page.goto(`/tasks/${task.id}?diff=true`);
+      const changes = bell.page.getByRole('region', { name: 'Changes in menu.txt' });
+      const discard = changes.getByRole('button', { name: 'Discard lines 1 to 5: menu.txt' });
+      await expect(changes.getByRole('button', { name: /^Discard/ })).toHaveCount(2);
+      await expect(discard).toBeInViewport({ ratio: 1 });
+      await accessible(bell.page, 'parts of a file');
+
+      await discard.click();
+      const dialog = bell.page.getByRole('dialog', { name: 'Discard this part?' });
+      await expect(dialog).toContainText('menu.txt, this part (lines 1 to 5) becomes what it was');
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await discard.click();
+      writeFileSync(file, menu([2, 'salad'], [35, 'cake']));
+      await dialog.getByRole('button', { name: 'Discard', exact: true }).click();
+      await expect(bell.page.getByText('Not discarded: ')).toContainText('"menu.txt" have no such part any more');
+      await expect(changes).toContainText('salad');
+      expect(readFileSync(file, 'utf8')).toBe(menu([2, 'salad'], [35, 'cake']));
+
+      await discard.click();
+      await dialog.getByRole('button', { name: 'Discard', exact: true }).click();
+      await expect(changes.getByRole('button', { name: /^Discard/ })).toHaveCount(1);
+      await expect(changes).not.toContainText('salad');
+      await expect(changes).toContainText('cake');
+      expect(readFileSync(file, 'utf8')).toBe(menu([35, 'cake']));
+      await bell.page.close();
+      await host.stop();
     });
   });
 }

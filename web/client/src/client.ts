@@ -4,6 +4,7 @@ import type { NewTask, TaskChange, TaskQuery } from './contract.js';
 import type {
   CommitResponse,
   DiffResponse,
+  DiscardHunk,
   DiscardResponse,
   HostWorkspaceList,
   Interaction,
@@ -138,6 +139,14 @@ export class BellhopClient extends AgentClient {
    */
   discard(taskId: string, paths: readonly string[]): Promise<DiscardResponse> {
     return this.request('POST', `/api/tasks/${taskId}/discard`, { body: { paths } });
+  }
+
+  /**
+   * Gives a part of a file the content that it had when the task began. The hunk is copied from the patch of a diff. It
+   * fails with code `busy` while a turn is open, `conflict` if the changes have no such hunk any more.
+   */
+  discardHunk(taskId: string, hunk: DiscardHunk): Promise<DiscardResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/discard`, { body: { hunk } });
   }
 
   /**

@@ -162,6 +162,9 @@ export const maxAuthorName = 200;
 /** paths in one DiscardRequest */
 export const maxDiscardPaths = 500;
 
+/** bytes of a DiscardHunk */
+export const maxHunk = 262_144;
+
 /**
  * Announcement is a notice of an administrator to every user: consoles show it, and hosts show it to the clients of
  * their headless interface.
@@ -1866,7 +1869,12 @@ export interface SuccessResponse {
 }
 
 /** ShipStep is something that a host does with the work of a session. */
-export type ShipStep = 'commit' | 'discard' | 'push' | 'pull-request';
+export type ShipStep =
+  | 'commit'
+  | 'discard'
+  | 'discard-hunk' // discards a part of a file
+  | 'push'
+  | 'pull-request';
 
 /** CommitAuthor is the author of a commit. */
 export interface CommitAuthor {
@@ -1903,18 +1911,28 @@ export interface CommitResponse {
 
 /**
  * DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST /api/tasks/:id/discard of a
- * broker.
+ * broker. It has either paths or a hunk.
  */
 export interface DiscardRequest {
   /** of files, as a diff has them */
-  paths: string[];
+  paths?: string[];
+  /** a part of one file */
+  hunk?: DiscardHunk;
+}
+
+/** DiscardHunk is a part of the changes of a file, as the patch of a diff has it. */
+export interface DiscardHunk {
+  /** of the file as it is now */
+  path: string;
+  /** from the line that begins with @@ to the last line of the hunk */
+  text: string;
 }
 
 /** DiscardResponse is the response to a DiscardRequest. */
 export interface DiscardResponse {
   success: boolean;
   sessionId: string;
-  /** that are now as they were when the session began */
+  /** that were changed back, one of them in part for a hunk */
   files: number;
 }
 

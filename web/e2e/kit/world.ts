@@ -116,11 +116,22 @@ export interface ForgeHost {
   stop: () => Promise<void>;
 }
 
-export async function openForgeHost(world: World, name: string): Promise<ForgeHost> {
+interface ForgeOptions {
+  /** Content of the project's files, by name. */
+  files?: Record<string, string>;
+}
+
+export async function openForgeHost(
+  world: World,
+  name: string,
+  { files = {} }: ForgeOptions = {},
+): Promise<ForgeHost> {
   const { path, remove } = directory();
   const shop = join(path, 'shop');
   const bare = join(path, 'forge', 'ada', 'shop.git');
   git(path, 'init', '--quiet', '--initial-branch=main', shop);
+  for (const [file, content] of Object.entries(files)) writeFileSync(join(shop, file), content);
+  git(shop, 'add', '.');
   git(shop, 'commit', '--quiet', '--allow-empty', '-m', 'first');
   git(path, 'clone', '--quiet', '--bare', shop, bare);
   git(bare, 'config', 'http.receivepack', 'true');

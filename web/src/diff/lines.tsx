@@ -27,9 +27,11 @@ interface Props {
   layout: Layout;
   colours?: Colours | undefined;
   review?: LineReview | undefined;
+  /** What stands before the header of a hunk. */
+  action?: ((hunk: Hunk) => ReactNode) | undefined;
 }
 
-export function Hunks({ hunks, layout, colours, review }: Props) {
+export function Hunks({ hunks, layout, colours, review, action }: Props) {
   const marks = useMemo(() => markWords(hunks), [hunks]);
   const keys = review && lineKeys(hunks, review);
   const text = (line: DiffLine) => <LineText line={line} pieces={colours?.get(line)} marks={marks.get(line)} />;
@@ -67,7 +69,10 @@ export function Hunks({ hunks, layout, colours, review }: Props) {
       <tbody>
         {hunks.map((h, i) => [
           <tr key={`h${i}`} className={styles.hunk}>
-            <td colSpan={layout === 'split' ? 4 : 3}>{escapeBidi(h.header)}</td>
+            <td colSpan={layout === 'split' ? 4 : 3}>
+              {action?.(h)}
+              {escapeBidi(h.header)}
+            </td>
           </tr>,
           ...(layout === 'split'
             ? pairs(h.lines).map(({ left, right }, j) => {

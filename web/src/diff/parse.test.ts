@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pairs, parsePatch } from './parse.ts';
+import { hunkText, pairs, parsePatch, placeOf } from './parse.ts';
 
 const patch = `diff --git a/a.txt b/a.txt
 index 1..2 100644
@@ -71,5 +71,22 @@ describe('pairs', () => {
       ['b', 'd'],
       ['c', undefined],
     ]);
+  });
+});
+
+describe('a hunk', () => {
+  const hunks = [
+    '@@ -1,3 +1,3 @@ head\n same\n-old\n--- not a header\n+new\r\n end\n\\ No newline at end of file\n',
+    '@@ -9 +9 @@\n-a\n\\ No newline at end of file\n+a\n',
+    '@@ -20,2 +19,0 @@\n-\n-\t\n',
+  ];
+  const file = `diff --git a/a b/a\n--- a/a\n+++ b/a\n${hunks.join('')}`;
+  it('has the text that the patch has', () => {
+    expect(parsePatch(`${file}${file}`).map((f) => f.hunks.map(hunkText))).toEqual([hunks, hunks]);
+  });
+  it('is named by the lines that it is about', () => {
+    const places = parsePatch(file)[0]?.hunks.map(placeOf);
+    expect(places).toEqual(['lines 1 to 3', 'line 9', 'lines removed after line 19']);
+    expect(placeOf({ header: '@@ -1,4 +0,0 @@', lines: [] })).toBe('all lines');
   });
 });

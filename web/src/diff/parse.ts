@@ -12,6 +12,8 @@ export interface DiffLine {
 export interface Hunk {
   header: string;
   lines: DiffLine[];
+  /** Only the first lines are here: the others are shown on demand. */
+  cut?: true;
 }
 
 export interface PatchFile {
@@ -67,6 +69,22 @@ export function parsePatch(patch: string): PatchFile[] {
     else if (line.startsWith('\\')) markUnended(hunk);
   }
   return files;
+}
+
+const signs = { same: ' ', added: '+', removed: '-' } as const;
+
+/** A hunk as it is in the patch of git, from which it was read. */
+export function hunkText({ header, lines }: Hunk): string {
+  const text = lines.map((l) => `${signs[l.kind]}${l.text}\n${l.unended ? '\\ No newline at end of file\n' : ''}`);
+  return `${header}\n${text.join('')}`;
+}
+
+/** Which lines of the present file a hunk is about, in a few words. */
+export function placeOf({ header }: Hunk): string {
+  const [, start = '', count = '1'] = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/.exec(header) ?? [];
+  const last = Number(start) + Number(count) - 1;
+  if (count === '0') return start === '0' ? 'all lines' : `lines removed after line ${start}`;
+  return count === '1' ? `line ${start}` : `lines ${start} to ${last}`;
 }
 
 function markUnended(hunk: Hunk) {

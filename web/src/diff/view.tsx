@@ -1,6 +1,6 @@
 import { memo, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { DiffFile } from '../app/types.ts';
-import { DiscardButton } from '../ship/discard.tsx';
+import { DiscardButton, DiscardHunkButton } from '../ship/discard.tsx';
 import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -110,6 +110,7 @@ function FileBody({ taskId, file, patch, layout, anchors, near, lines }: BodyPro
     () => ({ taskId, path: file.path, comments: anchors.byLine }),
     [taskId, file.path, anchors.byLine],
   );
+  const action = (hunk: Hunk) => <DiscardHunkButton file={file} hunk={hunk} />;
   if (patch?.binary) return <p className={styles.none}>A binary file.</p>;
   if (!patch || hunks.length === 0) return <p className={styles.none}>No lines to show.</p>;
   const height = Math.min(lines, firstLines) * lineRem + hunks.length * hunkRem;
@@ -122,7 +123,7 @@ function FileBody({ taskId, file, patch, layout, anchors, near, lines }: BodyPro
         role="region"
         aria-label={`Changes in ${spellName(file.path)}`}
       >
-        {near && <Hunks hunks={hunks} layout={layout} colours={colours} review={review} />}
+        {near && <Hunks {...{ hunks, layout, colours, review }} action={action} />}
       </div>
       {long && (
         <Button small kind="quiet" className={styles.more} onClick={() => setWantsAll(true)}>
@@ -145,7 +146,7 @@ function firstOf(hunks: readonly Hunk[]): Hunk[] {
   let left = firstLines;
   for (const h of hunks) {
     if (left <= 0) break;
-    out.push({ ...h, lines: h.lines.slice(0, left) });
+    out.push(h.lines.length <= left ? h : { ...h, lines: h.lines.slice(0, left), cut: true });
     left -= h.lines.length;
   }
   return out;

@@ -1,26 +1,47 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { createContext, use, useState, type ReactNode } from 'react';
+import { createContext, use, useMemo, useState, type ReactNode } from 'react';
 import { client, describe } from '../app/http.ts';
 import type { DiffFile, Task } from '../app/types.ts';
+import { hunkText, placeOf, type Hunk } from '../diff/parse.ts';
 import { spellName } from '../ui/bidi.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
-import styles from '../ui/table.module.css';
+import tableStyles from '../ui/table.module.css';
 import { toast } from '../ui/toast.tsx';
 import { useTaskWorkspace } from '../workspaces/api.ts';
+import styles from './ship.module.css';
 
-/** Discards the changes of a file after a question; null where that is not possible. */
-const Discarding = createContext<((file: DiffFile) => void) | null>(null);
+/** The changes of a file, or one hunk of them. */
+interface Target {
+  file: DiffFile;
+  hunk?: Hunk;
+}
 
-/** Lets the files of the present changes be discarded while no turn is open, if the host does that. */
+interface Discards {
+  ask: (target: Target) => void;
+  /** Whether the host discards hunks. */
+  hunks: boolean;
+}
+
+/** Discards changes after a question; null where that is not possible. */
+const Discarding = createContext<Discards | null>(null);
+
+/** Characters of a hunk that a host accepts, if none of them takes more than a byte. */
+const longestHunk = 256 << 10;
+
+/** Lets the present changes be discarded by file and by hunk while no turn is open, if the host does that. */
 export function DiscardFiles({ task, present, children }: { task: Task; present: boolean; children: ReactNode }) {
   const workspace = useTaskWorkspace(task);
-  const [asked, setAsked] = useState<DiffFile | null>(null);
+  const [asked, setAsked] = useState<Target | null>(null);
   const queries = useQueryClient();
   const discard = useMutation({
-    mutationFn: (file: DiffFile) => client.discard(task.id, pathsOf(file)),
-    onSuccess: (_, file) => toast(`The changes of ${spellName(file.path)} are discarded.`),
+    mutationFn: ({ file, hunk }: Target) =>
+      hunk
+        ? client.discardHunk(task.id, { path: file.path, text: hunkText(hunk) })
+        : client.discard(task.id, pathsOf(file)),
+    onSuccess: (_, { file, hunk }) =>
+      toast(`${hunk ? 'A part of the' : 'The'} changes of ${spellName(file.path)} ${hunk ? 'is' : 'are'} discarded.`),
     onError: (error) => {
       const { message, hint } = describe(error);
       toast(`Not discarded: ${[message, hint].filter(Boolean).join('. ')}`);
@@ -30,14 +51,17 @@ export function DiscardFiles({ task, present, children }: { task: Task; present:
       void queries.invalidateQueries({ queryKey: ['workspace', task.id] });
     },
   });
-  const possible = present && task.openTurn === null && workspace?.ships?.includes('discard');
+  const { ships } = workspace ?? {};
+  const possible = present && task.openTurn === null && ships?.includes('discard') && !discard.isPending;
+  const hunks = possible === true && ships?.includes('discard-hunk') === true;
+  const discards = useMemo(() => (possible ? { ask: setAsked, hunks } : null), [possible, hunks]);
   return (
-    <Discarding value={possible && !discard.isPending ? setAsked : null}>
+    <Discarding value={discards}>
       {children}
       {asked && (
-        <Dialog title="Discard the changes?" onClose={() => setAsked(null)}>
-          <p>{lossOf(asked)}</p>
-          <div className={styles.row}>
+        <Dialog title={asked.hunk ? 'Discard this part?' : 'Discard the changes?'} onClose={() => setAsked(null)}>
+          <p>{asked.hunk ? lossOfHunk(asked.file, asked.hunk) : lossOf(asked.file)}</p>
+          <div className={tableStyles.row}>
             <Button onClick={() => setAsked(null)}>Cancel</Button>
             <Button
               kind="danger"
@@ -56,24 +80,51 @@ export function DiscardFiles({ task, present, children }: { task: Task; present:
 }
 
 export function DiscardButton({ file }: { file: DiffFile }) {
-  const ask = use(Discarding);
-  if (!ask) return null;
+  const discards = use(Discarding);
+  if (!discards) return null;
   return (
-    <IconButton label={`Discard: ${spellName(file.path)}`} icon={<Icon name="trash" />} onClick={() => ask(file)} />
+    <IconButton
+      label={`Discard: ${spellName(file.path)}`}
+      icon={<Icon name="trash" />}
+      onClick={() => discards.ask({ file })}
+    />
   );
 }
+
+/** The button of a hunk. A hunk of which only the first lines are shown has none. */
+export function DiscardHunkButton({ file, hunk }: { file: DiffFile; hunk: Hunk }) {
+  const discards = use(Discarding);
+  if (!discards?.hunks || hunk.cut || lengthOf(hunk) > longestHunk) return null;
+  return (
+    <IconButton
+      className={styles.discardHunk}
+      label={`Discard ${placeOf(hunk)}: ${spellName(file.path)}`}
+      icon={<Icon name="trash" size={14} />}
+      onClick={() => discards.ask({ file, hunk })}
+    />
+  );
+}
+
+const lengthOf = (hunk: Hunk) => hunk.lines.reduce((n, l) => n + l.text.length + 2, hunk.header.length);
 
 /** A renamed file has two paths: the new one is removed, and the old one comes back. */
 const pathsOf = (file: DiffFile) =>
   file.oldPath && file.oldPath !== file.path ? [file.path, file.oldPath] : [file.path];
 
+const lost = 'Its changes are lost, unless they are committed.';
+
 /** What discarding the changes of a file loses. */
 export function lossOf(file: DiffFile): string {
   const name = spellName(file.path);
-  const lost = 'Its changes are lost, unless they are committed.';
   if (file.status === 'added') return `${name} is removed. Its content is lost, unless it is committed.`;
   if (file.status === 'deleted') return `${name} comes back as it was when the task began.`;
   if (file.oldPath && file.oldPath !== file.path)
     return `${name} is removed, and ${spellName(file.oldPath)} comes back as it was when the task began. ${lost}`;
   return `${name} becomes what it was when the task began. ${lost}`;
+}
+
+/** What discarding a hunk loses. The only hunk of a new or a deleted file is all of it. */
+export function lossOfHunk(file: DiffFile, hunk: Hunk): string {
+  if (file.status === 'added' || file.status === 'deleted') return lossOf(file);
+  return `In ${spellName(file.path)}, this part (${placeOf(hunk)}) becomes what it was when the task began. ${lost}`;
 }

@@ -1,0 +1,317 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"bellhop/protocol"
+)
+
+// maxHunkFile is the largest file of which a hunk is discarded. Git takes larger files for binary
+// (core.bigFileThreshold), so they have no hunks.
+const maxHunkFile = 8 << 20
+
+// DiscardHunk gives a part of a file the content that it had when the session began. The hunk must be among the
+// present changes, byte for byte as shown makes them; the rest of the file stays. If the hunk is all of an added or a
+// deleted file, the file is removed or comes back. CodeConflict: there is no such hunk any more, or the file cannot be
+// changed in part; nothing is changed then.
+func (m *Manager) DiscardHunk(
+	ctx context.Context, sessionID, project string, hunk *protocol.DiscardHunk, shown func(string) string,
+) (*protocol.DiscardResponse, error) {
+	err := m.step(ctx, sessionID, project, func(ctx context.Context, rec *record) error {
+		if rec.Base == "" {
+			return errNoBase(rec)
+		}
+		return m.discardHunk(ctx, rec, hunk, shown)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.DiscardResponse{Success: true, SessionID: sessionID, Files: 1}, nil
+}
+
+func (m *Manager) discardHunk(
+	ctx context.Context, rec *record, wanted *protocol.DiscardHunk, shown func(string) string,
+) error {
+	changed, section, err := m.changesOf(ctx, rec, wanted.Path)
+	if err != nil {
+		return err
+	}
+	for _, text := range splitHunks(section) {
+		if shown(protocol.SanitizeText(string(text))) != wanted.Text {
+			continue
+		}
+		switch {
+		case changed.hasOneHunk() && changed.oldPath != wanted.Path: // a link that was renamed
+			return errNotInPart(wanted.Path)
+		case changed.hasOneHunk():
+			return m.discard(ctx, rec, []string{wanted.Path})
+		}
+		parsed, err := parseHunk(text)
+		if err != nil {
+			return err
+		}
+		return m.revertHunk(rec, wanted.Path, parsed)
+	}
+	return errNoHunk(wanted.Path)
+}
+
+func errNoHunk(name string) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("The changes of %q have no such part any more", name),
+		Hint: "The file was changed meanwhile, or the part was discarded before. Read the changes again",
+	}
+}
+
+// fileChange says how a file differs from the basis of the diff. A mode of 000000 means that there is no file.
+type fileChange struct {
+	oldMode, newMode string
+	oldPath          string // of a renamed file, otherwise its path
+}
+
+const (
+	noMode   = "000000"
+	linkMode = "120000"
+)
+
+// hasOneHunk reports whether the file has one hunk, which is all of its changes.
+func (c fileChange) hasOneHunk() bool {
+	return c.oldMode == noMode || c.newMode == noMode || c.newMode == linkMode
+}
+
+// changesOf returns how a file differs from the basis of the diff, with its part of the patch.
+func (m *Manager) changesOf(ctx context.Context, rec *record, name string) (fileChange, []byte, error) {
+	repo, err := m.diffRepository(ctx, rec)
+	if err != nil {
+		return fileChange{}, nil, err
+	}
+	scratch, remove, err := m.scratchDir()
+	if err != nil {
+		return fileChange{}, nil, err
+	}
+	defer remove()
+	now := repo
+	now.indexFile, now.objectDir = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
+	tree, err := m.snapshot(ctx, repo, rec.Base, scratch, now.objectDir)
+	if err != nil {
+		return fileChange{}, nil, err
+	}
+	changed, err := m.findChange(ctx, now, rec.Base, tree, name)
+	if err != nil {
+		return changed, nil, err
+	}
+	out, err := m.git.run(ctx, call{
+		repo: now, limit: maxPatchOutput, time: diffTimeout,
+		args: diffTree("--patch", "--src-prefix=a/", "--dst-prefix=b/", rec.Base, tree, "--", changed.oldPath, name),
+	})
+	if errors.Is(err, errOutputLimit) {
+		return changed, nil, errNotInPart(name)
+	}
+	// A file that replaced a directory, or became a link, has several parts in the patch.
+	if sections := splitPatch(out); err == nil && len(sections) != 1 {
+		err = errNotInPart(name)
+	}
+	return changed, out, err
+}
+
+func errNotInPart(name string) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("The changes of %q cannot be discarded in part", name),
+		Hint: "Discard those of the whole file",
+	}
+}
+
+// findChange finds a file in git's list of changes. CodeConflict: it has none.
+func (m *Manager) findChange(ctx context.Context, repo repository, base, tree, name string) (fileChange, error) {
+	out, err := m.git.run(ctx, call{
+		repo: repo, limit: maxListing, time: diffTimeout, args: diffTree("--raw", "-z", base, tree, "--"),
+	})
+	if errors.Is(err, errOutputLimit) {
+		return fileChange{}, m.errTooMany()
+	}
+	if err != nil {
+		return fileChange{}, err
+	}
+	fields := strings.Split(string(out), "\x00")
+	for len(fields) > 1 {
+		facts := strings.Fields(strings.TrimPrefix(fields[0], ":")) // modes, hashes, status
+		if len(facts) != 5 {
+			return fileChange{}, errListing
+		}
+		found := fileChange{oldMode: facts[0], newMode: facts[1], oldPath: fields[1]}
+		used := 2
+		if diffStatus(facts[4]) == protocol.DiffRenamed {
+			used = 3
+		}
+		if len(fields) < used {
+			return fileChange{}, errListing
+		}
+		if fields[used-1] == name {
+			return found, nil
+		}
+		fields = fields[used:]
+	}
+	return fileChange{}, errNoHunk(name)
+}
+
+// splitHunks returns the hunks of a file's part of a patch. Only their first lines begin with @@.
+func splitHunks(section []byte) [][]byte {
+	var hunks [][]byte
+	for line := range bytes.Lines(section) {
+		switch {
+		case bytes.HasPrefix(line, []byte("@@ ")):
+			hunks = append(hunks, line[:len(line):len(line)])
+		case len(hunks) > 0:
+			hunks[len(hunks)-1] = append(hunks[len(hunks)-1], line...)
+		}
+	}
+	return hunks
+}
+
+// parsedHunk is a hunk with the lines of the file before and after the change, each with its line end.
+type parsedHunk struct {
+	start         int // of the lines after the change, from 0
+	before, after [][]byte
+}
+
+var hunkHead = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@`)
+
+func parseHunk(text []byte) (*parsedHunk, error) {
+	head := hunkHead.FindSubmatch(text)
+	if head == nil {
+		return nil, errListing
+	}
+	start, err := strconv.Atoi(string(head[1]))
+	if err != nil {
+		return nil, err
+	}
+	if string(head[2]) != "0" { // of no lines, the number is that of the line before them
+		start--
+	}
+	hunk := &parsedHunk{start: start}
+	last := byte(' ')
+	for line := range bytes.Lines(text[bytes.IndexByte(text, '\n')+1:]) {
+		sign, content := line[0], line[1:]
+		if sign == '\\' { // the line before has no line end
+			hunk.trimLast(last)
+			continue
+		}
+		if sign != '+' {
+			hunk.before = append(hunk.before, content)
+		}
+		if sign != '-' {
+			hunk.after = append(hunk.after, content)
+		}
+		last = sign
+	}
+	return hunk, nil
+}
+
+// trimLast removes the line end of the last line before the change, after it, or both.
+func (h *parsedHunk) trimLast(sign byte) {
+	for _, side := range []struct {
+		lines [][]byte
+		other byte
+	}{{h.before, '+'}, {h.after, '-'}} {
+		if n := len(side.lines); n > 0 && sign != side.other {
+			side.lines[n-1] = bytes.TrimSuffix(side.lines[n-1], []byte("\n"))
+		}
+	}
+}
+
+// revertHunk replaces the lines of a hunk in a file of the workspace by those before the change.
+func (m *Manager) revertHunk(rec *record, name string, hunk *parsedHunk) error {
+	target, err := os.OpenRoot(m.rootDir(rec))
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	if parent := replacedParent(target, name); parent != "" {
+		return errNotAFile(parent)
+	}
+	content, read, err := readCurrent(target, name)
+	if err != nil {
+		return err
+	}
+	reverted, ok := hunk.revert(content)
+	if !ok {
+		return errNoHunk(name)
+	}
+	// The agent waits, but a program that it left running may write.
+	if now, err := target.Lstat(name); err != nil || !os.SameFile(now, read) || !now.ModTime().Equal(read.ModTime()) ||
+		now.Size() != read.Size() {
+		return errNoHunk(name)
+	}
+	return placeFile(target, name, bytes.NewReader(reverted), read.Mode().Perm())
+}
+
+// readCurrent returns the content of a regular file.
+func readCurrent(target *os.Root, name string) ([]byte, fs.FileInfo, error) {
+	linked, err := target.Lstat(name)
+	if err != nil {
+		return nil, nil, errNoHunk(name)
+	}
+	if !linked.Mode().IsRegular() {
+		return nil, nil, errNotAFile(name)
+	}
+	file, info, err := openRegular(target, name, maxHunkFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	if !os.SameFile(linked, info) {
+		return nil, nil, errNoHunk(name)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxHunkFile))
+	return content, info, err
+}
+
+// revert returns the content with the lines of the hunk as they were; false if the content does not have its lines.
+// Lines that git stores with another line end than the file has keep the file's.
+func (h *parsedHunk) revert(content []byte) ([]byte, bool) {
+	lines := bytes.SplitAfter(content, []byte("\n"))
+	if len(lines[len(lines)-1]) == 0 {
+		lines = lines[:len(lines)-1]
+	}
+	end := h.start + len(h.after)
+	if h.start < 0 || end > len(lines) {
+		return nil, false
+	}
+	isConverted := false
+	for i, want := range h.after {
+		got := lines[h.start+i]
+		if bytes.Equal(got, want) {
+			continue
+		}
+		if !bytes.Equal(got, withCRLF(want)) {
+			return nil, false
+		}
+		isConverted = true
+	}
+	out := bytes.Join(lines[:h.start], nil)
+	for _, line := range h.before {
+		if isConverted {
+			line = withCRLF(line)
+		}
+		out = append(out, line...)
+	}
+	return append(out, bytes.Join(lines[end:], nil)...), true
+}
+
+// withCRLF returns a line with the line end of Windows; a line without a line end stays.
+func withCRLF(line []byte) []byte {
+	text, ended := bytes.CutSuffix(line, []byte("\n"))
+	if !ended || bytes.HasSuffix(text, []byte("\r")) {
+		return line
+	}
+	return append(text[:len(text):len(text)], "\r\n"...)
+}
