@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -270,4 +271,26 @@ func TestCopiesOfAnIndexKeepItsTime(t *testing.T) {
 	if err != nil || !info.ModTime().Equal(at) {
 		t.Errorf("%v, %v", info, err)
 	}
+}
+
+// A page asks for the changes and for the state of the workspace at the same time.
+func TestAWorkspaceIsReadSeveralTimesAtOnce(t *testing.T) {
+	k, _, dir := cloned(t)
+	commitIn(t, dir)
+	write(t, dir, "README", "changed\n")
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for range 8 {
+				diff, err := k.Diff(t.Context(), uuid, "shop")
+				if err != nil || len(diff.Files) != 2 {
+					t.Errorf("the changes: %v", err)
+				}
+				if _, err := k.Info(t.Context(), dir); err != nil {
+					t.Errorf("the state: %v", err)
+				}
+			}
+		})
+	}
+	readers.Wait()
 }

@@ -79,7 +79,11 @@ func writeAlternates(objects string, others ...string) error {
 			list.WriteString(other + "\n")
 		}
 	}
-	return os.WriteFile(filepath.Join(objects, "info", "alternates"), []byte(list.String()), 0o600)
+	path := filepath.Join(objects, "info", "alternates")
+	if present, err := os.ReadFile(path); err == nil && string(present) == list.String() {
+		return nil
+	}
+	return writeFile(path, []byte(list.String())) // git may read the file meanwhile, so it is never empty
 }
 
 // copyIndex starts the scratch index as a copy of the user's, so that git need not
