@@ -38,6 +38,13 @@ func (w shipping) DiscardHunk(
 	return &protocol.DiscardResponse{SessionID: shown(hunk.Text + sessionID), Files: 1}, nil
 }
 
+func (w shipping) FetchRemote(_ context.Context, sessionID, project string) (*protocol.FetchResponse, error) {
+	if sessionID != "s1" {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "no workspace")
+	}
+	return &protocol.FetchResponse{SessionID: sessionID, Base: project}, nil
+}
+
 func (w shipping) Push(
 	_ context.Context, sessionID, _ string, req *protocol.PushRequest,
 ) (*protocol.PushResponse, error) {
@@ -91,6 +98,13 @@ func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 	r.wantCode("a push while a turn is open", push(), protocol.CodeBusy)
 	_, err := r.host.PullRequest(t.Context(), "s1", &protocol.PullRequestRequest{Title: "x"})
 	r.wantCode("a pull request while a turn is open", err, protocol.CodeBusy)
+	fetched, err := r.host.FetchRemote(t.Context(), "s1")
+	r.wantCode("commits of the remote while a turn is open", err, "")
+	if fetched.SessionID != "s1" {
+		t.Errorf("fetched %+v", fetched)
+	}
+	_, err = r.host.FetchRemote(t.Context(), "s8")
+	r.wantCode("commits for an unknown session", err, protocol.CodeNotFound)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
 	}

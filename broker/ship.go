@@ -32,6 +32,8 @@ type ShipLink interface {
 	Discard(
 		ctx context.Context, t Target, sessionID string, req *protocol.DiscardRequest,
 	) (*protocol.DiscardResponse, error)
+	// Fetch may be called while a turn is open.
+	Fetch(ctx context.Context, t Target, sessionID string) (*protocol.FetchResponse, error)
 	PullRequest(
 		ctx context.Context, t Target, sessionID string, req *protocol.PullRequestRequest,
 	) (*protocol.PullRequestResponse, error)
@@ -89,6 +91,34 @@ func (s *Ships) Discard(
 			facts["hunks"] = "1"
 		}
 		return taskAct(protocol.AuditTaskDiscarded, at.task, facts), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// Fetch has the task's host bring new commits of the project's remote into the clone of the session, and adds an entry
+// to the audit log. It changes no branch and no file, so the agent may work meanwhile. CodeNoRemote, CodeNoBranch,
+// CodeRemoteFailed: as the host says.
+func (s *Ships) Fetch(ctx context.Context, userID, taskID string) (done *protocol.FetchResponse, err error) {
+	task, err := s.Sessions.agentTask(ctx, userID, taskID)
+	if err != nil {
+		return nil, err
+	}
+	err = s.act(ctx, userID, task, func(ctx context.Context, at *session) (*Act, error) {
+		if done, err = s.Link.Fetch(ctx, at.target, taskID); err != nil {
+			return nil, err
+		}
+		done.Branch, done.Base = cleanText(done.Branch), cleanText(done.Base)
+		done.Diverged, done.BaseCommit = cleanText(done.Diverged), cleanText(done.BaseCommit)
+		facts := map[string]string{"branch": done.Branch, "base": done.Base}
+		for name, commit := range map[string]string{"diverged": done.Diverged, "baseCommit": done.BaseCommit} {
+			if commit != "" {
+				facts[name] = commit
+			}
+		}
+		return taskAct(protocol.AuditTaskFetched, at.task, facts), nil
 	})
 	if err != nil {
 		return nil, err
@@ -186,7 +216,14 @@ func (s *Ships) step(
 			Code: protocol.CodeBusy, Message: "The agent works on a message", Hint: "Wait until it has finished, or stop it",
 		}
 	}
-	at, err := s.Sessions.find(ctx, userID, taskID)
+	return s.act(ctx, userID, task, do)
+}
+
+// act is step for what a host does also while a turn is open.
+func (s *Ships) act(
+	ctx context.Context, userID string, task *Task, do func(ctx context.Context, at *session) (*Act, error),
+) error {
+	at, err := s.Sessions.find(ctx, userID, task.ID)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,39 @@ func (s *shipper) Push(
 	}, nil
 }
 
+func (s *shipper) Fetch(_ context.Context, _ broker.Target, id string) (*protocol.FetchResponse, error) {
+	if s.fail != nil {
+		return nil, s.fail
+	}
+	return &protocol.FetchResponse{
+		Success: true, SessionID: id, Branch: "bellhop/1\x00", Base: "main", BaseCommit: "c0ffee",
+	}, nil
+}
+
+func TestCommitsOfTheRemoteAreFetchedAlsoWhileTheAgentWorks(t *testing.T) {
+	k := newKit(t)
+	link := &shipper{}
+	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
+	task := k.task()
+	ctx := broker.WithActor(k.ctx, protocol.AuditActor{Kind: protocol.AuditByUser, ID: k.user.UserID})
+	in := k.checkIn(task.ID, "hi")
+	k.mustSend(task.ID, in.TurnID, seqd(1, 1, in.TurnID, `'type':'text','id':'a','text':'working'`))
+	done, err := ships.Fetch(ctx, k.user.UserID, task.ID)
+	k.must(err)
+	same(t, done, `{'success':true,'sessionId':'`+task.ID+`','branch':'bellhop/1`+"\uFFFD"+
+		`','base':'main','diverged':'','baseCommit':'c0ffee'}`)
+	_, err = ships.Fetch(ctx, k.newUser("eve@example.org", false).UserID, task.ID)
+	if protocol.CodeOf(err) != protocol.CodeNotFound {
+		t.Errorf("another user: %v", err)
+	}
+	link.fail = protocol.Errorf(protocol.CodeMethodNotAllowed, "x")
+	if _, err = ships.Fetch(ctx, k.user.UserID, task.ID); protocol.CodeOf(err) != protocol.CodeBadGateway {
+		t.Errorf("a host that does not fetch: %v", err)
+	}
+	k.wantAudit(`task.fetched by user ada on task ` + task.ID +
+		` {"base":"main","baseCommit":"c0ffee","branch":"bellhop/1` + "\uFFFD" + `"}`)
+}
+
 func TestAPushIsInTheAuditLog(t *testing.T) {
 	k := newKit(t)
 	link := &shipper{}

@@ -34,6 +34,7 @@ const (
 	AuditTaskMode       AuditAction = "task.mode"       // how much a person wants to be asked about
 	AuditTaskCommitted  AuditAction = "task.committed"  // a person had the host commit the task's changes
 	AuditTaskDiscarded  AuditAction = "task.discarded"  // a person had the host discard changes of files
+	AuditTaskFetched    AuditAction = "task.fetched"    // a person had the host bring the remote's commits into the clone
 	AuditTaskPushed     AuditAction = "task.pushed"     // a person had the host push the task's branch
 	AuditTaskRequested  AuditAction = "task.requested"  // a person had the host open or change a pull request
 	AuditTaskExpired    AuditAction = "task.expired"    // an archived task was deleted by its retention
@@ -51,8 +52,8 @@ func AuditActions() []AuditAction {
 		AuditTokenCreated, AuditTokenRevoked, AuditUserCreated, AuditUserPassword, AuditUserDisabled, AuditUserEnabled,
 		AuditUserDeleted, AuditUserErased, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
-		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded, AuditTaskPushed,
-		AuditTaskRequested, AuditTaskExpired,
+		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded, AuditTaskFetched,
+		AuditTaskPushed, AuditTaskRequested, AuditTaskExpired,
 		AuditWebhookRotated, AuditKeysRotated, AuditExported, AuditDataExported, AuditDataImported,
 	}
 }

@@ -36,6 +36,17 @@ type PushResponse struct {
 	Replaced  string `json:"replaced"` // the commit that the branch had there and that was removed; "" for none
 }
 
+// FetchResponse is the response to POST /session/:id/fetch of an agent host, and to POST /api/tasks/:id/fetch of a
+// broker. The commits that it names are in the workspace, under refs/remotes/origin.
+type FetchResponse struct {
+	Success    bool   `json:"success"`
+	SessionID  string `json:"sessionId"`
+	Branch     string `json:"branch"`     // that is checked out
+	Base       string `json:"base"`       // branch of the project that the work is meant for; "" if none is known
+	Diverged   string `json:"diverged"`   // commit of Branch at the remote that the workspace's branch does not contain; "" for none
+	BaseCommit string `json:"baseCommit"` // commit of Base at the remote that the workspace's branch does not contain; "" for none
+}
+
 // RemoteState is what the host knows of the remote to which it pushes a workspace's branch.
 type RemoteState struct {
 	Address string `json:"address"`          // without passwords
@@ -48,6 +59,6 @@ type RemoteState struct {
 	// Forge is absent if the host knows no forge for the remote: it opens no pull requests then.
 	Forge       ForgeKind    `json:"forge,omitempty"`
 	PullRequest *PullRequest `json:"pullRequest,omitempty"` // that the host opened, or changed last, for the branch
-	// BaseMoved: the last push found commits in Base that the workspace's branch does not contain.
+	// BaseMoved: the last push or fetch found commits in Base that the workspace's branch does not contain.
 	BaseMoved bool `json:"baseMoved,omitempty"`
 }

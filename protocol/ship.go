@@ -14,13 +14,14 @@ const (
 	ShipCommit      ShipStep = "commit"
 	ShipDiscard     ShipStep = "discard"
 	ShipDiscardHunk ShipStep = "discard-hunk" // discards a part of a file
+	ShipFetch       ShipStep = "fetch"
 	ShipPush        ShipStep = "push"
 	ShipRequest     ShipStep = "pull-request"
 )
 
 // ShipSteps lists every step.
 func ShipSteps() []ShipStep {
-	return []ShipStep{ShipCommit, ShipDiscard, ShipDiscardHunk, ShipPush, ShipRequest}
+	return []ShipStep{ShipCommit, ShipDiscard, ShipDiscardHunk, ShipFetch, ShipPush, ShipRequest}
 }
 
 // Limits of commits.

@@ -21,6 +21,9 @@ type Shipper interface {
 	DiscardHunk(
 		ctx context.Context, sessionID, project string, hunk *protocol.DiscardHunk, shown func(string) string,
 	) (*protocol.DiscardResponse, error)
+	// FetchRemote brings new commits of the project's remote into a session's clone; a turn may run meanwhile.
+	// CodeNotFound: as of Commit.
+	FetchRemote(ctx context.Context, sessionID, project string) (*protocol.FetchResponse, error)
 	// Push pushes the branch to the project's remote. CodeNotFound: as of Commit.
 	Push(ctx context.Context, sessionID, project string, req *protocol.PushRequest) (*protocol.PushResponse, error)
 	// PullRequest opens or changes the pull request of the branch. CodeNotFound: as of Commit.
@@ -85,6 +88,17 @@ func (s Shipping) Discard(
 		return err
 	})
 	return done, err
+}
+
+// FetchRemote brings new commits of the remote of a session's project into the session's clone, also while a turn is
+// open. Its other errors are those of Commit.
+func (s Shipping) FetchRemote(ctx context.Context, sessionID string) (*protocol.FetchResponse, error) {
+	shipper, of, err := s.find(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	done, err := shipper.FetchRemote(ctx, sessionID, of.Project)
+	return done, noWorkspace(err)
 }
 
 // Push pushes the branch of a session's workspace to the remote of its project. Its errors are those of Commit.

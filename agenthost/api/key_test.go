@@ -61,6 +61,7 @@ var routeClasses = map[string]class{
 	"POST /session/:id/commit":            byKey,
 	"POST /session/:id/push":              byKey,
 	"POST /session/:id/pull-request":      byKey,
+	"POST /session/:id/fetch":             byKey,
 	"POST /session/:id/discard":           byKey,
 	"GET /session/:id/paths":              byKeyOrTok,
 	"GET /session/:id/commands":           byKeyOrTok,

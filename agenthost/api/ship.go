@@ -16,6 +16,15 @@ func (a *API) commit(ctx context.Context, req *commitRequest) (*protocol.CommitR
 	return a.Host.Commit(ctx, req.ID, &req.CommitRequest)
 }
 
+type fetchRequest struct {
+	ID string `param:"id" json:"-"`
+}
+
+// fetchRemote brings new commits of the project's remote into the session's clone.
+func (a *API) fetchRemote(ctx context.Context, req *fetchRequest) (*protocol.FetchResponse, error) {
+	return a.Host.FetchRemote(ctx, req.ID)
+}
+
 type pushRequest struct {
 	ID string `param:"id" json:"-"`
 	protocol.PushRequest

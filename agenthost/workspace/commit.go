@@ -308,7 +308,7 @@ func (l *lockedFile) replace() error {
 
 // setRef gives a ref of the agent's repository a commit. CodeBusy: another git command changes it.
 func setRef(agent *os.Root, ref, id string) error {
-	if err := agent.MkdirAll(path.Dir(ref), 0o777); err != nil {
+	if err := owner.MkdirAll(agent, path.Dir(ref), 0o777); err != nil {
 		return err
 	}
 	file, err := lockFile(agent, ref)

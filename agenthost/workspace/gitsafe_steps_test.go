@@ -77,6 +77,16 @@ var steps = []struct {
 		}
 		return err
 	}},
+	{"fetch the commits of the remote", false, false, func(s site) error {
+		if len(s.Ships(s.id, s.project)) == 0 {
+			return nil
+		}
+		_, err := s.FetchRemote(s.Context(), s.id, s.project)
+		if protocol.CodeOf(err) == protocol.CodeNoRemote && s.projects[s.project].Clone == "" {
+			return nil
+		}
+		return err
+	}},
 	{"make a removed workspace again", true, false, func(s site) error {
 		must(s.T, os.Rename(s.dir, s.dir+".away"))
 		_, _, err := s.Dir(s.Context(), s.id, s.project)

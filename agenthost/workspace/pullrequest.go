@@ -54,11 +54,7 @@ func errNoForge() error {
 
 // proposed returns the branch of a workspace, which is pushed, and the base that it is meant for.
 func (m *Manager) proposed(ctx context.Context, rec *record) (head, string, error) {
-	mirror, err := m.diffRepository(ctx, rec)
-	if err != nil {
-		return head{}, "", err
-	}
-	at, err := m.head(ctx, mirror)
+	_, at, base, err := m.outgoing(ctx, rec)
 	if err != nil {
 		return head{}, "", err
 	}
@@ -67,8 +63,7 @@ func (m *Manager) proposed(ctx context.Context, rec *record) (head, string, erro
 			Code: protocol.CodeConflict, Message: "The branch of the workspace is not pushed yet", Hint: "Push it first",
 		}
 	}
-	base, err := m.base(ctx, rec)
-	if err == nil && base == "" {
+	if base == "" {
 		err = &protocol.Error{
 			Code: protocol.CodeConflict, Message: "The project has no branch to merge into",
 			Hint: "The operator names one with branch: in the host's configuration",

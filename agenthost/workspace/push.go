@@ -47,15 +47,7 @@ func (m *Manager) Push(
 func (m *Manager) push(
 	ctx context.Context, rec *record, to *destination, req *protocol.PushRequest,
 ) (*protocol.PushResponse, error) {
-	mirror, err := m.diffRepository(ctx, rec)
-	if err != nil {
-		return nil, err
-	}
-	at, err := m.head(ctx, mirror)
-	if err != nil {
-		return nil, err
-	}
-	base, err := m.base(ctx, rec)
+	mirror, at, base, err := m.outgoing(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +79,18 @@ func (m *Manager) push(
 	rec.Pushed.Commit, rec.Pushed.Diverged = at.tip, ""
 	m.showPushed(rec, at)
 	return done, m.saveRecord(rec)
+}
+
+// outgoing returns the mirror of a workspace, the branch that is checked out, and the base that it is meant for.
+func (m *Manager) outgoing(ctx context.Context, rec *record) (mirror repository, at head, base string, err error) {
+	if mirror, err = m.diffRepository(ctx, rec); err != nil {
+		return mirror, at, "", err
+	}
+	if at, err = m.head(ctx, mirror); err != nil {
+		return mirror, at, "", err
+	}
+	base, err = m.base(ctx, rec)
+	return mirror, at, base, err
 }
 
 // compareRemote updates what the record says about the remote, and returns the commit that the branch has

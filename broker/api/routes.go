@@ -40,6 +40,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/api/tasks/:id/commands", httpapi.Handle(ok, a.taskCommands), noStore, user)
 	e.POST("/api/tasks/:id/commit", httpapi.Handle(ok, a.commit), noStore, user)
 	e.POST("/api/tasks/:id/discard", httpapi.Handle(ok, a.discard), noStore, user)
+	e.POST("/api/tasks/:id/fetch", httpapi.Handle(ok, a.fetchRemote), noStore, user)
 	e.POST("/api/tasks/:id/pull-request", httpapi.Handle(ok, a.pullRequest), noStore, user)
 	e.POST("/api/tasks/:id/push", httpapi.Handle(ok, a.push, httpapi.OptionalBody()), noStore, user)
 	e.GET("/api/tasks/:id/queue", httpapi.Handle(ok, a.listQueue), noStore, user)

@@ -47,6 +47,7 @@ var guarded = []string{
 	"GET /api/tasks/:id/commands",
 	"POST /api/tasks/:id/commit", "POST /api/tasks/:id/discard", "POST /api/tasks/:id/push",
 	"POST /api/tasks/:id/pull-request",
+	"POST /api/tasks/:id/fetch",
 	"GET /api/announcements", "POST /api/announcements", "DELETE /api/announcements/:id",
 	"GET /api/audit", "GET /api/audit/export",
 	"GET /api/orphans", "POST /api/orphans/:sessionId",

@@ -16,6 +16,15 @@ func (a *API) commit(ctx context.Context, req *commitRequest) (*protocol.CommitR
 	return a.Ships.Commit(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.CommitTaskRequest)
 }
 
+type fetchRequest struct {
+	ID string `param:"id" json:"-"`
+}
+
+// fetchRemote brings new commits of the project's remote into the clone of the task, also while its agent works.
+func (a *API) fetchRemote(ctx context.Context, req *fetchRequest) (*protocol.FetchResponse, error) {
+	return a.Ships.Fetch(ctx, a.Auth.Caller(ctx).UserID, req.ID)
+}
+
 type pushRequest struct {
 	ID string `param:"id" json:"-"`
 	protocol.PushRequest

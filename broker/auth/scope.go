@@ -78,6 +78,7 @@ var routeScopes = map[string]broker.Scope{
 	"GET /api/tasks/:id/usage":                    tasksRead,
 	"POST /api/tasks/:id/commit":                  tasksWrite,
 	"POST /api/tasks/:id/discard":                 tasksWrite,
+	"POST /api/tasks/:id/fetch":                   tasksWrite,
 	"POST /api/tasks/:id/push":                    tasksWrite,
 	"POST /api/tasks/:id/pull-request":            tasksWrite,
 	"GET /api/hosts":                              hosts,

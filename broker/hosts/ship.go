@@ -41,6 +41,18 @@ func (c *Client) Discard(
 	return &done, nil
 }
 
+// Fetch implements broker.ShipLink.
+func (c *Client) Fetch(ctx context.Context, t broker.Target, sessionID string) (*protocol.FetchResponse, error) {
+	var done protocol.FetchResponse
+	if err := c.ship(ctx, t, sessionID, "/fetch", struct{}{}, &done); err != nil {
+		return nil, err
+	}
+	if done.SessionID != sessionID || done.Branch == "" {
+		return nil, notHost(errNotHost)
+	}
+	return &done, nil
+}
+
 // Push implements broker.ShipLink.
 func (c *Client) Push(
 	ctx context.Context, t broker.Target, sessionID string, req *protocol.PushRequest,

@@ -6,6 +6,7 @@ import type {
   DiffResponse,
   DiscardHunk,
   DiscardResponse,
+  FetchResponse,
   HostWorkspaceList,
   Interaction,
   MessageList,
@@ -147,6 +148,14 @@ export class BellhopClient extends AgentClient {
    */
   discardHunk(taskId: string, hunk: DiscardHunk): Promise<DiscardResponse> {
     return this.request('POST', `/api/tasks/${taskId}/discard`, { body: { hunk } });
+  }
+
+  /**
+   * Brings new commits of the remote into a task's clone, where git finds them as `origin/<branch>`. It changes no
+   * branch and no file, also while a turn is open. It fails with code `no_remote`, `no_branch` or `remote_failed`.
+   */
+  fetchRemote(taskId: string): Promise<FetchResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/fetch`);
   }
 
   /**

@@ -243,6 +243,7 @@ export type AuditAction =
   | 'task.mode' // how much a person wants to be asked about
   | 'task.committed' // a person had the host commit the task's changes
   | 'task.discarded' // a person had the host discard changes of files
+  | 'task.fetched' // a person had the host bring the remote's commits into the clone
   | 'task.pushed' // a person had the host push the task's branch
   | 'task.requested' // a person had the host open or change a pull request
   | 'task.expired' // an archived task was deleted by its retention
@@ -1471,6 +1472,23 @@ export interface PushResponse {
   replaced: string;
 }
 
+/**
+ * FetchResponse is the response to POST /session/:id/fetch of an agent host, and to POST /api/tasks/:id/fetch of a
+ * broker. The commits that it names are in the workspace, under refs/remotes/origin.
+ */
+export interface FetchResponse {
+  success: boolean;
+  sessionId: string;
+  /** that is checked out */
+  branch: string;
+  /** branch of the project that the work is meant for; "" if none is known */
+  base: string;
+  /** commit of branch at the remote that the workspace's branch does not contain; "" for none */
+  diverged: string;
+  /** commit of base at the remote that the workspace's branch does not contain; "" for none */
+  baseCommit: string;
+}
+
 /** RemoteState is what the host knows of the remote to which it pushes a workspace's branch. */
 export interface RemoteState {
   /** without passwords */
@@ -1487,7 +1505,7 @@ export interface RemoteState {
   forge?: ForgeKind;
   /** that the host opened, or changed last, for the branch */
   pullRequest?: PullRequest;
-  /** baseMoved: the last push found commits in base that the workspace's branch does not contain. */
+  /** baseMoved: the last push or fetch found commits in base that the workspace's branch does not contain. */
   baseMoved?: boolean;
 }
 
@@ -1873,6 +1891,7 @@ export type ShipStep =
   | 'commit'
   | 'discard'
   | 'discard-hunk' // discards a part of a file
+  | 'fetch'
   | 'push'
   | 'pull-request';
 

@@ -119,12 +119,14 @@ export interface ForgeHost {
 interface ForgeOptions {
   /** Content of the project's files, by name. */
   files?: Record<string, string>;
+  /** Whether the host has the agent that merges. */
+  merger?: boolean;
 }
 
 export async function openForgeHost(
   world: World,
   name: string,
-  { files = {} }: ForgeOptions = {},
+  { files = {}, merger = false }: ForgeOptions = {},
 ): Promise<ForgeHost> {
   const { path, remove } = directory();
   const shop = join(path, 'shop');
@@ -146,7 +148,9 @@ export async function openForgeHost(
   const forgeOf = JSON.stringify({ kind: 'gitea', url: api.href, tokenFile: join(path, 'token') });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const config = `projects:\n  shop: ${JSON.stringify(shop)}\nforges:\n  ${JSON.stringify(api.host)}: ${forgeOf}\n`;
+  const agents = merger ? `agents:\n  merger:\n    command: ${JSON.stringify(agent('merger'))}\n` : '';
+  const forges = `forges:\n  ${JSON.stringify(api.host)}: ${forgeOf}\n`;
+  const config = `projects:\n  shop: ${JSON.stringify(shop)}\n${forges}${agents}`;
   const host = await startHost(world, { path, port, config, publicUrl: url });
   const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
   return {

@@ -76,6 +76,7 @@ export const acts: Record<AuditAction, string> = {
   'task.mode': 'Permission mode chosen',
   'task.committed': 'Changes committed',
   'task.discarded': 'Changes discarded',
+  'task.fetched': 'Commits fetched from the remote',
   'task.pushed': 'Branch pushed',
   'task.requested': 'Pull request opened or updated',
   'task.expired': 'Archived task deleted by its age',

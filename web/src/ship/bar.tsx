@@ -7,7 +7,7 @@ import { Icon } from '../ui/icon.tsx';
 import { useTaskWorkspace } from '../workspaces/api.ts';
 import { CommitForm } from './commit.tsx';
 import { pushState } from './conflict.ts';
-import { PushNotices, usePush } from './push.tsx';
+import { FetchButton, PushNotices, useFetch, usePush } from './push.tsx';
 import { RequestForm, RequestLink } from './request.tsx';
 import styles from './ship.module.css';
 
@@ -26,11 +26,13 @@ export function ShipBar({ task, asked, onSend }: Props) {
   const workspace = useTaskWorkspace(task);
   const [form, setForm] = useState<'' | 'commit' | 'request'>('');
   const push = usePush(task);
+  const fetch = useFetch(task);
   useEffect(() => {
     if (asked > 0) setForm('commit');
   }, [asked]);
   if (!workspace?.ships?.includes('commit')) return null;
-  const { remote, dirty, branch } = workspace;
+  const { remote, dirty, branch, ships } = workspace;
+  const fetches = ships.includes('fetch') ? fetch : undefined;
   const close = () => setForm('');
   const state = [dirty ? 'Uncommitted changes' : 'Everything is committed', remote && pushState(remote)];
   return (
@@ -40,6 +42,7 @@ export function ShipBar({ task, asked, onSend }: Props) {
         <bdi className={styles.branch}>{spellName(branch) || 'no branch'}</bdi>
         <span className={styles.state}>{state.filter(Boolean).join(' · ')}</span>
         {remote && <RequestLink remote={remote} />}
+        {remote && fetches && <FetchButton fetch={fetches} />}
         {form === '' && (
           <>
             <Button small kind={dirty ? 'primary' : undefined} disabled={!dirty} onClick={() => setForm('commit')}>
@@ -63,7 +66,7 @@ export function ShipBar({ task, asked, onSend }: Props) {
           </>
         )}
       </div>
-      {remote && <PushNotices task={task} branch={branch} remote={remote} push={push} onSend={onSend} />}
+      {remote && <PushNotices {...{ task, branch, remote, push, onSend }} fetch={fetches} />}
       {form === 'commit' && <CommitForm task={task} onSend={onSend} onClose={close} />}
       {form === 'request' && remote && <RequestForm task={task} remote={remote} onClose={close} />}
     </section>
