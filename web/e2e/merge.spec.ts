@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { accessible } from './kit/axe.ts';
 import { directory } from './kit/program.ts';
@@ -75,6 +75,58 @@ for (const [device, width] of [
       await expect(bar).toContainText('Pushed');
       expect(git(forge.bare, 'show', `${branch}:menu.txt`)).toBe('soup of mine\nsoup of theirs');
       git(forge.bare, 'merge-base', '--is-ancestor', theirs, branch);
+      await bell.page.close();
+      await forge.stop();
+    });
+
+    test('the agent drafts a pull request, and the form keeps what the user wrote', async ({ bell, world }) => {
+      test.slow();
+      const forge = await openForgeHost(world, `drafts of ${device}`, {
+        files: { 'menu.txt': 'bread\n' },
+        merger: true,
+      });
+      const { id, dir, page } = await begun(world, forge, 'A menu');
+      await bell.page.goto(page);
+      const bar = bell.page.getByRole('region', { name: 'Shipping' });
+      await bar.getByRole('button', { name: 'Push', exact: true }).click();
+      await bar.getByRole('button', { name: 'Open pull request' }).click();
+      const title = bar.getByRole('textbox', { name: 'Title' });
+      const text = bar.getByRole('textbox', { name: 'Description' });
+      const ask = bar.getByRole('button', { name: 'Ask the agent for the texts' });
+      await expect(title).toHaveValue('A menu');
+
+      writeFileSync(join(dir, 'fail'), '');
+      await ask.click();
+      await expect(bar.getByRole('status').filter({ hasText: 'The agent gave no draft' })).toBeVisible();
+      await expect(title).toHaveValue('A menu');
+      await expect(text).toHaveValue('');
+      rmSync(join(dir, 'fail'));
+
+      writeFileSync(join(dir, 'hold'), '');
+      await ask.click();
+      await expect(bar).toContainText('The agent writes a draft …');
+      await title.fill('My own title');
+      writeFileSync(join(dir, 'go'), '');
+      const take = bar.getByRole('button', { name: 'Take the draft' });
+      await expect(take).toBeVisible({ timeout: 30_000 });
+      await expect(title).toHaveValue('My own title');
+      await accessible(bell.page, 'a draft that waits');
+      await take.click();
+      await expect(title).toHaveValue('Serve soup');
+      await expect(text).toHaveValue('The menu had **none**.');
+      rmSync(join(dir, 'hold'));
+
+      await title.fill('');
+      await text.fill('');
+      await ask.click();
+      await expect(title).toHaveValue('Serve soup', { timeout: 30_000 });
+      await text.fill('The menu had none.');
+      await idle(world, id);
+      await bar.getByRole('button', { name: 'Open the pull request' }).click();
+      await expect(bar.getByRole('link', { name: 'Pull request #1' })).toBeVisible();
+      await bar.getByRole('button', { name: 'Update pull request' }).click();
+      await expect(title).toHaveValue('Serve soup');
+      await expect(text).toHaveValue('The menu had none.');
       await bell.page.close();
       await forge.stop();
     });

@@ -45,7 +45,10 @@ async function answer(text) {
   const branches = [...text.matchAll(/"git merge (origin\/[^"]+)"/g)].map(([, branch]) => branch);
   if (branches.length > 0) return branches.map(merge).join(' ');
   if (text === 'hold') await released();
-  return 'done';
+  if (!text.includes('pull request')) return 'done';
+  if (existsSync('hold')) await released();
+  if (existsSync('fail')) throw new Error('no model');
+  return '```\n# Serve soup\n\nThe menu had **none**.\n```';
 }
 
 createInterface({ input: process.stdin })

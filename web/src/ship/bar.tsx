@@ -68,7 +68,7 @@ export function ShipBar({ task, asked, onSend }: Props) {
       </div>
       {remote && <PushNotices {...{ task, branch, remote, push, onSend }} fetch={fetches} />}
       {form === 'commit' && <CommitForm task={task} onSend={onSend} onClose={close} />}
-      {form === 'request' && remote && <RequestForm task={task} remote={remote} onClose={close} />}
+      {form === 'request' && remote && <RequestForm {...{ task, remote, onSend }} onClose={close} />}
     </section>
   );
 }

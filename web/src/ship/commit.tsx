@@ -1,22 +1,22 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState, type FormEvent } from 'react';
+import { useState, type FormEvent } from 'react';
 import { client } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
 import type { SendReview } from '../diff/send.tsx';
-import { newId } from '../task/id.ts';
 import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Field } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
-import { answerTo, cleanDraft, draftPrompt, useRows } from './draft.ts';
+import { AskForDraft, DraftFailure, useDraft } from './asking.tsx';
+import { draftPrompt } from './draft.ts';
 import styles from './ship.module.css';
 
 /** Commits all changes of a task, with a message that the agent can draft. */
 export function CommitForm({ task, onSend, onClose }: { task: Task; onSend: SendReview; onClose: () => void }) {
   const [message, setMessage] = useState('');
   const queries = useQueryClient();
-  const draft = useDraft(task, onSend, setMessage);
+  const draft = useDraft({ task, onSend, prompt: draftPrompt, present: message, onDraft: setMessage });
   const busy = task.openTurn !== null;
   const commit = useMutation({
     mutationFn: () => client.commit(task.id, message),
@@ -46,14 +46,9 @@ export function CommitForm({ task, onSend, onClose }: { task: Task; onSend: Send
         )}
       </Field>
       {commit.error && <Failure what="Nothing was committed" error={commit.error} />}
-      {draft.error !== undefined && <Failure what="The agent was not asked" error={draft.error} />}
+      <DraftFailure draft={draft} />
       <div className={styles.row}>
-        <Button small kind="quiet" disabled={draft.waiting} onClick={draft.ask}>
-          Ask the agent for a message
-        </Button>
-        <span className={styles.state} role="status">
-          {draft.waiting ? 'The agent writes a message …' : busy ? 'The agent works on a message' : draft.note}
-        </span>
+        <AskForDraft draft={draft} task={task} label="Ask the agent for a message" />
         <Button small onClick={onClose}>
           Cancel
         </Button>
@@ -63,30 +58,4 @@ export function CommitForm({ task, onSend, onClose }: { task: Task; onSend: Send
       </div>
     </form>
   );
-}
-
-/** Asks the agent for a draft, and hands it over when the turn has ended. */
-function useDraft(task: Task, onSend: SendReview, onDraft: (text: string) => void) {
-  const [asked, setAsked] = useState('');
-  const [note, setNote] = useState('');
-  const [error, setError] = useState<unknown>();
-  const rows = useRows(task.id);
-  const answer = answerTo(rows, asked, task);
-  useEffect(() => {
-    if (answer === undefined) return;
-    const text = cleanDraft(answer);
-    setAsked('');
-    setNote(text === '' ? 'The agent answered with no message' : '');
-    if (text !== '') onDraft(text);
-  }, [answer, onDraft]);
-  const ask = () => {
-    const id = newId();
-    setAsked(id);
-    setError(undefined);
-    onSend({ id, text: draftPrompt }).catch((reason: unknown) => {
-      setAsked('');
-      setError(reason);
-    });
-  };
-  return { ask, waiting: asked !== '', note, error };
 }

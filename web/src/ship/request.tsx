@@ -1,13 +1,16 @@
 import type { RemoteState } from '@bellhop/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useCallback, useState, type FormEvent } from 'react';
 import { client } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
+import type { SendReview } from '../diff/send.tsx';
 import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Field, TextField } from '../ui/field.tsx';
 import { toast } from '../ui/toast.tsx';
+import { AskForDraft, DraftFailure, useDraft } from './asking.tsx';
+import { requestPrompt, splitDraft } from './draft.ts';
 import styles from './ship.module.css';
 
 /** The page of the pull request at the forge. */
@@ -21,12 +24,26 @@ export function RequestLink({ remote }: { remote: RemoteState }) {
   );
 }
 
+interface Props {
+  task: Task;
+  remote: RemoteState;
+  onSend: SendReview;
+  onClose: () => void;
+}
+
 /** Opens the pull request of a task's branch, or changes the open one. */
-export function RequestForm({ task, remote, onClose }: { task: Task; remote: RemoteState; onClose: () => void }) {
+export function RequestForm({ task, remote, onSend, onClose }: Props) {
   const known = remote.pullRequest;
   const [title, setTitle] = useState(known?.title ?? task.title);
   const [body, setBody] = useState(known?.body ?? '');
   const queries = useQueryClient();
+  const onDraft = useCallback((text: string) => {
+    const drafted = splitDraft(text);
+    setTitle(drafted.title);
+    setBody(drafted.body);
+  }, []);
+  const prompt = requestPrompt(remote.base ?? '');
+  const draft = useDraft({ task, onSend, prompt, present: `${title}\n${body}`, onDraft });
   const busy = task.openTurn !== null;
   const send = useMutation({
     mutationFn: () => client.pullRequest(task.id, { title, body }),
@@ -56,8 +73,9 @@ export function RequestForm({ task, remote, onClose }: { task: Task; remote: Rem
         )}
       </Field>
       {send.error && <Failure what="The forge has no such pull request" error={send.error} />}
+      <DraftFailure draft={draft} />
       <div className={styles.row}>
-        <span className={styles.state}>{busy ? 'The agent works on a message' : ''}</span>
+        <AskForDraft draft={draft} task={task} label="Ask the agent for the texts" />
         <Button small onClick={onClose}>
           Cancel
         </Button>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addEndings, addQuestions, upsert } from './history.ts';
+import { addEndings, addQuestions, History, upsert } from './history.ts';
 import { confirm, row } from './kit.ts';
 
 describe('upsert', () => {
@@ -35,5 +35,21 @@ describe('the ends and questions of turns', () => {
     const next = addQuestions(first, [confirm({ state: 'expired' })]);
     expect(next.get('turn')?.map((q) => q.state)).toEqual(['expired']);
     expect(next.get('another')).toBe(first.get('another'));
+  });
+});
+
+describe('the rev of the rows', () => {
+  it('is reached when the rows before it are rendered', () => {
+    const history = new History('t');
+    expect(history.isAt(1)).toBe(false);
+    history.apply(row({ seq: 1, rev: 4 }), 4);
+    expect(history.isAt(4)).toBe(false);
+    history.flush();
+    expect(history.isAt(4)).toBe(true);
+    expect(history.isAt(5)).toBe(false);
+    let calls = 0;
+    history.subscribe(() => calls++);
+    history.addEnding(null, 5);
+    expect([history.isAt(5), calls]).toEqual([true, 1]);
   });
 });

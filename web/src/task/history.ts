@@ -153,9 +153,9 @@ export class History {
     this.#set({ rows: upsert(this.#state.rows, changed) });
   }
 
-  /** Sets the rev from which the feed continues, for a change that is no row. */
-  setRev(rev: number) {
-    this.#state = { ...this.#state, rev };
+  /** Whether the rows have every change up to a rev. Rows that wait to be rendered are not there yet. */
+  isAt(rev: number): boolean {
+    return this.#waiting.length === 0 && (this.#state.rev ?? -1) >= rev;
   }
 
   /** Adds a question from the feed. */
@@ -165,9 +165,7 @@ export class History {
 
   /** Adds how the task's newest turn ended. */
   addEnding(turn: LastTurn | null, rev: number) {
-    this.setRev(rev);
-    const endings = addEndings(this.#state.endings, turn ? [turn] : []);
-    if (endings !== this.#state.endings) this.#set({ endings });
+    this.#set({ rev, endings: addEndings(this.#state.endings, turn ? [turn] : []) });
   }
 
   #turnsOf({ turns = [], interactions = [] }: { turns?: LastTurn[]; interactions?: Interaction[] }) {
