@@ -38,7 +38,9 @@ func (w shipping) DiscardHunk(
 	return &protocol.DiscardResponse{SessionID: shown(hunk.Text + sessionID), Files: 1}, nil
 }
 
-func (w shipping) FetchRemote(_ context.Context, sessionID, project string) (*protocol.FetchResponse, error) {
+func (w shipping) FetchRemote(
+	_ context.Context, sessionID, project string, _ *protocol.ForgeCredential,
+) (*protocol.FetchResponse, error) {
 	if sessionID != "s1" {
 		return nil, protocol.Errorf(protocol.CodeNotFound, "no workspace")
 	}
@@ -46,13 +48,13 @@ func (w shipping) FetchRemote(_ context.Context, sessionID, project string) (*pr
 }
 
 func (w shipping) Push(
-	_ context.Context, sessionID, _ string, req *protocol.PushRequest,
+	_ context.Context, sessionID, _ string, req *protocol.PushRequest, _ *protocol.ForgeCredential,
 ) (*protocol.PushResponse, error) {
 	return &protocol.PushResponse{SessionID: sessionID, Commit: req.Replaces}, nil
 }
 
 func (w shipping) PullRequest(
-	_ context.Context, sessionID, _ string, req *protocol.PullRequestRequest,
+	_ context.Context, sessionID, _ string, req *protocol.PullRequestRequest, _ *protocol.ForgeCredential,
 ) (*protocol.PullRequestResponse, error) {
 	return &protocol.PullRequestResponse{SessionID: sessionID, URL: req.Title}, nil
 }
@@ -92,18 +94,18 @@ func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 	}
 	r.wantCode("files while a turn is open", discard(), protocol.CodeBusy)
 	push := func() error {
-		_, err := r.host.Push(t.Context(), "s1", &protocol.PushRequest{})
+		_, err := r.host.Push(t.Context(), "s1", &protocol.PushRequest{}, nil)
 		return err
 	}
 	r.wantCode("a push while a turn is open", push(), protocol.CodeBusy)
-	_, err := r.host.PullRequest(t.Context(), "s1", &protocol.PullRequestRequest{Title: "x"})
+	_, err := r.host.PullRequest(t.Context(), "s1", &protocol.PullRequestRequest{Title: "x"}, nil)
 	r.wantCode("a pull request while a turn is open", err, protocol.CodeBusy)
-	fetched, err := r.host.FetchRemote(t.Context(), "s1")
+	fetched, err := r.host.FetchRemote(t.Context(), "s1", nil)
 	r.wantCode("commits of the remote while a turn is open", err, "")
 	if fetched.SessionID != "s1" {
 		t.Errorf("fetched %+v", fetched)
 	}
-	_, err = r.host.FetchRemote(t.Context(), "s8")
+	_, err = r.host.FetchRemote(t.Context(), "s8", nil)
 	r.wantCode("commits for an unknown session", err, protocol.CodeNotFound)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)

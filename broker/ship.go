@@ -15,6 +15,7 @@ type Ships struct {
 	Sessions *Sessions
 	Users    ShipStore
 	Link     ShipLink
+	Tokens   *ForgeTokens // nil: users have no tokens of their own
 
 	steps userSlots
 }
@@ -32,12 +33,14 @@ type ShipLink interface {
 	Discard(
 		ctx context.Context, t Target, sessionID string, req *protocol.DiscardRequest,
 	) (*protocol.DiscardResponse, error)
-	// Fetch may be called while a turn is open.
-	Fetch(ctx context.Context, t Target, sessionID string) (*protocol.FetchResponse, error)
+	// Fetch may be called while a turn is open. own is the user's own token for the forge, nil for the host's.
+	Fetch(ctx context.Context, t Target, sessionID string, own *ForgeToken) (*protocol.FetchResponse, error)
 	PullRequest(
-		ctx context.Context, t Target, sessionID string, req *protocol.PullRequestRequest,
+		ctx context.Context, t Target, sessionID string, req *protocol.PullRequestRequest, own *ForgeToken,
 	) (*protocol.PullRequestResponse, error)
-	Push(ctx context.Context, t Target, sessionID string, req *protocol.PushRequest) (*protocol.PushResponse, error)
+	Push(
+		ctx context.Context, t Target, sessionID string, req *protocol.PushRequest, own *ForgeToken,
+	) (*protocol.PushResponse, error)
 }
 
 // stepsOfUser is how many steps one user's requests take at a time.
@@ -107,7 +110,11 @@ func (s *Ships) Fetch(ctx context.Context, userID, taskID string) (done *protoco
 		return nil, err
 	}
 	err = s.act(ctx, userID, task, func(ctx context.Context, at *session) (*Act, error) {
-		if done, err = s.Link.Fetch(ctx, at.target, taskID); err != nil {
+		own, err := s.ownToken(ctx, userID, at, true)
+		if err != nil {
+			return nil, err
+		}
+		if done, err = s.Link.Fetch(ctx, at.target, taskID, own); err != nil {
 			return nil, err
 		}
 		done.Branch, done.Base = cleanText(done.Branch), cleanText(done.Base)
@@ -118,7 +125,7 @@ func (s *Ships) Fetch(ctx context.Context, userID, taskID string) (done *protoco
 				facts[name] = commit
 			}
 		}
-		return taskAct(protocol.AuditTaskFetched, at.task, facts), nil
+		return taskAct(protocol.AuditTaskFetched, at.task, own.note(facts)), nil
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +143,11 @@ func (s *Ships) Push(
 		return nil, err
 	}
 	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
-		if done, err = s.Link.Push(ctx, at.target, taskID, req); err != nil {
+		own, err := s.ownToken(ctx, userID, at, true)
+		if err != nil {
+			return nil, err
+		}
+		if done, err = s.Link.Push(ctx, at.target, taskID, req, own); err != nil {
 			return nil, err
 		}
 		done.Commit, done.Branch = cleanText(done.Commit), cleanText(done.Branch)
@@ -145,7 +156,7 @@ func (s *Ships) Push(
 		if done.Replaced != "" {
 			facts["replaced"] = done.Replaced
 		}
-		return taskAct(protocol.AuditTaskPushed, at.task, facts), nil
+		return taskAct(protocol.AuditTaskPushed, at.task, own.note(facts)), nil
 	})
 	if err != nil {
 		return nil, err
@@ -163,13 +174,17 @@ func (s *Ships) PullRequest(
 		return nil, err
 	}
 	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
-		if done, err = s.Link.PullRequest(ctx, at.target, taskID, req); err != nil {
+		own, err := s.ownToken(ctx, userID, at, false)
+		if err != nil {
+			return nil, err
+		}
+		if done, err = s.Link.PullRequest(ctx, at.target, taskID, req, own); err != nil {
 			return nil, err
 		}
 		done.URL, done.Branch, done.Base = cleanLink(done.URL), cleanText(done.Branch), cleanText(done.Base)
-		return taskAct(protocol.AuditTaskRequested, at.task, map[string]string{
+		return taskAct(protocol.AuditTaskRequested, at.task, own.note(map[string]string{
 			"url": done.URL, "branch": done.Branch, "base": done.Base, "created": strconv.FormatBool(done.Created),
-		}), nil
+		})), nil
 	})
 	if err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 // shipper is a ShipLink that records its requests.
 type shipper struct {
 	commits []protocol.CommitRequest
-	leave   context.CancelFunc // ends the caller's request while the host works, unless nil
+	own     []*broker.ForgeToken // of pushes, fetches and pull requests
+	leave   context.CancelFunc   // ends the caller's request while the host works, unless nil
 	fail    error
 }
 
@@ -39,8 +40,9 @@ func (s *shipper) Discard(
 }
 
 func (s *shipper) Push(
-	_ context.Context, _ broker.Target, id string, req *protocol.PushRequest,
+	_ context.Context, _ broker.Target, id string, req *protocol.PushRequest, own *broker.ForgeToken,
 ) (*protocol.PushResponse, error) {
+	s.own = append(s.own, own)
 	if s.fail != nil {
 		return nil, s.fail
 	}
@@ -50,7 +52,10 @@ func (s *shipper) Push(
 	}, nil
 }
 
-func (s *shipper) Fetch(_ context.Context, _ broker.Target, id string) (*protocol.FetchResponse, error) {
+func (s *shipper) Fetch(
+	_ context.Context, _ broker.Target, id string, own *broker.ForgeToken,
+) (*protocol.FetchResponse, error) {
+	s.own = append(s.own, own)
 	if s.fail != nil {
 		return nil, s.fail
 	}
@@ -124,8 +129,9 @@ func TestAPushIsInTheAuditLog(t *testing.T) {
 }
 
 func (s *shipper) PullRequest(
-	_ context.Context, _ broker.Target, id string, req *protocol.PullRequestRequest,
+	_ context.Context, _ broker.Target, id string, req *protocol.PullRequestRequest, own *broker.ForgeToken,
 ) (*protocol.PullRequestResponse, error) {
+	s.own = append(s.own, own)
 	if s.fail != nil {
 		return nil, s.fail
 	}

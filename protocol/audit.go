@@ -30,14 +30,16 @@ const (
 	AuditHostRemoved    AuditAction = "host.removed"
 	AuditHostReconciled AuditAction = "host.reconciled"
 	AuditTaskAdopted    AuditAction = "task.adopted"
-	AuditTaskAnswered   AuditAction = "task.answered"   // a person allowed or denied a tool call, or answered a question
-	AuditTaskMode       AuditAction = "task.mode"       // how much a person wants to be asked about
-	AuditTaskCommitted  AuditAction = "task.committed"  // a person had the host commit the task's changes
-	AuditTaskDiscarded  AuditAction = "task.discarded"  // a person had the host discard changes of files
-	AuditTaskFetched    AuditAction = "task.fetched"    // a person had the host bring the remote's commits into the clone
-	AuditTaskPushed     AuditAction = "task.pushed"     // a person had the host push the task's branch
-	AuditTaskRequested  AuditAction = "task.requested"  // a person had the host open or change a pull request
-	AuditTaskExpired    AuditAction = "task.expired"    // an archived task was deleted by its retention
+	AuditTaskAnswered   AuditAction = "task.answered"  // a person allowed or denied a tool call, or answered a question
+	AuditTaskMode       AuditAction = "task.mode"      // how much a person wants to be asked about
+	AuditTaskCommitted  AuditAction = "task.committed" // a person had the host commit the task's changes
+	AuditTaskDiscarded  AuditAction = "task.discarded" // a person had the host discard changes of files
+	AuditTaskFetched    AuditAction = "task.fetched"   // a person had the host bring the remote's commits into the clone
+	AuditTaskPushed     AuditAction = "task.pushed"    // a person had the host push the task's branch
+	AuditTaskRequested  AuditAction = "task.requested" // a person had the host open or change a pull request
+	AuditTaskExpired    AuditAction = "task.expired"   // an archived task was deleted by its retention
+	AuditForgeAdded     AuditAction = "forge-token.added"
+	AuditForgeRemoved   AuditAction = "forge-token.removed"
 	AuditWebhookRotated AuditAction = "webhook.rotated" // the secret that signs what a webhook gets was replaced
 	AuditKeysRotated    AuditAction = "keys.rotated"    // secrets are sealed with the present key of the keyset
 	AuditExported       AuditAction = "audit.exported"
@@ -54,6 +56,7 @@ func AuditActions() []AuditAction {
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
 		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded, AuditTaskFetched,
 		AuditTaskPushed, AuditTaskRequested, AuditTaskExpired,
+		AuditForgeAdded, AuditForgeRemoved,
 		AuditWebhookRotated, AuditKeysRotated, AuditExported, AuditDataExported, AuditDataImported,
 	}
 }

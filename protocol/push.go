@@ -59,6 +59,8 @@ type RemoteState struct {
 	// Forge is absent if the host knows no forge for the remote: it opens no pull requests then.
 	Forge       ForgeKind    `json:"forge,omitempty"`
 	PullRequest *PullRequest `json:"pullRequest,omitempty"` // that the host opened, or changed last, for the branch
+	// TakesToken: the host uses a user's own token in place of its own.
+	TakesToken bool `json:"takesToken,omitempty"`
 	// BaseMoved: the last push or fetch found commits in Base that the workspace's branch does not contain.
 	BaseMoved bool `json:"baseMoved,omitempty"`
 }

@@ -23,12 +23,17 @@ type Shipper interface {
 	) (*protocol.DiscardResponse, error)
 	// FetchRemote brings new commits of the project's remote into a session's clone; a turn may run meanwhile.
 	// CodeNotFound: as of Commit.
-	FetchRemote(ctx context.Context, sessionID, project string) (*protocol.FetchResponse, error)
+	// own is the user's own token for the forge of the remote, nil for the host's.
+	FetchRemote(
+		ctx context.Context, sessionID, project string, own *protocol.ForgeCredential,
+	) (*protocol.FetchResponse, error)
 	// Push pushes the branch to the project's remote. CodeNotFound: as of Commit.
-	Push(ctx context.Context, sessionID, project string, req *protocol.PushRequest) (*protocol.PushResponse, error)
+	Push(
+		ctx context.Context, sessionID, project string, req *protocol.PushRequest, own *protocol.ForgeCredential,
+	) (*protocol.PushResponse, error)
 	// PullRequest opens or changes the pull request of the branch. CodeNotFound: as of Commit.
 	PullRequest(
-		ctx context.Context, sessionID, project string, req *protocol.PullRequestRequest,
+		ctx context.Context, sessionID, project string, req *protocol.PullRequestRequest, own *protocol.ForgeCredential,
 	) (*protocol.PullRequestResponse, error)
 	// Remote describes the remote to which a session's work goes; nil if there is none, or if it is not known.
 	Remote(ctx context.Context, sessionID, project string) *protocol.RemoteState
@@ -92,21 +97,23 @@ func (s Shipping) Discard(
 
 // FetchRemote brings new commits of the remote of a session's project into the session's clone, also while a turn is
 // open. Its other errors are those of Commit.
-func (s Shipping) FetchRemote(ctx context.Context, sessionID string) (*protocol.FetchResponse, error) {
+func (s Shipping) FetchRemote(
+	ctx context.Context, sessionID string, own *protocol.ForgeCredential,
+) (*protocol.FetchResponse, error) {
 	shipper, of, err := s.find(sessionID)
 	if err != nil {
 		return nil, err
 	}
-	done, err := shipper.FetchRemote(ctx, sessionID, of.Project)
+	done, err := shipper.FetchRemote(ctx, sessionID, of.Project, own)
 	return done, noWorkspace(err)
 }
 
 // Push pushes the branch of a session's workspace to the remote of its project. Its errors are those of Commit.
 func (s Shipping) Push(
-	ctx context.Context, sessionID string, req *protocol.PushRequest,
+	ctx context.Context, sessionID string, req *protocol.PushRequest, own *protocol.ForgeCredential,
 ) (done *protocol.PushResponse, err error) {
 	err = s.ship(ctx, sessionID, func(shipper Shipper, of Session) error {
-		done, err = shipper.Push(ctx, sessionID, of.Project, req)
+		done, err = shipper.Push(ctx, sessionID, of.Project, req, own)
 		return err
 	})
 	return done, err
@@ -115,10 +122,10 @@ func (s Shipping) Push(
 // PullRequest opens or changes the pull request of the branch of a session's workspace. Its errors are those of
 // Commit.
 func (s Shipping) PullRequest(
-	ctx context.Context, sessionID string, req *protocol.PullRequestRequest,
+	ctx context.Context, sessionID string, req *protocol.PullRequestRequest, own *protocol.ForgeCredential,
 ) (done *protocol.PullRequestResponse, err error) {
 	err = s.ship(ctx, sessionID, func(shipper Shipper, of Session) error {
-		done, err = shipper.PullRequest(ctx, sessionID, of.Project, req)
+		done, err = shipper.PullRequest(ctx, sessionID, of.Project, req, own)
 		return err
 	})
 	return done, err

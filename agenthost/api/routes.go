@@ -50,7 +50,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/session/:id/commands", httpapi.Handle(ok, a.sessionCommands), keyedOrToken)
 	e.POST("/session/:id/commit", httpapi.Handle(ok, a.commit), keyed)
 	e.POST("/session/:id/discard", httpapi.Handle(ok, a.discard), keyed)
-	e.POST("/session/:id/fetch", httpapi.Handle(ok, a.fetchRemote), keyed)
+	e.POST("/session/:id/fetch", httpapi.Handle(ok, a.fetchRemote, httpapi.OptionalBody()), keyed)
 	e.POST("/session/:id/pull-request", httpapi.Handle(ok, a.pullRequest), keyed)
 	e.POST("/session/:id/push", httpapi.Handle(ok, a.push, httpapi.OptionalBody()), keyed)
 	e.POST("/session/:id/revoke", httpapi.Handle(ok, a.revoke), keyed)

@@ -17,32 +17,37 @@ func (a *API) commit(ctx context.Context, req *commitRequest) (*protocol.CommitR
 }
 
 type fetchRequest struct {
-	ID string `param:"id" json:"-"`
+	ID         string                    `param:"id" json:"-"`
+	Credential *protocol.ForgeCredential `json:"credential"`
 }
 
 // fetchRemote brings new commits of the project's remote into the session's clone.
 func (a *API) fetchRemote(ctx context.Context, req *fetchRequest) (*protocol.FetchResponse, error) {
-	return a.Host.FetchRemote(ctx, req.ID)
+	return a.Host.FetchRemote(ctx, req.ID, req.Credential)
 }
 
 type pushRequest struct {
 	ID string `param:"id" json:"-"`
 	protocol.PushRequest
+
+	Credential *protocol.ForgeCredential `json:"credential"`
 }
 
 // push pushes the branch of the session's workspace to the remote of its project.
 func (a *API) push(ctx context.Context, req *pushRequest) (*protocol.PushResponse, error) {
-	return a.Host.Push(ctx, req.ID, &req.PushRequest)
+	return a.Host.Push(ctx, req.ID, &req.PushRequest, req.Credential)
 }
 
 type pullRequestRequest struct {
 	ID string `param:"id" json:"-"`
 	protocol.PullRequestRequest
+
+	Credential *protocol.ForgeCredential `json:"credential"`
 }
 
 // pullRequest opens the pull request of the session's branch, or changes the open one.
 func (a *API) pullRequest(ctx context.Context, req *pullRequestRequest) (*protocol.PullRequestResponse, error) {
-	return a.Host.PullRequest(ctx, req.ID, &req.PullRequestRequest)
+	return a.Host.PullRequest(ctx, req.ID, &req.PullRequestRequest, req.Credential)
 }
 
 type discardRequest struct {

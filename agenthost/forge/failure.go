@@ -61,11 +61,10 @@ func (p *place) refused(resp *http.Response, answer []byte) error {
 		return p.failed("The forge answered with a redirect, which is not followed",
 			"The repository or the forge has moved: correct the remote of the project, or url of "+p.name, cause)
 	case status == http.StatusUnauthorized:
-		return p.failed("The forge refused the token of the agent host",
-			"It is wrong, expired or revoked: the operator replaces the token of "+p.name, cause)
+		return p.failed("The forge refused "+p.whose(), "It is wrong, expired or revoked: "+p.replacer(), cause)
 	case status == http.StatusForbidden:
-		return p.failed("The token of the agent host may not open pull requests",
-			"The operator gives the token of "+p.name+" the right to write pull requests. "+message, cause)
+		return p.failed(upperFirst(p.whose())+" may not open pull requests",
+			"It needs the right to write pull requests: "+p.replacer()+". "+message, cause)
 	case status == http.StatusNotFound:
 		return p.failed("The forge has no such repository, or the token may not see it",
 			fmt.Sprintf("Check that %s has %s, and that the token may read it", p.name, p.repository), cause)
@@ -77,6 +76,24 @@ func (p *place) refused(resp *http.Response, answer []byte) error {
 		Hint: cmp.Or(message, "Check that the branch is pushed and differs from its base"),
 	}
 }
+
+// whose names the token that the forge was asked with.
+func (p *place) whose() string {
+	if p.isOwn {
+		return "your own token for " + p.name
+	}
+	return "the token of the agent host"
+}
+
+// replacer says who replaces a token.
+func (p *place) replacer() string {
+	if p.isOwn {
+		return "replace yours in the settings of the console"
+	}
+	return "the operator replaces the token of " + p.name
+}
+
+func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // limited reports whether a rate limit is used up, and for how long. GitHub answers 403 or 429, with the second at
 // which the limit begins again; GitLab and Gitea answer 429.

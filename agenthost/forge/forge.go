@@ -22,7 +22,10 @@ type Config struct {
 }
 
 // Set has the forges of a host by name: the host name in the addresses of remotes, with a port if they have one.
-type Set struct{ forges map[string]*forge }
+type Set struct {
+	forges map[string]*forge
+	now    func() time.Time
+}
 
 // forge is one forge.
 type forge struct {
@@ -32,19 +35,14 @@ type forge struct {
 	api     *url.URL
 	prefix  string // path of the forge below its host, "" = none
 	token   seal.Secret
+	isOwn   bool // token is the user's, not the host's
 	client  *http.Client
 	now     func() time.Time
 }
 
-// publicForges are the kinds of forges that are known by name.
-var publicForges = map[string]protocol.ForgeKind{
-	"github.com": protocol.ForgeGitHub, "gitlab.com": protocol.ForgeGitLab,
-	"gitea.com": protocol.ForgeGitea, "codeberg.org": protocol.ForgeGitea,
-}
-
 // New checks the forges. CodeInvalid: one cannot be used.
 func New(configs map[string]Config, now func() time.Time) (*Set, error) {
-	set := &Set{forges: make(map[string]*forge, len(configs))}
+	set := &Set{forges: make(map[string]*forge, len(configs)), now: now}
 	for name, config := range configs {
 		added, err := newForge(name, config, now)
 		if err != nil {
@@ -55,18 +53,16 @@ func New(configs map[string]Config, now func() time.Time) (*Set, error) {
 	return set, nil
 }
 
-var forgeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
-
 func newForge(name string, config Config, now func() time.Time) (*forge, error) {
 	invalid := func(format string, args ...any) (*forge, error) {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "forge %q: "+format, append([]any{name}, args...)...)
 	}
-	if !forgeName.MatchString(name) {
+	if !protocol.IsForgeName(name) {
 		return invalid("the name is the host name of remotes in lower case, with a port if they have one")
 	}
 	kind := config.Kind
 	if kind == "" {
-		kind = publicForges[name]
+		kind = protocol.PublicForge(name)
 	}
 	dialect := dialects[kind]
 	if dialect == nil {
@@ -134,23 +130,16 @@ type place struct {
 	repository string // its path, such as "owner/name"
 }
 
-var (
-	shortAddress = regexp.MustCompile(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):(.+)$`)
-	pathSegment  = regexp.MustCompile(`^[A-Za-z0-9_~.-]+$`)
-)
+var pathSegment = regexp.MustCompile(`^[A-Za-z0-9_~.-]+$`)
 
-// find returns the repository that an address of git means, or nil if no configured forge has it.
-func (s *Set) find(address string) *place {
-	name, path := "", ""
-	if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
-		path = parsed.Path
-		if name = strings.ToLower(parsed.Host); parsed.Scheme == "ssh" { // its port is not the forge's
-			name = strings.ToLower(parsed.Hostname())
-		}
-	} else if parts := shortAddress.FindStringSubmatch(address); parts != nil && !strings.Contains(address, "://") {
-		name, path = strings.ToLower(parts[1]), parts[2]
-	}
+// find returns the repository that an address of git means, or nil if neither a configured forge nor that of the
+// user's own token has it.
+func (s *Set) find(address string, own *protocol.ForgeCredential) *place {
+	name, path := protocol.SplitAddress(address)
 	found := s.forges[name]
+	if own != nil && own.Forge == name {
+		found = s.with(found, own)
+	}
 	if found == nil {
 		return nil
 	}
@@ -167,18 +156,34 @@ func (s *Set) find(address string) *place {
 	return &place{found, path}
 }
 
-// Kind returns the kind of the forge that has the repository of an address, "" if none is configured.
-func (s *Set) Kind(address string) protocol.ForgeKind {
-	if at := s.find(address); at != nil {
+// with returns a forge with a user's own token in place of the host's. If the forge is not configured, its API is
+// where its kind has it. nil: the credential cannot be used.
+func (s *Set) with(configured *forge, own *protocol.ForgeCredential) *forge {
+	if configured == nil {
+		made, err := newForge(own.Forge, Config{Kind: own.Kind, Token: seal.NewSecret(own.Token)}, s.now)
+		if err != nil {
+			return nil
+		}
+		configured = made
+	}
+	changed := *configured
+	changed.token, changed.isOwn = seal.NewSecret(own.Token), true
+	return &changed
+}
+
+// Kind returns the kind of the forge that has the repository of an address, "" if none is known. own is the user's own
+// token, nil if there is none.
+func (s *Set) Kind(address string, own *protocol.ForgeCredential) protocol.ForgeKind {
+	if at := s.find(address, own); at != nil {
 		return at.kind
 	}
 	return ""
 }
 
-// Login returns what git signs in with at an http address of a configured forge; user is "" if there is nothing.
-func (s *Set) Login(address string) (user string, password seal.Secret) {
+// Login returns what git signs in with at an http address of a forge; user is "" if there is nothing.
+func (s *Set) Login(address string, own *protocol.ForgeCredential) (user string, password seal.Secret) {
 	parsed, err := url.Parse(address)
-	at := s.find(address)
+	at := s.find(address, own)
 	if err != nil || at == nil || parsed.Scheme != "https" && (parsed.Scheme != "http" || !isLoopback(parsed.Hostname())) {
 		return "", seal.Secret{}
 	}

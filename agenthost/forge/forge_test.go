@@ -25,6 +25,7 @@ type site struct {
 	*fakeforge.Forge
 	*Set
 	address string // of the repository, for git
+	own     *protocol.ForgeCredential
 }
 
 var start = time.Unix(1_800_000_000, 0)
@@ -34,7 +35,7 @@ func open(t *testing.T, kind protocol.ForgeKind) *site {
 	fake := &fakeforge.Forge{Kind: kind, Repository: "ada/shop"}
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
-	return &site{t, fake, setOf(t, kind, server.URL, fake.Suffix()), server.URL + "/ada/shop.git"}
+	return &site{t, fake, setOf(t, kind, server.URL, fake.Suffix()), server.URL + "/ada/shop.git", nil}
 }
 
 func setOf(t *testing.T, kind protocol.ForgeKind, address, suffix string) *Set {
@@ -51,7 +52,7 @@ func setOf(t *testing.T, kind protocol.ForgeKind, address, suffix string) *Set {
 
 func (s *site) request(title string) (*protocol.PullRequest, bool, error) {
 	want := &protocol.PullRequestRequest{Title: title, Body: "Why.\n\n<b>"}
-	return s.Request(s.Context(), s.address, "bellhop/1", "main", want)
+	return s.Request(s.Context(), s.address, "bellhop/1", "main", want, s.own)
 }
 
 func eachKind(t *testing.T, run func(t *testing.T, s *site)) {
@@ -196,7 +197,7 @@ func TestATokenGoesToItsForgeOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp, err := s.find(s.address).client.Do(req); err == nil {
+	if resp, err := s.find(s.address, nil).client.Do(req); err == nil {
 		_ = resp.Body.Close()
 		t.Error("the client reaches other servers")
 	}
@@ -211,7 +212,7 @@ func TestAForgeWithAWrongCertificateGetsNothing(t *testing.T) {
 	defer server.Close()
 	server.Config.ErrorLog = nil
 	set := setOf(t, protocol.ForgeGitea, server.URL, fake.Suffix())
-	s := &site{t, fake, set, server.URL + "/ada/shop.git"}
+	s := &site{t, fake, set, server.URL + "/ada/shop.git", nil}
 	_, _, err := s.request("Open the shop")
 	if protocol.CodeOf(err) != protocol.CodeRemoteFailed || !strings.Contains(err.Error(), "certificate") {
 		t.Error(err)
@@ -228,7 +229,7 @@ func TestAForgeThatHangsEndsARequest(t *testing.T) {
 	s.Fault = func(http.ResponseWriter, *http.Request) bool { <-end; return true }
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, _, err := s.Request(ctx, s.address, "bellhop/1", "main", &protocol.PullRequestRequest{Title: "x"})
+	_, _, err := s.Request(ctx, s.address, "bellhop/1", "main", &protocol.PullRequestRequest{Title: "x"}, nil)
 	if protocol.CodeOf(err) != protocol.CodeRemoteFailed || !strings.Contains(err.Error(), "did not answer in time") {
 		t.Error(err)
 	}
@@ -273,7 +274,7 @@ func TestAddressesOfRepositories(t *testing.T) {
 		"/srv/github.com/ada/shop":                     "",
 	} {
 		got := ""
-		if at := set.find(address); at != nil {
+		if at := set.find(address, nil); at != nil {
 			got = at.api.String() + " " + at.repository
 		}
 		if got != want {
@@ -285,7 +286,7 @@ func TestAddressesOfRepositories(t *testing.T) {
 		"git@github.com:ada/shop":      "",
 		"https://example.org/ada/shop": "", "https://gitlab.com/ada/shop": "oauth2",
 	} {
-		if user, _ := set.Login(address); user != want {
+		if user, _ := set.Login(address, nil); user != want {
 			t.Errorf("%s: signs in as %q, want %q", address, user, want)
 		}
 	}

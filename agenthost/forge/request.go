@@ -22,12 +22,13 @@ const (
 )
 
 // Request opens a pull request that asks to merge the branch head into base, or changes the open one of head. The
-// repository is that of git's address. CodeNoRemote: no configured forge has it. CodeRemoteFailed: the forge cannot
-// be reached, fails, or refuses the token. CodeTooManyRequests. CodeConflict: the forge refuses the request.
+// repository is that of git's address; own is the user's own token, nil for the host's. CodeNoRemote: no
+// forge has it. CodeRemoteFailed: the forge cannot be reached, fails, or refuses the token. CodeTooManyRequests.
+// CodeConflict: the forge refuses the request.
 func (s *Set) Request(
-	ctx context.Context, address, head, base string, want *protocol.PullRequestRequest,
+	ctx context.Context, address, head, base string, want *protocol.PullRequestRequest, own *protocol.ForgeCredential,
 ) (*protocol.PullRequest, bool, error) {
-	at := s.find(address)
+	at := s.find(address, own)
 	if at == nil {
 		return nil, false, &protocol.Error{
 			Code: protocol.CodeNoRemote, Message: "The host knows no forge for the remote of the project",

@@ -71,7 +71,7 @@ var steps = []struct {
 		if len(s.Ships(s.id, s.project)) == 0 || s.isRemote {
 			return nil
 		}
-		_, err := s.Push(s.Context(), s.id, s.project, &protocol.PushRequest{})
+		_, err := s.Push(s.Context(), s.id, s.project, &protocol.PushRequest{}, nil)
 		if protocol.CodeOf(err) == protocol.CodeNoRemote && s.projects[s.project].Clone == "" {
 			return nil
 		}
@@ -81,7 +81,7 @@ var steps = []struct {
 		if len(s.Ships(s.id, s.project)) == 0 {
 			return nil
 		}
-		_, err := s.FetchRemote(s.Context(), s.id, s.project)
+		_, err := s.FetchRemote(s.Context(), s.id, s.project, nil)
 		if protocol.CodeOf(err) == protocol.CodeNoRemote && s.projects[s.project].Clone == "" {
 			return nil
 		}

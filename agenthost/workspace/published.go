@@ -24,13 +24,13 @@ func (m *Manager) Remote(ctx context.Context, sessionID, project string) *protoc
 }
 
 func (m *Manager) describeRemote(ctx context.Context, rec *record) (*protocol.RemoteState, error) {
-	to, err := m.findRemote(ctx, rec)
+	to, err := m.findRemote(ctx, rec, nil)
 	if err != nil {
 		return nil, err
 	}
 	state := &protocol.RemoteState{Address: to.shown()}
 	if m.forges != nil {
-		state.Forge = m.forges.Kind(to.address)
+		state.Forge, state.TakesToken = m.forges.Kind(to.address, nil), true
 	}
 	if state.Base, err = m.base(ctx, rec); err != nil {
 		return nil, err

@@ -7,11 +7,11 @@ import (
 )
 
 // PullRequest opens a pull request of the pushed branch of a session's workspace, or changes the one that is open,
-// and keeps its address in the record of the workspace. Repeating a request changes nothing more. CodeConflict: the
-// branch is not pushed, or the forge refuses. CodeNoRemote: the host knows no forge for the remote.
-// CodeRemoteFailed, CodeTooManyRequests: as the forge answers.
+// and keeps its address in the record of the workspace. own is the user's own token, nil for the
+// host's. Repeating a request changes nothing more. CodeConflict: the branch is not pushed, or the forge refuses.
+// CodeNoRemote: the host knows no forge for the remote. CodeRemoteFailed, CodeTooManyRequests: as the forge answers.
 func (m *Manager) PullRequest(
-	ctx context.Context, sessionID, project string, req *protocol.PullRequestRequest,
+	ctx context.Context, sessionID, project string, req *protocol.PullRequestRequest, own *protocol.ForgeCredential,
 ) (*protocol.PullRequestResponse, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
@@ -23,18 +23,18 @@ func (m *Manager) PullRequest(
 		return nil, err
 	}
 	defer unlock()
-	to, err := m.findRemote(ctx, rec)
+	to, err := m.findRemote(ctx, rec, own)
 	if err != nil {
 		return nil, err
 	}
-	if m.forges == nil || m.forges.Kind(to.address) == "" {
+	if m.forges == nil || m.forges.Kind(to.address, own) == "" {
 		return nil, errNoForge()
 	}
 	at, base, err := m.proposed(ctx, rec)
 	if err != nil {
 		return nil, errUnwritable(err)
 	}
-	opened, created, err := m.forges.Request(ctx, to.address, at.branch(), base, req)
+	opened, created, err := m.forges.Request(ctx, to.address, at.branch(), base, req, own)
 	if err != nil {
 		return nil, err
 	}

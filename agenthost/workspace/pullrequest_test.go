@@ -86,7 +86,7 @@ func git(t *testing.T, dir string, args ...string) string {
 
 func (s *site) request(t *testing.T, title string) (*protocol.PullRequestResponse, error) {
 	t.Helper()
-	return s.PullRequest(t.Context(), "s1", "shop", &protocol.PullRequestRequest{Title: title, Body: " Why. "})
+	return s.PullRequest(t.Context(), "s1", "shop", &protocol.PullRequestRequest{Title: title, Body: " Why. "}, nil)
 }
 
 // The host pushes with the token of its forge, and opens, changes and remembers the pull request.
@@ -98,7 +98,7 @@ func TestAPushedBranchGetsAPullRequest(t *testing.T) {
 				!strings.Contains(err.Error(), "not pushed") {
 				t.Errorf("before the push: %v", err)
 			}
-			pushed, err := s.Push(t.Context(), "s1", "shop", &protocol.PushRequest{})
+			pushed, err := s.Push(t.Context(), "s1", "shop", &protocol.PushRequest{}, nil)
 			if err != nil || pushed.Remote != s.address {
 				t.Fatalf("%+v %v", pushed, err)
 			}
@@ -142,7 +142,7 @@ func TestPullRequestsAreChecked(t *testing.T) {
 		"a long body":    {"a", strings.Repeat("a", protocol.MaxPullRequestBody+1), protocol.CodeTooLarge},
 		"the whole size": {strings.Repeat("ü", protocol.MaxPullRequestTitle), "a\n\tb", protocol.CodeConflict}, // not pushed
 	} {
-		_, err := s.PullRequest(t.Context(), "s1", "shop", &protocol.PullRequestRequest{Title: c.title, Body: c.body})
+		_, err := s.PullRequest(t.Context(), "s1", "shop", &protocol.PullRequestRequest{Title: c.title, Body: c.body}, nil)
 		if protocol.CodeOf(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}

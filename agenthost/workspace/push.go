@@ -16,11 +16,11 @@ const pushTimeout = 100 * time.Second
 
 // Push pushes the branch that a session's workspace has checked out to the remote of its project. Git runs in
 // the mirror, so neither hooks nor settings of the agent's repository count. A push that would remove commits
-// is refused unless the request names them. Repeating a request gives the same answer. CodeNoRemote,
-// CodeNoBranch. CodeDivergedBranch: the remote has other commits. CodePushRejected: the remote refuses.
-// CodeRemoteFailed: the remote cannot be reached.
+// is refused unless the request names them. own is the user's own token, nil for the host's. Repeating
+// a request gives the same answer. CodeNoRemote, CodeNoBranch. CodeDivergedBranch: the remote has other commits.
+// CodePushRejected: the remote refuses. CodeRemoteFailed: the remote cannot be reached.
 func (m *Manager) Push(
-	ctx context.Context, sessionID, project string, req *protocol.PushRequest,
+	ctx context.Context, sessionID, project string, req *protocol.PushRequest, own *protocol.ForgeCredential,
 ) (*protocol.PushResponse, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (m *Manager) Push(
 		return nil, err
 	}
 	defer unlock()
-	to, err := m.findRemote(ctx, rec)
+	to, err := m.findRemote(ctx, rec, own)
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +219,9 @@ func errRemote(ctx context.Context, to *destination, err error) error {
 	case errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 		failed.Message = "The remote did not answer in time"
 		failed.Hint = "Try again later, or check the remote's address and the network of the agent host"
+	case isDenied(stderr) && to.isOwn:
+		failed.Message = "The remote refused your own token"
+		failed.Hint = "It is wrong, expired or revoked: replace it in the settings of the console. " + failed.Hint
 	case isDenied(stderr):
 		failed.Message = "The remote refused the credentials of the agent host"
 		failed.Hint = "The operator gives it a token under forges: in its configuration, or a key for ssh. " + failed.Hint

@@ -36,7 +36,7 @@ func bareOf(t *testing.T, shop string) string {
 }
 
 func (k *kit) tryPush(replaces string) (*protocol.PushResponse, error) {
-	return k.Push(k.Context(), uuid, "shop", &protocol.PushRequest{Replaces: replaces})
+	return k.Push(k.Context(), uuid, "shop", &protocol.PushRequest{Replaces: replaces}, nil)
 }
 
 func (k *kit) remoteState() string {
@@ -180,7 +180,7 @@ func TestPushRefusesWhatItMustNotPush(t *testing.T) {
 	}
 	k := open(t, nil)
 	k.session("s1", "")
-	_, err := k.Push(t.Context(), "s1", "", &protocol.PushRequest{})
+	_, err := k.Push(t.Context(), "s1", "", &protocol.PushRequest{}, nil)
 	errorHint(t, err, protocol.CodeNoRemote)
 }
 

@@ -20,22 +20,27 @@ type destination struct {
 	local   string // its directory, if it is on this machine
 	user    string // of HTTP; "" = none
 	secret  string // password of user
+	isOwn   bool   // secret is the user's own token, not the host's
 }
 
-// Forges knows the forges of remotes, by the addresses that git has.
+// Forges knows the forges of remotes, by the addresses that git has. own is a user's own token for the forge, which
+// counts in place of the host's; nil if there is none.
 type Forges interface {
 	// Kind returns "" if the host knows no forge for an address.
-	Kind(address string) protocol.ForgeKind
+	Kind(address string, own *protocol.ForgeCredential) protocol.ForgeKind
 	// Login returns what git signs in with at an http address; user is "" if there is nothing.
-	Login(address string) (user string, password seal.Secret)
+	Login(address string, own *protocol.ForgeCredential) (user string, password seal.Secret)
 	// Request opens a pull request of a branch, or changes the open one. created is false for a change.
-	Request(ctx context.Context, address, head, base string, want *protocol.PullRequestRequest) (
-		done *protocol.PullRequest, created bool, err error)
+	Request(ctx context.Context, address, head, base string, want *protocol.PullRequestRequest,
+		own *protocol.ForgeCredential) (done *protocol.PullRequest, created bool, err error)
 }
 
 // findRemote returns the remote of a session's project. Its address comes from the host's configuration, or
 // from the operator's own repository: an agent can change neither. CodeNoRemote: the project has none.
-func (m *Manager) findRemote(ctx context.Context, rec *record) (*destination, error) {
+// CodeConflict: the user's own token is for another forge.
+func (m *Manager) findRemote(
+	ctx context.Context, rec *record, own *protocol.ForgeCredential,
+) (*destination, error) {
 	if rec.Project == "" {
 		return nil, errNoRemote("The session works without a project")
 	}
@@ -59,11 +64,39 @@ func (m *Manager) findRemote(ctx context.Context, rec *record) (*destination, er
 		return nil, errNoRemote(fmt.Sprintf("The project %s has no remote", rec.Project))
 	}
 	to, err := m.parseRemote(address, from)
-	if err == nil && to.authorization() == "" && m.forges != nil {
-		user, password := m.forges.Login(to.address)
-		to.user, to.secret = user, password.Reveal()
+	if err != nil {
+		return nil, err
 	}
-	return to, err
+	return to, m.signIn(to, own)
+}
+
+// signIn gives a remote what git signs in with: the user's own token, the password in its address, or the host's token.
+func (m *Manager) signIn(to *destination, own *protocol.ForgeCredential) error {
+	if own != nil {
+		if err := own.Check(); err != nil {
+			return err
+		}
+		if name, _ := protocol.SplitAddress(to.address); name != own.Forge || m.forges == nil {
+			return &protocol.Error{
+				Code: protocol.CodeConflict, Message: "Your own token is not for the forge of the project's remote",
+				Hint: "The remote of the project was changed just now: try again",
+			}
+		}
+	}
+	if m.forges == nil || own == nil && to.authorization() != "" {
+		return nil
+	}
+	user, password := m.forges.Login(to.address, own)
+	switch {
+	case user != "":
+		to.user, to.secret, to.isOwn = user, password.Reveal(), own != nil
+	case own != nil && strings.HasPrefix(to.address, "http"):
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: "Your own token cannot be used for the remote of the project",
+			Hint: "It is sent over https only. The operator changes the address of the remote",
+		}
+	}
+	return nil
 }
 
 // remoteAddress returns the address of origin in a project's repository, "" if it has none.

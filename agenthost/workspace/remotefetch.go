@@ -15,8 +15,11 @@ import (
 // FetchRemote brings commits that the remote of a session's project has into the session's clone: those that the
 // checked-out branch has there, and those of the base, unless the workspace's branch contains them. Git in the
 // workspace finds them under refs/remotes/origin. No branch, index or file changes, so a turn may run meanwhile.
-// Repeating a request gives the same answer. CodeNoRemote, CodeNoBranch, CodeRemoteFailed: as of Push.
-func (m *Manager) FetchRemote(ctx context.Context, sessionID, project string) (*protocol.FetchResponse, error) {
+// own is the user's own token, nil for the host's. Repeating a request gives the same answer. CodeNoRemote,
+// CodeNoBranch, CodeRemoteFailed: as of Push.
+func (m *Manager) FetchRemote(
+	ctx context.Context, sessionID, project string, own *protocol.ForgeCredential,
+) (*protocol.FetchResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.pushTimeout)
 	defer cancel()
 	rec, unlock, err := m.beginStep(ctx, sessionID, project)
@@ -24,7 +27,7 @@ func (m *Manager) FetchRemote(ctx context.Context, sessionID, project string) (*
 		return nil, err
 	}
 	defer unlock()
-	to, err := m.findRemote(ctx, rec)
+	to, err := m.findRemote(ctx, rec, own)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func changedByOthers(t *testing.T, bare, branch, content string) string {
 }
 
 func (k *kit) fetchRemoteOf(id string) (*protocol.FetchResponse, error) {
-	return k.FetchRemote(k.Context(), id, "shop")
+	return k.FetchRemote(k.Context(), id, "shop", nil)
 }
 
 // The merge needs nothing but the clone: the remote is away meanwhile.

@@ -36,6 +36,7 @@ type API struct {
 	Workspaces    *broker.Workspaces
 	Files         *broker.Files
 	Ships         *broker.Ships
+	ForgeTokens   *broker.ForgeTokens
 	Parts         []Part  // other resources of the same server
 	Console       Console // serves the paths without a route; may be nil
 	Doctor        func(ctx context.Context) *doctor.Report

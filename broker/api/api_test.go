@@ -137,6 +137,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: s.host},
 		Hosts:        &broker.Hosts{Store: st, Link: s.host, Now: now, Log: log},
 		Audit:        &broker.AuditLog{Store: st, Now: now},
+		ForgeTokens:  &broker.ForgeTokens{Store: st, Now: now},
 		Announcements: &broker.Announcements{
 			Store: st, Targets: targets, Link: s.host, BrokerID: "broker-1", Notify: changes.Announced, Now: now, Log: log,
 		},

@@ -98,6 +98,9 @@ func (a *API) accountRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	e.DELETE("/api/users/:id/sign-ins/:signInId", httpapi.Handle(ok, a.endSignIn), noStore, user)
 	e.GET("/api/tokens", httpapi.Handle(ok, a.listTokens), noStore, user)
 	e.POST("/api/tokens", httpapi.Handle(created, a.createToken), noStore, user)
+	e.GET("/api/forge-tokens", httpapi.Handle(ok, a.listForgeTokens), noStore, user)
+	e.POST("/api/forge-tokens", httpapi.Handle(created, a.addForgeToken, small), noStore, user)
+	e.DELETE("/api/forge-tokens/:id", httpapi.Handle(ok, a.deleteForgeToken), noStore, user)
 	e.DELETE("/api/tokens/:id", httpapi.Handle(ok, a.deleteToken), noStore, user)
 }
 

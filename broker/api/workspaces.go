@@ -13,5 +13,10 @@ func (a *API) listWorkspaces(ctx context.Context, _ *struct{}) (*protocol.HostWo
 
 // taskWorkspace returns what the workspace of the task's session holds.
 func (a *API) taskWorkspace(ctx context.Context, req *taskRequest) (*protocol.SessionWorkspace, error) {
-	return a.Sessions.Workspace(ctx, a.Auth.Caller(ctx).UserID, req.ID)
+	userID := a.Auth.Caller(ctx).UserID
+	found, err := a.Sessions.Workspace(ctx, userID, req.ID)
+	if err != nil || found.Workspace == nil || found.Workspace.Remote == nil {
+		return found, err
+	}
+	return found, a.ForgeTokens.AddForge(ctx, userID, found.Workspace.Remote)
 }

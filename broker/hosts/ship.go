@@ -13,6 +13,18 @@ import (
 // shipLimit is longer than the timeout of other calls: the host reads all files of the workspace.
 const shipLimit = 150 * time.Second
 
+// withToken is the part of a body that carries a user's own token.
+type withToken struct {
+	Credential *protocol.ForgeCredential `json:"credential,omitempty"`
+}
+
+func credential(own *broker.ForgeToken) *protocol.ForgeCredential {
+	if own == nil {
+		return nil
+	}
+	return &protocol.ForgeCredential{Forge: own.Forge, Kind: own.Kind, Token: own.Token.Reveal()}
+}
+
 // Commit implements broker.ShipLink.
 func (c *Client) Commit(
 	ctx context.Context, t broker.Target, sessionID string, req *protocol.CommitRequest,
@@ -42,9 +54,11 @@ func (c *Client) Discard(
 }
 
 // Fetch implements broker.ShipLink.
-func (c *Client) Fetch(ctx context.Context, t broker.Target, sessionID string) (*protocol.FetchResponse, error) {
+func (c *Client) Fetch(
+	ctx context.Context, t broker.Target, sessionID string, own *broker.ForgeToken,
+) (*protocol.FetchResponse, error) {
 	var done protocol.FetchResponse
-	if err := c.ship(ctx, t, sessionID, "/fetch", struct{}{}, &done); err != nil {
+	if err := c.ship(ctx, t, sessionID, "/fetch", withToken{Credential: credential(own)}, &done); err != nil {
 		return nil, err
 	}
 	if done.SessionID != sessionID || done.Branch == "" {
@@ -55,10 +69,14 @@ func (c *Client) Fetch(ctx context.Context, t broker.Target, sessionID string) (
 
 // Push implements broker.ShipLink.
 func (c *Client) Push(
-	ctx context.Context, t broker.Target, sessionID string, req *protocol.PushRequest,
+	ctx context.Context, t broker.Target, sessionID string, req *protocol.PushRequest, own *broker.ForgeToken,
 ) (*protocol.PushResponse, error) {
 	var done protocol.PushResponse
-	if err := c.ship(ctx, t, sessionID, "/push", req, &done); err != nil {
+	body := struct {
+		*protocol.PushRequest
+		withToken
+	}{req, withToken{credential(own)}}
+	if err := c.ship(ctx, t, sessionID, "/push", body, &done); err != nil {
 		return nil, err
 	}
 	if done.SessionID != sessionID || done.Commit == "" {
@@ -69,10 +87,14 @@ func (c *Client) Push(
 
 // PullRequest implements broker.ShipLink.
 func (c *Client) PullRequest(
-	ctx context.Context, t broker.Target, sessionID string, req *protocol.PullRequestRequest,
+	ctx context.Context, t broker.Target, sessionID string, req *protocol.PullRequestRequest, own *broker.ForgeToken,
 ) (*protocol.PullRequestResponse, error) {
 	var done protocol.PullRequestResponse
-	if err := c.ship(ctx, t, sessionID, "/pull-request", req, &done); err != nil {
+	body := struct {
+		*protocol.PullRequestRequest
+		withToken
+	}{req, withToken{credential(own)}}
+	if err := c.ship(ctx, t, sessionID, "/pull-request", body, &done); err != nil {
 		return nil, err
 	}
 	if done.SessionID != sessionID || done.URL == "" {

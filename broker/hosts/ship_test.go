@@ -1,11 +1,15 @@
 package hosts_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 
+	"bellhop/broker"
 	"bellhop/broker/hosts"
+	"bellhop/crypto/seal"
 	"bellhop/protocol"
 )
 
@@ -51,11 +55,60 @@ func TestOnlyAHostPushes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := target(serve(t, c.host), password)
-			done, err := newClient(t, hosts.Options{}).Push(t.Context(), to, "s1", &protocol.PushRequest{})
+			done, err := newClient(t, hosts.Options{}).Push(t.Context(), to, "s1", &protocol.PushRequest{}, nil)
 			if protocol.CodeOf(err) != c.want || err == nil && done.Commit != "c0ffee" {
 				t.Errorf("%+v, %v, want %q", done, err, c.want)
 			}
 		})
+	}
+}
+
+func TestOnlyAHostFetches(t *testing.T) {
+	for name, c := range map[string]struct {
+		host http.HandlerFunc
+		want protocol.Code
+	}{
+		"a host":            {answering(200, `{"success":true,"sessionId":"s1","branch":"b"}`), ""},
+		"a gateway":         {answering(200, `{"success":true}`), protocol.CodeBadGateway},
+		"an older host":     {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
+		"a remote's outage": {answering(502, `{"error":"no","code":"remote_failed"}`), protocol.CodeRemoteFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done, err := newClient(t, hosts.Options{}).Fetch(t.Context(), target(serve(t, c.host), password), "s1", nil)
+			if protocol.CodeOf(err) != c.want || err == nil && done.Branch != "b" {
+				t.Errorf("%+v, %v, want %q", done, err, c.want)
+			}
+		})
+	}
+}
+
+func TestTheOwnTokenOfAUserIsInTheRequestOfAnAct(t *testing.T) {
+	var bodies []string
+	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, r.URL.Path+string(content))
+		_, _ = io.WriteString(w, `{"sessionId":"s1","commit":"c0ffee","branch":"b","url":"https://example.org/1"}`)
+	})), password)
+	client := newClient(t, hosts.Options{})
+	own := &broker.ForgeToken{
+		ForgeToken: protocol.ForgeToken{Forge: "git.example.org", Kind: protocol.ForgeGitea}, Token: seal.NewSecret("ada's"),
+	}
+	for _, own := range []*broker.ForgeToken{own, nil} {
+		_, pushErr := client.Push(t.Context(), to, "s1", &protocol.PushRequest{Replaces: "c"}, own)
+		_, fetchErr := client.Fetch(t.Context(), to, "s1", own)
+		_, requestErr := client.PullRequest(t.Context(), to, "s1", &protocol.PullRequestRequest{Title: "T"}, own)
+		if err := errors.Join(pushErr, fetchErr, requestErr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const credential = `"credential":{"forge":"git.example.org","kind":"gitea","token":"ada's"}`
+	want := []string{
+		`/session/s1/push{"replaces":"c",` + credential + `}`, `/session/s1/fetch{` + credential + `}`,
+		`/session/s1/pull-request{"title":"T","body":"",` + credential + `}`,
+		`/session/s1/push{"replaces":"c"}`, `/session/s1/fetch{}`, `/session/s1/pull-request{"title":"T","body":""}`,
+	}
+	if !slices.Equal(bodies, want) {
+		t.Errorf("got %q\nwant %q", bodies, want)
 	}
 }
 

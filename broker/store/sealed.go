@@ -12,6 +12,7 @@ func SealedColumns() []reseal.Column {
 		{Table: "tasks", Name: "agent_password", Key: "id"},
 		{Table: "tasks", Name: "previous_password", Key: "id"},
 		{Table: "tasks", Name: "webhook_secret", Key: "id"},
+		{Table: "forge_tokens", Name: "token", Key: "id"},
 		{Table: "second_factors", Name: "secret", Key: "user_id"},
 	}
 }

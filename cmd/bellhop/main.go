@@ -50,6 +50,7 @@ type commandLine struct {
 	Conformance conformanceCommand `cmd:"" help:"Check whether a program or a server follows the protocol."`
 	Users       usersCommand       `cmd:"" help:"Manage users."`
 	Tokens      tokensCommand      `cmd:"" help:"Manage API tokens."`
+	ForgeTokens forgeTokensCommand `cmd:"" name:"forge-tokens" help:"Manage users' own tokens for forges."`
 	Hosts       hostsCommand       `cmd:"" help:"Manage the agent hosts of the broker."`
 	Webhooks    webhooksCommand    `cmd:"" help:"List users' webhooks, and replace their secrets."`
 	Audit       auditCommand       `cmd:"" help:"Export the audit log."`

@@ -102,6 +102,7 @@ type Admin struct {
 	Hosts *broker.Hosts
 	Audit *broker.AuditLog
 	Store *store.Store
+	Forge *broker.ForgeTokens // users' own tokens
 
 	db     *database.DB
 	sealer *seal.Sealer
@@ -143,7 +144,7 @@ func openAdmin(ctx context.Context, c BrokerConfig) (*Admin, error) {
 			TokenLife: c.TokenLife, Requests: c.Quotas.Requests, Now: c.Now, Log: c.Log,
 		}),
 		Hosts: &broker.Hosts{Store: st, Now: c.Now, Log: c.Log},
-		Audit: &broker.AuditLog{Store: st, Now: c.Now},
+		Audit: &broker.AuditLog{Store: st, Now: c.Now}, Forge: &broker.ForgeTokens{Store: st, Now: c.Now},
 		Store: st, db: db, sealer: sealer, config: c,
 	}, nil
 }
@@ -262,8 +263,9 @@ func (a *Admin) newBroker(
 		}),
 		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces,
 		Files: &broker.Files{Sessions: b.Sessions, Link: link, CommandLink: link}, Doctor: a.diagnose,
-		Ships: &broker.Ships{Sessions: b.Sessions, Users: a.Store, Link: link},
-		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
+		Ships:       &broker.Ships{Sessions: b.Sessions, Users: a.Store, Link: link, Tokens: a.Forge},
+		ForgeTokens: a.Forge,
+		Ready:       (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console, Disk: c.disk(),
 		Metrics: a.metrics.Handler(), Observer: a.observer(),
 	}

@@ -41,7 +41,7 @@ func TestForgesOfTheHostFile(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://github.com/ada/shop.git": "of-a-file", "https://git.example.org/sub/ada/shop": "of-a-variable",
 	} {
-		if _, password := set.Login(address); password.Reveal() != want {
+		if _, password := set.Login(address, nil); password.Reveal() != want {
 			t.Errorf("%s: another token", address)
 		}
 	}

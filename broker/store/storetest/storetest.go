@@ -39,6 +39,7 @@ type Store interface {
 	broker.RevocationStore
 	broker.QueueStore
 	broker.AnnouncementStore
+	broker.ForgeTokenStore
 	auth.UserStore
 	auth.TokenStore
 	auth.LinkStore
@@ -64,6 +65,7 @@ func Run(t *testing.T, open func(t testing.TB) Store, without ...string) {
 		{"Attempts", testAttempts},
 		{"SecondFactors", testSecondFactors},
 		{"CodesWorkOnce", testCodesWorkOnce},
+		{"ForgeTokens", testForgeTokens},
 		{"Hosts", testHosts},
 		{"Origins", testOrigins},
 		{"Tasks", testTasks},

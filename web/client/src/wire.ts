@@ -32,6 +32,9 @@ export const maxCommandText = 400;
  */
 export const maxPosition = 9_007_199_254_740_991;
 
+/** maxForgeToken is how many bytes the token for a forge has at most. */
+export const maxForgeToken = 1_024;
+
 /** pingIntervalMs is how often a server sends a comment on a stream that is otherwise silent. */
 export const pingIntervalMs = 10_000;
 
@@ -247,6 +250,8 @@ export type AuditAction =
   | 'task.pushed' // a person had the host push the task's branch
   | 'task.requested' // a person had the host open or change a pull request
   | 'task.expired' // an archived task was deleted by its retention
+  | 'forge-token.added'
+  | 'forge-token.removed'
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
   | 'audit.exported'
@@ -847,6 +852,34 @@ export interface InteractionAnswer {
    * reason says so.
    */
   by?: string;
+}
+
+/** ForgeToken is a user's own token for a forge, without the token itself: a broker never shows that again. */
+export interface ForgeToken {
+  id: string;
+  /** host name in the addresses of remotes, with a port if they have one */
+  forge: string;
+  kind: ForgeKind;
+  createdAt: string;
+  /** when it was last sent to a host for an act; null if never */
+  lastUsedAt: string | null;
+}
+
+/** ForgeTokenList is the response to GET /api/forge-tokens. */
+export interface ForgeTokenList {
+  tokens: ForgeToken[];
+}
+
+/**
+ * ForgeCredential is a user's own token for a forge. It is the body of POST /api/forge-tokens of a broker, and a part
+ * of the bodies that a broker sends to a host for one act of the user.
+ */
+export interface ForgeCredential {
+  /** as of ForgeToken; a broker also takes the forge's address */
+  forge: string;
+  /** a broker knows that of public forges */
+  kind?: ForgeKind;
+  token: string;
 }
 
 /**
@@ -1505,6 +1538,8 @@ export interface RemoteState {
   forge?: ForgeKind;
   /** that the host opened, or changed last, for the branch */
   pullRequest?: PullRequest;
+  /** takesToken: the host uses a user's own token in place of its own. */
+  takesToken?: boolean;
   /** baseMoved: the last push or fetch found commits in base that the workspace's branch does not contain. */
   baseMoved?: boolean;
 }

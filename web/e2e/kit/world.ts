@@ -107,6 +107,8 @@ async function startHost(
 /** A host whose project "shop" has its remote at a forge of tests. */
 export interface ForgeHost {
   id: string;
+  /** The name of the forge. */
+  forge: string;
   /** The bare repository at the forge. */
   bare: string;
   /** The directory in which a task's agent works. */
@@ -116,17 +118,22 @@ export interface ForgeHost {
   stop: () => Promise<void>;
 }
 
+/** The token that the forge accepts. */
+export const forgeToken = 'forge-token-of-tests';
+
 interface ForgeOptions {
   /** Content of the project's files, by name. */
   files?: Record<string, string>;
   /** Whether the host has the agent that merges. */
   merger?: boolean;
+  /** The host's token for the forge. */
+  hostToken?: string;
 }
 
 export async function openForgeHost(
   world: World,
   name: string,
-  { files = {}, merger = false }: ForgeOptions = {},
+  { files = {}, merger = false, hostToken = forgeToken }: ForgeOptions = {},
 ): Promise<ForgeHost> {
   const { path, remove } = directory();
   const shop = join(path, 'shop');
@@ -144,7 +151,7 @@ export async function openForgeHost(
   );
   const api = new URL(forge.output().trim());
   git(shop, 'remote', 'add', 'origin', `${api.origin}/ada/shop.git`);
-  writeFileSync(join(path, 'token'), 'forge-token-of-tests\n');
+  writeFileSync(join(path, 'token'), `${hostToken}\n`);
   const forgeOf = JSON.stringify({ kind: 'gitea', url: api.href, tokenFile: join(path, 'token') });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -155,6 +162,7 @@ export async function openForgeHost(
   const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
   return {
     id,
+    forge: api.host,
     bare,
     workspaceOf: (taskId) => join(path, 'data', 'workspaces', taskId),
     stopForge: () => forge.stop(),

@@ -80,6 +80,8 @@ export const acts: Record<AuditAction, string> = {
   'task.pushed': 'Branch pushed',
   'task.requested': 'Pull request opened or updated',
   'task.expired': 'Archived task deleted by its age',
+  'forge-token.added': 'Token for a forge added',
+  'forge-token.removed': 'Token for a forge removed',
   'webhook.rotated': 'Webhook secret replaced',
   'keys.rotated': 'Secrets sealed with a new key',
   'audit.exported': 'Audit log exported',

@@ -7,6 +7,7 @@ import { Button } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';
 import { toast } from '../ui/toast.tsx';
 import { SecondFactor } from './factor.tsx';
+import { ForgeTokens } from './forges.tsx';
 import { Password } from './password.tsx';
 import { KeysTable } from './keys.tsx';
 import { SignIns } from './signins.tsx';
@@ -73,6 +74,8 @@ export function SettingsPage() {
         <Password email={me?.email ?? ''} />
         <h3>Second factor</h3>
         <SecondFactor email={me?.email ?? ''} />
+        <h3>Forges</h3>
+        <ForgeTokens />
         <h3>Where you are signed in</h3>
         <SignIns path="/api/auth/sign-ins" />
         <p className={styles.version}>Bellhop {config.version}</p>
