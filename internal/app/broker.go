@@ -27,7 +27,6 @@ import (
 	"bellhop/internal/probe"
 	"bellhop/notebook"
 	"bellhop/notebook/verify"
-	"bellhop/web"
 	"bellhop/webhook/inbound"
 	"bellhop/webhook/outbound"
 )
@@ -360,14 +359,6 @@ func (a *Admin) newAnnouncements(
 		Store: a.Store, Targets: targets, Link: link, BrokerID: brokerID, Notify: changes.Announced,
 		Now: a.config.Now, Log: a.config.Log,
 	}
-}
-
-func (a *Admin) newConsole(sessions *broker.Sessions) (*web.Console, error) {
-	files, _ := web.Build()
-	return web.New(web.Options{
-		Files: files, Base: api.BasePath(a.config.PublicURL),
-		Version: a.config.Version, Visitor: api.Visitor(a.Auth, sessions),
-	})
 }
 
 // Run serves until ctx ends. Then it stops accepting requests, sends bye on the
