@@ -24,6 +24,7 @@ const (
 	CheckOrigins    = "origins"
 	CheckHosts      = "hosts"
 	CheckHost       = "host"
+	CheckAgents     = "agents"
 	CheckDelivery   = "delivery"
 	CheckSessions   = "sessions"
 	CheckStreams    = "streams"

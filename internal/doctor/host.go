@@ -99,7 +99,8 @@ func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
 	for _, notice := range status.Notices {
 		found = append(found, Warn(CheckHost, h.Name, notice, "Its log and its /status say more."))
 	}
-	return append(found, deliveries(h, &status)...)
+	found = append(found, deliveries(h, &status)...)
+	return append(found, p.agents(ctx, h, base)...)
 }
 
 // deliveries looks at what the host has not been able to send to the broker.

@@ -61,6 +61,7 @@ func TestTheDoctorNamesMisconfigurations(t *testing.T) {
 	s.host.start()
 	s.broker.start()
 	s.expect(t, nil, doctor.OK, doctor.CheckRenewal, "arrive") // nothing is wrong
+	s.expect(t, nil, doctor.Warning, doctor.CheckAgents, "no agent but the demo")
 	for name, tt := range map[string]struct {
 		env            func(t *testing.T) []string
 		level          doctor.Level
