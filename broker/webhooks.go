@@ -24,7 +24,8 @@ type TaskEvent struct {
 	TaskID string
 	TurnID string
 	At     time.Time
-	Data   any // marshals to a JSON object
+	Data   any             // marshals to a JSON object
+	Args   json.RawMessage // of the tool call that a question is about; webhooks do not get it
 }
 
 type turnFinished struct {
@@ -69,7 +70,7 @@ func taskEvents(b *Batch) []TaskEvent {
 		}
 		events = append(events, TaskEvent{
 			ID: taskEventID(protocol.WebhookInteractionOpened, b.Task.ID, q.ID), Type: protocol.WebhookInteractionOpened,
-			TaskID: b.Task.ID, TurnID: q.TurnID, At: q.CreatedAt,
+			TaskID: b.Task.ID, TurnID: q.TurnID, At: q.CreatedAt, Args: q.Args,
 			Data: interactionOpened{
 				Title: b.Task.Title, InteractionID: q.ID, Kind: q.Kind, Prompt: q.Prompt, ToolName: q.ToolName,
 				Level: q.Level, Warning: q.Warning, Options: q.Options, ExpiresAt: q.ExpiresAt,

@@ -41,10 +41,13 @@ const (
 	AuditForgeAdded     AuditAction = "forge-token.added"
 	AuditForgeRemoved   AuditAction = "forge-token.removed"
 	AuditWebhookRotated AuditAction = "webhook.rotated" // the secret that signs what a webhook gets was replaced
-	AuditKeysRotated    AuditAction = "keys.rotated"    // secrets are sealed with the present key of the keyset
-	AuditExported       AuditAction = "audit.exported"
-	AuditDataExported   AuditAction = "data.exported" // tasks and notebooks were written to an archive
-	AuditDataImported   AuditAction = "data.imported"
+	// A browser was added to those that get notifications, or removed.
+	AuditNotificationsOn  AuditAction = "notifications.on"
+	AuditNotificationsOff AuditAction = "notifications.off"
+	AuditKeysRotated      AuditAction = "keys.rotated" // secrets are sealed with the present key of the keyset
+	AuditExported         AuditAction = "audit.exported"
+	AuditDataExported     AuditAction = "data.exported" // tasks and notebooks were written to an archive
+	AuditDataImported     AuditAction = "data.imported"
 )
 
 // AuditActions lists every act.
@@ -54,10 +57,10 @@ func AuditActions() []AuditAction {
 		AuditTokenCreated, AuditTokenRevoked, AuditUserCreated, AuditUserPassword, AuditUserDisabled, AuditUserEnabled,
 		AuditUserDeleted, AuditUserErased, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
-		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded, AuditTaskFetched,
-		AuditTaskPushed, AuditTaskRequested, AuditTaskExpired,
-		AuditForgeAdded, AuditForgeRemoved,
-		AuditWebhookRotated, AuditKeysRotated, AuditExported, AuditDataExported, AuditDataImported,
+		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded,
+		AuditTaskFetched, AuditTaskPushed, AuditTaskRequested, AuditTaskExpired, AuditForgeAdded,
+		AuditForgeRemoved, AuditWebhookRotated, AuditNotificationsOn, AuditNotificationsOff, AuditKeysRotated,
+		AuditExported, AuditDataExported, AuditDataImported,
 	}
 }
 

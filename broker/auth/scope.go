@@ -123,6 +123,10 @@ var routeScopes = map[string]broker.Scope{
 	"DELETE /api/webhooks/:id":                     webhooks,
 	"POST /api/webhooks/:id/rotate":                webhooks,
 	"POST /api/webhooks/:id/enable":                webhooks,
+	"GET /api/notifications":                       webhooks,
+	"PUT /api/notifications":                       noToken, // they end with the sign-in of a browser
+	"PATCH /api/notifications/:id":                 webhooks,
+	"DELETE /api/notifications/:id":                webhooks,
 }
 
 // ScopeOfRoute returns the scope of a route such as "GET /api/tasks/:id", "any" or "none"; "" for a route

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -89,6 +90,21 @@ func (s *Service) SignIns(ctx context.Context, caller broker.Caller, userID stri
 		}
 	}
 	return live, nil
+}
+
+// SignedIn reports whether a sign-in of a user is alive.
+func (s *Service) SignedIn(ctx context.Context, userID, id string) (bool, error) {
+	user, err := s.users.User(ctx, userID)
+	if protocol.CodeOf(err) == protocol.CodeNotFound {
+		return false, nil
+	}
+	if err != nil || !user.Active() {
+		return false, err
+	}
+	all, err := s.loginStore.SignIns(ctx, userID, s.now())
+	return slices.ContainsFunc(all, func(in broker.SignIn) bool {
+		return in.ID == id && (user.SessionsAfter == nil || !in.BeganAt.Before(*user.SessionsAfter))
+	}), err
 }
 
 // EndSignIn ends a session of a user at once, and its stream tokens and streams on the hosts. An unknown

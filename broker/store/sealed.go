@@ -7,6 +7,7 @@ func SealedColumns() []reseal.Column {
 	return []reseal.Column{
 		{Table: "keycheck", Name: "sealed", Key: "id"},
 		{Table: "meta", Name: "value", Key: "name", Row: sessionKeyRow, Base64: true},
+		{Table: "meta", Name: "value", Key: "name", Row: notificationKeyRow, Base64: true},
 		{Table: "hosts", Name: "password", Key: "id"},
 		{Table: "hosts", Name: "previous_password", Key: "id"},
 		{Table: "tasks", Name: "agent_password", Key: "id"},

@@ -16,6 +16,7 @@ import (
 const (
 	sessionKeyRow      = "session-keys"       // base64 of the sealed root
 	sessionKeySinceRow = "session-keys-since" // RFC 3339
+	notificationKeyRow = "notification-key"   // base64 of the sealed key
 )
 
 // SessionKeyRoot returns the root of the sessions' keys. The first call makes it; replicas that
@@ -49,6 +50,27 @@ func (s *Store) SessionKeyRoot(ctx context.Context, now time.Time) (broker.Sessi
 	}
 	root.Root, err = s.open("meta", "value", sessionKeyRow, sealed)
 	return root, err
+}
+
+// NotificationKey returns the key by which push services know the installation. The first call stores made;
+// replicas that start at the same time get the same one.
+func (s *Store) NotificationKey(ctx context.Context, made seal.Secret) (seal.Secret, error) {
+	sealed, err := s.seal("meta", "value", notificationKeyRow, made)
+	if err != nil {
+		return seal.Secret{}, err
+	}
+	var stored string
+	err = s.db.Write(ctx, func(ctx context.Context) (err error) {
+		stored, err = s.keepMeta(ctx, notificationKeyRow, base64.StdEncoding.EncodeToString(sealed))
+		return err
+	})
+	if err != nil {
+		return seal.Secret{}, err
+	}
+	if sealed, err = base64.StdEncoding.DecodeString(stored); err != nil {
+		return seal.Secret{}, fmt.Errorf("meta %s: %w", notificationKeyRow, err)
+	}
+	return s.open("meta", "value", notificationKeyRow, sealed)
 }
 
 // firstBinding is when an installation may begin to bind keys.

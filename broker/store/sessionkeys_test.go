@@ -76,3 +76,26 @@ func TestTheSessionKeyRootIsSealed(t *testing.T) {
 		t.Errorf("the database has %q", kept)
 	}
 }
+
+func TestTheNotificationKeyIsOneForAllReplicasAndSealed(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		s := open(t)
+		keys := make([]string, 8)
+		var started sync.WaitGroup
+		for i := range keys {
+			started.Go(func() {
+				key, err := s.NotificationKey(t.Context(), seal.NewSecret("key "+string(rune('a'+i))))
+				if err != nil {
+					t.Error(err)
+				}
+				keys[i] = key.Reveal()
+			})
+		}
+		started.Wait()
+		for _, key := range keys {
+			if key != keys[0] || !strings.HasPrefix(key, "key ") {
+				t.Errorf("%q, the first %q", key, keys[0])
+			}
+		}
+	})
+}

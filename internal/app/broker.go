@@ -29,6 +29,7 @@ import (
 	"bellhop/notebook/verify"
 	"bellhop/webhook/inbound"
 	"bellhop/webhook/outbound"
+	"bellhop/webhook/outbound/notification"
 )
 
 // BrokerConfig configures a broker.
@@ -89,6 +90,7 @@ type Broker struct {
 	announcements *broker.Announcements
 	offers        *broker.Offers
 	outbound      *outbound.Worker
+	browsers      *notification.Service
 	verifier      *verify.Verifier
 	incarnation   *broker.Incarnation
 	recovery      *broker.Recovery
@@ -236,7 +238,10 @@ func (a *Admin) newBroker(
 	c, now, log := a.config, a.config.Now, a.config.Log
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
 	a.metrics = a.newMetrics()
-	books := a.newNotebooks(a.sealer, guard)
+	books, err := a.newNotebooks(ctx, guard)
+	if err != nil {
+		return nil, err
+	}
 	a.deliveries = books.outbound
 	b, err := a.newUseCases(ctx, guard, books)
 	if err != nil {
@@ -302,7 +307,7 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	})
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
 	books.notifier.feed = changes
-	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: taskWebhooks{books.outbound}, Now: now}
+	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: books.taskWebhooks(), Now: now}
 	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPasswords, Now: now}
 	ends := &broker.SessionEnds{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	quotas := &broker.Quotas{Limits: c.Quotas.QuotaLimits, Store: st, Now: now}
@@ -329,8 +334,8 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	a.Hosts.Link, a.Hosts.Ends = link, ends
 	return &Broker{
 		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, Reconciler: reconciler, link: link,
-		outbound: books.worker, verifier: books.verifier, feed: changes, incarnation: incarnation, ends: ends, queue: queue,
-		offers: offers, revocations: revocations,
+		outbound: books.worker, browsers: books.browsers, verifier: books.verifier, feed: changes, incarnation: incarnation,
+		ends: ends, queue: queue, offers: offers, revocations: revocations,
 		announcements: a.newAnnouncements(targets, link, installation, changes),
 		maintenance: &broker.Maintenance{
 			Store: st, Updater: updater, Tasks: tasks, Retention: c.Retention.Retention, Observer: a.observer(),
@@ -341,15 +346,6 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 			Now: now, Log: log,
 		},
 	}, nil
-}
-
-// sessionKeys returns the keys of the installation's sessions.
-func (a *Admin) sessionKeys(ctx context.Context) (*broker.SessionKeys, error) {
-	root, err := a.Store.SessionKeyRoot(ctx, a.config.Now())
-	if err != nil {
-		return nil, err
-	}
-	return broker.NewSessionKeys(root, !a.config.NoSessionKeys, a.config.Now), nil
 }
 
 func (a *Admin) newAnnouncements(
@@ -368,7 +364,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
-		b.incarnation.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
+		b.browsers.Run, b.incarnation.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
 		func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
 		func(ctx context.Context) error { return b.Store.Index(ctx, b.config.Log) },
 	}

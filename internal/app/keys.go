@@ -101,3 +101,12 @@ func (c StoreConfig) withSealed(
 	}
 	return errors.Join(do(db, st, sealer), db.Close())
 }
+
+// sessionKeys returns the keys of the installation's sessions.
+func (a *Admin) sessionKeys(ctx context.Context) (*broker.SessionKeys, error) {
+	root, err := a.Store.SessionKeyRoot(ctx, a.config.Now())
+	if err != nil {
+		return nil, err
+	}
+	return broker.NewSessionKeys(root, !a.config.NoSessionKeys, a.config.Now), nil
+}

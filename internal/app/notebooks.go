@@ -17,6 +17,8 @@ import (
 	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 	outboundapi "bellhop/webhook/outbound/api"
+	"bellhop/webhook/outbound/notification"
+	notificationapi "bellhop/webhook/outbound/notification/api"
 	outboundstore "bellhop/webhook/outbound/store"
 )
 
@@ -30,32 +32,38 @@ type notebooks struct {
 	verifier *verify.Verifier
 	outbound *outbound.Service
 	worker   *outbound.Worker
+	browsers *notification.Service
 	notifier *feedNotifier
 }
 
-func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebooks {
+func (a *Admin) newNotebooks(ctx context.Context, guard *netguard.Guard) (*notebooks, error) {
 	c, now, log := a.config, a.config.Now, a.config.Log
-	sending := outbound.New(outbound.Options{
-		Store: outboundstore.New(a.db, sealer), CheckURL: guard.CheckURL, Now: now, Log: log,
-	})
+	identity, err := a.notificationIdentity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	store := outboundstore.New(a.db, a.sealer)
+	sending := outbound.New(outbound.Options{Store: store, CheckURL: guard.CheckURL, Now: now, Log: log})
+	browsers := a.newNotifications(sending, store, guard, identity)
 	notifier := &feedNotifier{}
 	verifier := verify.New(verify.Options{Worker: c.VerifyWorker, Cache: c.VerifyCache, Now: now, Log: log})
 	service := notebook.New(notebook.Options{
 		Store:    notebookstore.New(a.db),
 		Verifier: verifier,
 		Icons:    icons.New(guard.Client(icons.Timeouts()), now),
-		Outbox:   &outbox{sending}, Notifier: notifier, Lifetime: c.AgentLifetime, Now: now, Log: log,
+		Outbox:   &outbox{sending, browsers}, Notifier: notifier, Lifetime: c.AgentLifetime, Now: now, Log: log,
 	})
 	return &notebooks{
-		Service: service, verifier: verifier, outbound: sending, notifier: notifier,
+		Service: service, verifier: verifier, outbound: sending, browsers: browsers, notifier: notifier,
 		worker: outbound.NewWorker(sending, outbound.WorkerOptions{
 			Client: guard.Client(outbound.Timeouts()), Observer: a.observer(), Keep: cmp.Or(c.Retention.Deliveries, -1),
 			Kinds: map[string]outbound.Kind{
-				kindAgent:         {Render: renderFollowup(service), Notices: followupNotices{service}},
-				outbound.KindTask: {},
+				kindAgent:            {Render: renderFollowup(service), Notices: followupNotices{service}},
+				outbound.KindTask:    {},
+				outbound.KindBrowser: browsers.Kind(),
 			},
 		}),
-	}
+	}, nil
 }
 
 // apiParts returns the routes of notebooks, MCP and deliveries.
@@ -65,6 +73,7 @@ func (n *notebooks) apiParts(a *Admin) []api.Part {
 		return notebook.Caller{UserID: c.UserID, AgentIdentifier: c.AgentIdentifier}
 	}
 	user, agent := a.Auth.Middleware, a.Auth.AgentMiddleware
+	userID := func(ctx context.Context) string { return a.Auth.Caller(ctx).UserID }
 	return []api.Part{
 		&notebookapi.API{Notebooks: n.Service, User: user, Agent: agent, Caller: caller},
 		&mcp.Server{
@@ -72,11 +81,10 @@ func (n *notebooks) apiParts(a *Admin) []api.Part {
 			PublicURL: a.config.PublicURL, Log: a.config.Log,
 		},
 		&outboundapi.API{
-			Service: n.outbound, User: user,
-			UserID:   func(ctx context.Context) string { return a.Auth.Caller(ctx).UserID },
-			Rotating: a.rotating,
+			Service: n.outbound, User: user, UserID: userID, Rotating: a.rotating,
 			Subjects: map[string]outboundapi.Describe{kindAgent: n.Subjects},
 		},
+		&notificationapi.API{Service: n.browsers, User: user, UserID: userID, SignIn: a.Auth.SignInOf},
 	}
 }
 
@@ -92,7 +100,10 @@ func (n *feedNotifier) AgentChanged(userID string) {
 }
 
 // outbox implements notebook.Outbox.
-type outbox struct{ *outbound.Service }
+type outbox struct {
+	*outbound.Service
+	browsers *notification.Service
+}
 
 func (o *outbox) SetEndpoint(ctx context.Context, e notebook.Endpoint) (seal.Secret, error) {
 	request := outbound.EndpointRequest{ID: e.ID, Kind: kindAgent, URL: e.URL, Secret: e.Secret}
@@ -123,13 +134,20 @@ func (o *outbox) Enqueue(ctx context.Context, f notebook.Outgoing) error {
 }
 
 func (o *outbox) Answered(ctx context.Context, a notebook.Answer) error {
-	return o.Emit(ctx, a.UserID, outbound.TaskEvent{
+	return o.emit(ctx, a.UserID, outbound.TaskEvent{
 		ID: a.MessageID, Type: protocol.WebhookFollowupAnswered, At: a.At, Data: a,
 	})
 }
 
 func (o *outbox) Failed(ctx context.Context, f notebook.Failure) error {
-	return o.Emit(ctx, f.UserID, outbound.TaskEvent{Type: protocol.WebhookFollowupFailed, At: f.At, Data: f})
+	return o.emit(ctx, f.UserID, outbound.TaskEvent{Type: protocol.WebhookFollowupFailed, At: f.At, Data: f})
+}
+
+func (o *outbox) emit(ctx context.Context, userID string, event outbound.TaskEvent) error {
+	if err := o.Emit(ctx, userID, event); err != nil {
+		return err
+	}
+	return o.browsers.Emit(ctx, userID, event)
 }
 
 // Progress implements notebook.Outbox.

@@ -24,6 +24,7 @@ var parsers = []struct {
 	{"agenthost/workspace", "git's output, and refs of agents", []string{"FuzzParseFiles", "FuzzReadRefs"}},
 	{"crypto/seal", "keysets and sealed values", []string{"FuzzOpen", "FuzzParse"}},
 	{"crypto/token", "JWT", []string{"FuzzToken", "FuzzClaims"}},
+	{"crypto/webpush", "keys of browsers", []string{"FuzzReceiver"}},
 	{"internal/archive", "archives to import", []string{"FuzzRead"}},
 	{"internal/configfile", "configuration of agents", []string{"FuzzJSON"}},
 	{"internal/egress", "requests of programs to the proxy, and its rules", []string{"FuzzServe", "FuzzParseRules"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"bellhop/crypto/signature"
@@ -86,6 +87,7 @@ func (w *Worker) exchange(
 	defer response.Body.Close()
 	attempt.Status = response.StatusCode
 	outcome = outcomeOfStatus(response.StatusCode, response.Header, w.nowUTC())
+	outcome.disable = outcome.disable || slices.Contains(w.o.Kinds[d.Kind].Ends, response.StatusCode)
 	body, complete, err := readResponse(response.Body, outcome.next == succeed)
 	attempt.Answer = body[:min(len(body), maxLogged)]
 	switch {
@@ -135,22 +137,44 @@ func (w *Worker) render(ctx context.Context, d *Delivery) (attemptOutcome, bool)
 	if err == nil {
 		err = w.store.SaveBody(ctx, d, body)
 	}
-	switch code := protocol.CodeOf(err); {
-	case err == nil:
+	if err == nil {
 		d.Body = body
 		return attemptOutcome{}, true
+	}
+	return w.outcomeOfFault(ctx, d, err), false
+}
+
+// outcomeOfFault returns how an attempt ends for which the kind made no body or no request.
+func (w *Worker) outcomeOfFault(ctx context.Context, d *Delivery, err error) attemptOutcome {
+	switch code := protocol.CodeOf(err); {
+	case errors.Is(err, ErrEndpointEnded):
+		return attemptOutcome{next: failForGood, reason: FaultGone, disable: true}
 	case code == protocol.CodeNotFound, code == protocol.CodeGone:
-		return attemptOutcome{next: failForGood, reason: FaultGone}, false
+		return attemptOutcome{next: failForGood, reason: FaultGone}
 	case errors.Is(err, ErrLeaseLost):
 		w.inFlight.cancel(d.ID, d.Lease, ErrLeaseLost)
 	default:
 		w.log.WarnContext(ctx, "delivery not rendered", "delivery", d.ID, "error", err)
 	}
-	return attemptOutcome{next: retryLater, reason: FaultRender}, false
+	return attemptOutcome{next: retryLater, reason: FaultRender}
 }
 
-// request builds the signed HTTP request. If ok is false, the outcome says how the attempt ends.
+// request builds the HTTP request. If ok is false, the outcome says how the attempt ends.
 func (w *Worker) request(
+	ctx context.Context, d *Delivery, e *Endpoint, at time.Time,
+) (_ *http.Request, _ attemptOutcome, ok bool) {
+	build := w.o.Kinds[d.Kind].Request
+	if build == nil {
+		return w.signedRequest(ctx, d, e, at)
+	}
+	request, err := build(ctx, d, e, at)
+	if err != nil {
+		return nil, w.outcomeOfFault(ctx, d, err), false
+	}
+	return request, attemptOutcome{}, true
+}
+
+func (w *Worker) signedRequest(
 	ctx context.Context, d *Delivery, e *Endpoint, at time.Time,
 ) (_ *http.Request, _ attemptOutcome, ok bool) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(d.Body))

@@ -11,8 +11,11 @@ import (
 	"bellhop/protocol"
 )
 
-// KindTask is the kind of endpoints that users register for their tasks.
-const KindTask = "task"
+// Kinds of endpoints that belong to users.
+const (
+	KindTask    = "task"    // a webhook that a user registered
+	KindBrowser = "browser" // a browser that gets notifications
+)
 
 // Endpoint is an address that a user chose for deliveries.
 type Endpoint struct {
@@ -23,9 +26,12 @@ type Endpoint struct {
 	Secret         seal.Secret
 	PreviousSecret seal.Secret // also signs until PreviousUntil
 	PreviousUntil  *time.Time
-	Events         []protocol.WebhookEvent // only for KindTask
+	Events         []protocol.WebhookEvent // for KindBrowser names of protocol.NotificationEvent
+	Credential     string                  // the sign-in that ends the endpoint; only for KindBrowser
+	Label          string                  // what a browser says about itself; only for KindBrowser
 	DisabledAt     *time.Time
 	DisabledReason string
+	SucceededAt    *time.Time // of the last delivery; only for KindBrowser
 	CreatedAt      time.Time
 }
 

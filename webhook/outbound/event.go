@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +18,8 @@ type TaskEvent struct {
 	TaskID string
 	TurnID string
 	At     time.Time
-	Data   any // must marshal to JSON
+	Data   any             // must marshal to JSON
+	Args   json.RawMessage // of the tool call that a question is about; not part of the body
 }
 
 // taskBody is the body of protocol section 3, "Task webhooks".

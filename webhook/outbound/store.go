@@ -25,6 +25,8 @@ type EndpointStore interface {
 	EndpointsByID(ctx context.Context, ids []string) (map[string]*Endpoint, error)
 	// Endpoints returns them without secrets, oldest first.
 	Endpoints(ctx context.Context, ownerID, kind string) ([]Endpoint, error)
+	// EndedBrowsers returns disabled endpoints of KindBrowser, of any owner, without secrets.
+	EndedBrowsers(ctx context.Context, limit int) ([]Endpoint, error)
 	// UpdateEndpoint locks the row while change runs. If the host changed, open deliveries move
 	// to the new one.
 	UpdateEndpoint(ctx context.Context, ownerID, id string, change func(*Endpoint) error) (*Endpoint, error)

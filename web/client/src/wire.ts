@@ -253,6 +253,8 @@ export type AuditAction =
   | 'forge-token.added'
   | 'forge-token.removed'
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
+  | 'notifications.on'
+  | 'notifications.off'
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
   | 'audit.exported'
   | 'data.exported' // tasks and notebooks were written to an archive
@@ -1191,6 +1193,47 @@ export interface AgentHint {
   status: AgentSessionStatus;
   event: string;
   sourceId: string;
+}
+
+/** NotificationEvent is what browsers are notified of while the console is closed, section 3. */
+export type NotificationEvent =
+  | 'question' // a question to the user is open
+  | 'finished' // a turn has ended
+  | 'failed' // a turn has failed, or its agent or host is lost
+  | 'followup'; // an agent has answered a question about a source, or cannot
+
+/**
+ * Notification is the message to a browser. Only the browser can open it: the push service gets it encrypted. It has no
+ * secret, and its texts are one harmless paragraph each.
+ */
+export interface Notification {
+  /** the same when it is sent again */
+  id: string;
+  event: NotificationEvent;
+  taskId?: string;
+  interactionId?: string;
+  sourceId?: string;
+  title: string;
+  text: string;
+  /**
+   * answerable reports that Allow and Deny may be offered: the text is the whole question, whose level is not CRITICAL.
+   */
+  answerable?: boolean;
+  at: string;
+}
+
+/** NotificationSubscription is a browser that gets notifications, as its user sees it. */
+export interface NotificationSubscription {
+  id: string;
+  /** what the browser says about itself */
+  browser: string;
+  /** origin of its push service */
+  service: string;
+  events: NotificationEvent[];
+  /** it belongs to the sign-in of the request */
+  current: boolean;
+  createdAt: string;
+  lastDeliveredAt?: string;
 }
 
 /**

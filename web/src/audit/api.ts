@@ -83,6 +83,8 @@ export const acts: Record<AuditAction, string> = {
   'forge-token.added': 'Token for a forge added',
   'forge-token.removed': 'Token for a forge removed',
   'webhook.rotated': 'Webhook secret replaced',
+  'notifications.on': 'Browser notified',
+  'notifications.off': 'Browser notified no more',
   'keys.rotated': 'Secrets sealed with a new key',
   'audit.exported': 'Audit log exported',
   'data.exported': 'Tasks exported',

@@ -31,6 +31,9 @@ var endpoints = table.New(endpointTable,
 	table.Bytes("previous_secret", func(e *sealedEndpoint) *[]byte { return &e.previousSecret }),
 	table.OptionalTime("previous_until", func(e *sealedEndpoint) **time.Time { return &e.PreviousUntil }),
 	table.JSONList("events", "[]", func(e *sealedEndpoint) *[]protocol.WebhookEvent { return &e.Events }),
+	table.Text("credential", func(e *sealedEndpoint) *string { return &e.Credential }),
+	table.Text("label", func(e *sealedEndpoint) *string { return &e.Label }),
+	table.OptionalTime("succeeded_at", func(e *sealedEndpoint) **time.Time { return &e.SucceededAt }),
 	table.OptionalTime("disabled_at", func(e *sealedEndpoint) **time.Time { return &e.DisabledAt }),
 	table.Text("disabled_reason", func(e *sealedEndpoint) *string { return &e.DisabledReason }),
 	table.Time("created_at", func(e *sealedEndpoint) *time.Time { return &e.CreatedAt }).Fixed(),
@@ -123,8 +126,11 @@ func (s *Store) EndpointsByID(ctx context.Context, ids []string) (map[string]*ou
 
 // Endpoints implements outbound.EndpointStore.
 func (s *Store) Endpoints(ctx context.Context, ownerID, kind string) ([]outbound.Endpoint, error) {
-	found, err := database.Find(ctx, s.db, endpoints, "Webhooks", "",
-		"WHERE user_id = ? AND kind = ? ORDER BY id", ownerID, kind)
+	return s.listEndpoints(ctx, "WHERE user_id = ? AND kind = ? ORDER BY id", ownerID, kind)
+}
+
+func (s *Store) listEndpoints(ctx context.Context, where string, args ...any) ([]outbound.Endpoint, error) {
+	found, err := database.Find(ctx, s.db, endpoints, "Webhooks", "", where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +139,11 @@ func (s *Store) Endpoints(ctx context.Context, ownerID, kind string) ([]outbound
 		list[i] = found[i].Endpoint
 	}
 	return list, nil
+}
+
+// EndedBrowsers implements outbound.EndpointStore.
+func (s *Store) EndedBrowsers(ctx context.Context, limit int) ([]outbound.Endpoint, error) {
+	return s.listEndpoints(ctx, "WHERE kind = 'browser' AND disabled_at IS NOT NULL ORDER BY id LIMIT ?", limit)
 }
 
 // UpdateEndpoint implements outbound.EndpointStore. A secret that cannot be opened is empty
