@@ -52,6 +52,9 @@ type asset struct {
 const (
 	indexFile = "index.html"
 
+	// workerFile is the service worker. Its address never changes, because browsers look for updates there.
+	workerFile = "sw.js"
+
 	// hashed is the folder of files whose name changes with their content.
 	hashed    = "assets/"
 	immutable = "public, max-age=31536000, immutable"
@@ -173,8 +176,12 @@ func (c *Console) file(w http.ResponseWriter, r *http.Request, name string, a *a
 	if strings.HasPrefix(name, hashed) {
 		header.Set("Cache-Control", immutable)
 	}
-	// A file that is opened as a page must not run scripts.
-	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
+	// A file that is opened as a page must not run scripts. The worker's own policy governs what it may request.
+	policy := "default-src 'none'; frame-ancestors 'none'; sandbox"
+	if name == workerFile {
+		policy = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'"
+	}
+	header.Set("Content-Security-Policy", policy)
 	send(w, r, a)
 }
 

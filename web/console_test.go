@@ -21,6 +21,7 @@ func open(t *testing.T, o web.Options) *web.Console {
 			"index.html":    {Data: []byte(page)},
 			"assets/a-1.js": {Data: []byte(strings.Repeat("let a = 1;\n", 100))},
 			"icon.svg":      {Data: []byte("<svg/>")},
+			"sw.js":         {Data: []byte("let b = 1;")},
 			".keep":         {Data: []byte("x")},
 			".vite/m.json":  {Data: []byte("x")},
 		}
@@ -139,6 +140,25 @@ func TestContentPolicy(t *testing.T) {
 	}
 	if !strings.Contains(rec.Body.String(), `"signedIn":true`) {
 		t.Errorf("got %s", rec.Body)
+	}
+}
+
+// A service worker has the policy of its own file: with that of the others it could request nothing.
+func TestTheServiceWorkerMayRequestItsBrokerOnly(t *testing.T) {
+	c := open(t, web.Options{})
+	for path, want := range map[string]string{
+		"/sw.js":         "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+		"/assets/a-1.js": "default-src 'none'; frame-ancestors 'none'; sandbox",
+	} {
+		rec, _ := get(c, "GET", path)
+		if got := rec.Header().Get("Content-Security-Policy"); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	rec, _ := get(c, "GET", "/sw.js")
+	h := rec.Header()
+	if h.Get("Cache-Control") != "no-cache" || !strings.HasPrefix(h.Get("Content-Type"), "text/javascript") {
+		t.Errorf("%v", h)
 	}
 }
 

@@ -13,5 +13,6 @@ export default defineConfig({
   expect: { timeout: 15_000 },
   forbidOnly: Boolean(process.env.CI),
   reporter: [['list']],
-  use: { ...browser, trace: 'retain-on-failure' },
+  // Tests change requests of pages; a service worker would send some of them itself.
+  use: { ...browser, serviceWorkers: 'block', trace: 'retain-on-failure' },
 });

@@ -2,13 +2,14 @@ import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 import { licenses } from './scripts/licenses';
+import { worker } from './scripts/worker';
 
 const client = (file: string) => fileURLToPath(new URL(`./client/src/${file}`, import.meta.url));
 
 export default defineConfig({
   // Relative, so that one build serves under any base path.
   base: './',
-  plugins: [react(), licenses()],
+  plugins: [react(), licenses(), worker()],
   resolve: {
     alias: [
       { find: '@bellhop/client/ai-sdk', replacement: client('ai-sdk.ts') },

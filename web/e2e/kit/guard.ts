@@ -3,7 +3,7 @@ import type { BrowserContext, ConsoleMessage } from '@playwright/test';
 /** Watches all pages of a context for errors, violations of the content policy and requests to other machines. */
 export class Guard {
   readonly #found: string[] = [];
-  readonly #allowed: RegExp[] = [];
+  readonly #allowed: RegExp[] = [/^console warning: Service Worker registration blocked by Playwright/];
 
   /** Permits errors that the test itself causes: the browser logs every failed request. */
   allow(...patterns: RegExp[]): void {

@@ -9,9 +9,12 @@ import { takeLink } from '../auth/link.ts';
 import { Gate } from '../auth/gate.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { queryClient } from './query.ts';
+import { config } from './config.ts';
 import { router } from './router.tsx';
+import { startWorker } from './worker.ts';
 
 applyTheme();
+startWorker((path) => router.history.push(config.base + path));
 const link = takeLink(window.location, window.history);
 
 const root = document.getElementById('root');

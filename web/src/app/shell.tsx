@@ -4,6 +4,7 @@ import { Announcements } from '../announcements/banner.tsx';
 import { KeysHelp } from '../settings/keys.tsx';
 import { NewTaskDialog } from '../tasks/dialog.tsx';
 import { useAttention } from '../inbox/attention.ts';
+import { useNotified } from '../inbox/notified.ts';
 import { useMedia } from '../ui/media.ts';
 import { useUserFeed } from './feed/use.ts';
 import { useShortcuts } from './shortcuts.ts';
@@ -19,6 +20,7 @@ export function Shell() {
   });
   useUserFeed();
   useAttention();
+  useNotified();
   useShortcuts({
     onNew: () => setOpen('new'),
     onHelp: () => setOpen('keys'),

@@ -40,7 +40,11 @@ export function useSignIn() {
 
 export function useSignOut() {
   return useMutation({
-    mutationFn: () => api('POST', '/api/auth/logout'),
+    mutationFn: async () => {
+      await api('POST', '/api/auth/logout');
+      const { closeNotifications } = await import('../inbox/push.ts');
+      await closeNotifications(() => true);
+    },
     // The next user to sign in must find no data of this one in memory.
     onSuccess: () => location.assign(config.base),
   });

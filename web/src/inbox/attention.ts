@@ -1,6 +1,7 @@
 import { useEffect } from 'react';
 import { config } from '../app/config.ts';
 import { useOpenInteractions } from './api.ts';
+import { notifiedByWorker } from './notify.ts';
 
 /** The page's title without the number of open questions. */
 let title = 'Bellhop';
@@ -25,9 +26,20 @@ export function useTitle(name: string) {
   }, [name]);
 }
 
-/** Shows in the title and icon of the tab that questions are open. */
+/**
+ * Shows in the title and icon of the tab that questions are open, and closes the notifications of answered
+ * questions.
+ */
 export function useAttention() {
-  const count = useOpenInteractions().data?.length ?? 0;
+  const open = useOpenInteractions().data;
+  const count = open?.length ?? 0;
+  useEffect(() => {
+    if (!open || !notifiedByWorker()) return;
+    const ids = new Set(open.map((q) => q.id));
+    void import('./push.ts').then(({ closeNotifications }) =>
+      closeNotifications((notice) => notice.event === 'question' && !ids.has(notice.interactionId)),
+    );
+  }, [open]);
   useEffect(() => {
     waiting = count;
     show();

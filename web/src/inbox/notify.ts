@@ -4,6 +4,12 @@ import { readSetting, writeSetting } from '../settings/store.ts';
 
 const supported = () => typeof Notification !== 'undefined';
 
+/** The setting with the id of the user who wants this browser to be notified while the console is closed. */
+export const wantedBy = 'notified-user';
+
+/** Whether the service worker notifies this browser, so that its tabs need not. */
+export const notifiedByWorker = () => readSetting(wantedBy) !== null;
+
 /** Whether the user has enabled notifications and the browser permits them. */
 export const notificationsOn = () =>
   supported() && Notification.permission === 'granted' && readSetting('notifications') === 'on';
@@ -29,7 +35,7 @@ export function notice(before: Task | undefined, hint: TaskHint): string | null 
 }
 
 export function notifyChange(before: Task | undefined, hint: TaskHint) {
-  if (document.visibilityState === 'visible' || !notificationsOn()) return;
+  if (document.visibilityState === 'visible' || !notificationsOn() || notifiedByWorker()) return;
   const text = notice(before, hint);
   if (!text || !before) return;
   const shown = new Notification(before.title, {

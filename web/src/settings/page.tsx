@@ -8,6 +8,7 @@ import { Page } from '../ui/page.tsx';
 import { toast } from '../ui/toast.tsx';
 import { SecondFactor } from './factor.tsx';
 import { ForgeTokens } from './forges.tsx';
+import { Browsers } from './notifications.tsx';
 import { Password } from './password.tsx';
 import { KeysTable } from './keys.tsx';
 import { SignIns } from './signins.tsx';
@@ -59,6 +60,7 @@ export function SettingsPage() {
           </span>
         </label>
       </fieldset>
+      <Browsers />
       <section className={styles.section}>
         <h2>Keyboard</h2>
         <KeysTable />

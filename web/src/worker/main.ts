@@ -1,0 +1,11 @@
+/// <reference lib="webworker" />
+import { clicked, receive } from './push.ts';
+
+declare const self: ServiceWorkerGlobalScope;
+
+// A new release takes over at once: pages are always read from the broker while it can be reached.
+self.addEventListener('install', (event) => event.waitUntil(self.skipWaiting()));
+self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+
+self.addEventListener('push', (event) => event.waitUntil(receive(event.data?.text() ?? '')));
+self.addEventListener('notificationclick', (event) => event.waitUntil(clicked(event.notification, event.action)));
