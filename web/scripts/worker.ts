@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'vite';
 
@@ -17,7 +17,9 @@ export function worker(): Plugin {
       // The broker serves no file whose name begins with a point.
       const fixed = readdirSync(path('public')).filter((name) => !name.startsWith('.'));
       const files = [...Object.keys(bundle).filter((name) => !/\.html$|^manifest\.json$/.test(name)), ...fixed].sort();
-      const version = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16);
+      const hash = createHash('sha256').update(files.join('\n'));
+      for (const name of fixed) hash.update(readFileSync(path(`public/${name}`)));
+      const version = hash.digest('hex').slice(0, 16);
       const made = await build({
         configFile: false,
         logLevel: 'warn',

@@ -12,5 +12,15 @@ export const queryClient = new QueryClient({
     onError: (error, _variables, _context, mutation) =>
       mutation.options.mutationKey?.[0] !== 'sign-in' && signedOut(error),
   }),
-  defaultOptions: { queries: { staleTime: 15_000, retry: (count, error) => count < 2 && !isRefused(error) } },
+  defaultOptions: {
+    queries: {
+      staleTime: 15_000,
+      retry: (count, error) => count < 2 && !isRefused(error),
+      // Without the network, the service worker answers with the last answers of the broker.
+      networkMode: 'always',
+      refetchOnReconnect: true,
+    },
+    // Without the network, an act fails at once. One that waits for it would surprise the user later.
+    mutations: { networkMode: 'always' },
+  },
 });

@@ -7,6 +7,7 @@ import { useAttention } from '../inbox/attention.ts';
 import { useNotified } from '../inbox/notified.ts';
 import { useMedia } from '../ui/media.ts';
 import { useUserFeed } from './feed/use.ts';
+import { OfflineBanner } from './offline.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { Sidebar } from './sidebar.tsx';
 import styles from './shell.module.css';
@@ -30,6 +31,7 @@ export function Shell() {
   const narrow = useMedia('(max-width: 720px)');
   return (
     <div className={styles.frame}>
+      <OfflineBanner />
       <Announcements />
       <div className={styles.shell}>
         {(!narrow || atHome) && <Sidebar asMain={narrow} onNew={() => setOpen('new')} onHelp={() => setOpen('keys')} />}

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { config } from '../app/config.ts';
 import { api, isUnauthorized } from '../app/http.ts';
+import { forgetSeen } from '../app/worker.ts';
 import type { User } from '../app/types.ts';
 
 export type Credentials = { email: string; password: string; code?: string } | { link: string };
@@ -41,7 +42,9 @@ export function useSignIn() {
 export function useSignOut() {
   return useMutation({
     mutationFn: async () => {
+      await forgetSeen();
       await api('POST', '/api/auth/logout');
+      await forgetSeen();
       const { closeNotifications } = await import('../inbox/push.ts');
       await closeNotifications(() => true);
     },

@@ -1,0 +1,49 @@
+import { expect, test } from './kit/test.ts';
+import { openWorld } from './kit/world.ts';
+import { signIn } from './kit/session.ts';
+import { Console } from './kit/console.ts';
+
+test.use({ serviceWorkers: 'allow' });
+
+const noBroker =
+  /ERR_FAILED|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|Failed to fetch|50\d/;
+
+test('what was seen can be read without the broker, and not after signing out', async ({ context, page, guard }) => {
+  guard.allow(noBroker, /401/);
+  const world = await openWorld();
+  await context.addCookies(await signIn(world));
+  const bell = new Console(page, world.api);
+  const seen = await world.api.newTask('A task that was seen');
+  await world.api.prompt(seen.id, 'say hello from before');
+  await page.goto(`${world.console}/`);
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+  });
+  await page.goto(`${world.console}/tasks/${seen.id}`);
+  await expect(bell.thread).toContainText('hello from before');
+  await expect(page.getByRole('link', { name: /A task that was seen/ })).toBeVisible();
+  const kept = () => page.evaluate(async () => (await (await caches.open('bellhop-seen')).keys()).map((r) => r.url));
+  await expect.poll(async () => (await kept()).some((url) => url.includes(`${seen.id}/messages`))).toBe(true);
+
+  await world.stop();
+  await page.reload();
+  await expect(page.getByRole('status').filter({ hasText: 'Offline' })).toBeVisible();
+  await expect(bell.thread).toContainText('hello from before');
+  await page.goto(`${world.console}/`);
+  await expect(page.getByRole('link', { name: /A task that was seen/ })).toBeVisible();
+
+  // Signing out works without the broker as far as this browser goes.
+  await page.goto(`${world.console}/settings`);
+  await page.getByText('Sign out', { exact: true }).click();
+  await expect.poll(kept).toEqual([]);
+});
+
+test('the console can be installed', async ({ bell }) => {
+  await bell.page.goto('/');
+  await bell.page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+  });
+  const cdp = await bell.page.context().newCDPSession(bell.page);
+  const { installabilityErrors } = await cdp.send('Page.getInstallabilityErrors');
+  expect(installabilityErrors.filter((e) => e.errorId !== 'in-incognito')).toEqual([]);
+});
