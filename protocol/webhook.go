@@ -11,6 +11,16 @@ const (
 	WebhookFollowupFailed    WebhookEvent = "followup.failed"
 )
 
+// WebhookFormat is what the body of a user's webhook looks like.
+type WebhookFormat string
+
+// Formats of webhooks.
+const (
+	FormatBellhop WebhookFormat = ""      // the event as JSON
+	FormatNtfy    WebhookFormat = "ntfy"  // a message to a topic of ntfy
+	FormatSlack   WebhookFormat = "slack" // a message to an incoming webhook of Slack
+)
+
 // WebhookEvents returns all types, in the order in which people are shown them.
 func WebhookEvents() []WebhookEvent {
 	return []WebhookEvent{

@@ -43,7 +43,9 @@ func (a *Admin) newNotebooks(ctx context.Context, guard *netguard.Guard) (*noteb
 		return nil, err
 	}
 	store := outboundstore.New(a.db, a.sealer)
-	sending := outbound.New(outbound.Options{Store: store, CheckURL: guard.CheckURL, Now: now, Log: log})
+	sending := outbound.New(outbound.Options{
+		Store: store, CheckURL: guard.CheckURL, Console: c.PublicURL, Now: now, Log: log,
+	})
 	browsers := a.newNotifications(sending, store, guard, identity)
 	notifier := &feedNotifier{}
 	verifier := verify.New(verify.Options{Worker: c.VerifyWorker, Cache: c.VerifyCache, Now: now, Log: log})

@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"net/netip"
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
+	"bellhop/internal/netguard"
 	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 	outboundstore "bellhop/webhook/outbound/store"
@@ -13,6 +15,21 @@ import (
 // Webhooks lists a user's webhooks for tasks.
 func (a *Admin) Webhooks(ctx context.Context, userID string) ([]outbound.Endpoint, error) {
 	return a.endpoints().Endpoints(ctx, userID, outbound.KindTask)
+}
+
+// AddWebhook adds a webhook for tasks and returns its id and secret. Its URL must be public, or among allow.
+func (a *Admin) AddWebhook(
+	ctx context.Context, userID string, r outbound.EndpointRequest, allow []netip.Prefix,
+) (id, secret string, err error) {
+	guard := netguard.New(netguard.Options{AllowCIDRs: allow})
+	r.Kind = outbound.KindTask
+	e, err := outbound.New(outbound.Options{
+		Store: outboundstore.New(a.db, a.sealer), CheckURL: guard.CheckURL, Now: a.config.Now, Log: a.config.Log,
+	}).Register(ctx, userID, r)
+	if err != nil {
+		return "", "", err
+	}
+	return e.ID, e.Secret.Reveal(), nil
 }
 
 // RotateWebhook gives a user's webhook a new secret and returns it. The former one also signs for

@@ -51,3 +51,24 @@ test('a delivery that was refused shows why, and is retried by hand', async ({ b
     await receiver.stop();
   }
 });
+
+test('a webhook can have the format of a service', async ({ bell, world }) => {
+  const receiver = await new Receiver().start();
+  const { page } = bell;
+  await page.goto('/deliveries');
+  await page.getByRole('button', { name: 'Add webhook' }).click();
+  await page.getByLabel('Format').selectOption('ntfy');
+  await page.getByLabel('URL').fill(receiver.url);
+  await page.getByRole('dialog').getByRole('button', { name: 'Add webhook' }).click();
+  await expect(page.getByText(/^whsec_/)).toBeVisible();
+  await expect(page.getByText('ntfy: ')).toBeVisible();
+  const task = await world.api.newTask('A task for a topic');
+  await world.api.prompt(task.id, 'list');
+  await expect
+    .poll(() => receiver.received.map((r) => r.body))
+    .toContainEqual(expect.objectContaining({ topic: 'hook', title: 'A task for a topic', priority: 3 }));
+  expect(receiver.received[0]?.signature).toMatch(/^v1,/);
+  const { webhooks } = await world.api.call<{ webhooks: { id: string }[] }>('GET', '/api/webhooks');
+  for (const { id } of webhooks) await world.api.call('DELETE', `/api/webhooks/${id}`);
+  await receiver.stop();
+});

@@ -177,7 +177,7 @@ func (w *Worker) request(
 func (w *Worker) signedRequest(
 	ctx context.Context, d *Delivery, e *Endpoint, at time.Time,
 ) (_ *http.Request, _ attemptOutcome, ok bool) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(d.Body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.target(), bytes.NewReader(d.Body))
 	if err != nil {
 		return nil, attemptOutcome{next: failForGood, reason: FaultTarget}, false
 	}

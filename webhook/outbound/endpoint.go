@@ -27,6 +27,7 @@ type Endpoint struct {
 	PreviousSecret seal.Secret // also signs until PreviousUntil
 	PreviousUntil  *time.Time
 	Events         []protocol.WebhookEvent // for KindBrowser names of protocol.NotificationEvent
+	Format         protocol.WebhookFormat  // only for KindTask
 	Credential     string                  // the sign-in that ends the endpoint; only for KindBrowser
 	Label          string                  // what a browser says about itself; only for KindBrowser
 	DisabledAt     *time.Time

@@ -24,17 +24,22 @@ type EndpointRequest struct {
 	URL    string
 	Secret seal.Secret             // zero = one is generated
 	Events []protocol.WebhookEvent // only for KindTask
+	Format protocol.WebhookFormat  // only for KindTask
 }
 
 // Register stores a new endpoint. The Endpoint returned has its Secret, which must not be shown
 // again later. It joins the caller's transaction.
 func (s *Service) Register(ctx context.Context, ownerID string, r EndpointRequest) (*Endpoint, error) {
-	e := &Endpoint{ID: r.ID, OwnerID: ownerID, Kind: r.Kind, URL: r.URL, Events: r.Events, CreatedAt: s.nowUTC()}
+	e := &Endpoint{ID: r.ID, OwnerID: ownerID, Kind: r.Kind, URL: r.URL, Events: r.Events, Format: r.Format}
+	e.CreatedAt = s.nowUTC()
 	if e.ID == "" {
 		e.ID = protocol.NewID()
 	}
 	var err error
 	if err = s.checkURL(r.URL); err != nil {
+		return nil, err
+	}
+	if err = checkFormat(r.Format, r.URL); err != nil {
 		return nil, err
 	}
 	if e.Secret, err = usableSecret(r.Secret); err != nil {

@@ -66,10 +66,13 @@ func (s *Service) emit(ctx context.Context, endpoints []Endpoint, event TaskEven
 		id = protocol.NewID()
 	}
 	for i := range endpoints {
-		_, err := s.enqueue(ctx, &endpoints[i], Message{
-			EndpointID: endpoints[i].ID, MessageID: id, Event: string(event.Type),
-			Body: body,
-		})
+		e, sent := &endpoints[i], body
+		if e.Format != protocol.FormatBellhop {
+			if sent, err = formatted(e, &event, s.linkTo(&event)); err != nil {
+				return err
+			}
+		}
+		_, err := s.enqueue(ctx, e, Message{EndpointID: e.ID, MessageID: id, Event: string(event.Type), Body: sent})
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,8 @@ func (p *kit) process(store outbound.Store, change ...func(*outbound.WorkerOptio
 	client := guard.Client(netguard.Timeouts{})
 	p.Cleanup(client.CloseIdleConnections)
 	service := outbound.New(outbound.Options{
-		Store: store, CheckURL: guard.CheckURL, Now: p.clock.Now, Log: slog.New(slog.NewTextHandler(p.Output(), nil)),
+		Store: store, CheckURL: guard.CheckURL, Console: "https://bell.example/base", Now: p.clock.Now,
+		Log: slog.New(slog.NewTextHandler(p.Output(), nil)),
 	})
 	o := outbound.WorkerOptions{
 		Client: client, Random: func() float64 { return 0.5 },

@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"bellhop/internal/database"
@@ -15,14 +16,17 @@ type Options struct {
 	// CheckURL validates an endpoint's URL when it is saved: netguard.Guard.CheckURL.
 	// WorkerOptions.Client must use the same guard.
 	CheckURL func(url string) error
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Console is the console's URL, for links in messages to people; "" = no links.
+	Console string
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Service has the use cases of endpoints and deliveries.
 type Service struct {
 	store    Store
 	checkURL func(string) error
+	console  string
 	now      func() time.Time
 	log      *slog.Logger
 	wake     chan struct{}
@@ -33,7 +37,22 @@ func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{store: o.Store, checkURL: o.CheckURL, now: o.Now, log: o.Log, wake: make(chan struct{}, 1)}
+	return &Service{
+		store: o.Store, checkURL: o.CheckURL, console: o.Console, now: o.Now, log: o.Log, wake: make(chan struct{}, 1),
+	}
+}
+
+// linkTo returns the page of an event's task or source.
+func (s *Service) linkTo(event *TaskEvent) string {
+	summary, err := event.Summary()
+	switch {
+	case s.console == "" || err != nil:
+		return ""
+	case event.TaskID != "":
+		return s.console + "/tasks/" + url.PathEscape(event.TaskID)
+	default:
+		return s.console + "/sources/" + url.PathEscape(summary.SourceID)
+	}
 }
 
 // Wake makes this process's worker look for due deliveries at once.

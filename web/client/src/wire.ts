@@ -2065,6 +2065,12 @@ export interface TaskUsage {
 /** WebhookEvent is the type of a message to a user's own webhook, section 3. */
 export type WebhookEvent = 'turn.finished' | 'interaction.opened' | 'followup.answered' | 'followup.failed';
 
+/** WebhookFormat is what the body of a user's webhook looks like. */
+export type WebhookFormat =
+  | '' // the event as JSON
+  | 'ntfy' // a message to a topic of ntfy
+  | 'slack'; // a message to an incoming webhook of Slack
+
 /** WorkspaceState is what a workspace holds. */
 export interface WorkspaceState {
   /** that is checked out; "" without git */

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../app/http.ts';
-import type { DeliverySubject } from '@bellhop/client';
+import type { DeliverySubject, WebhookFormat } from '@bellhop/client';
 import type { WebhookEvent } from '../app/types.ts';
 
 export type DeliveryState = 'queued' | 'delivered' | 'failed' | 'expired' | 'held';
@@ -36,10 +36,18 @@ export interface Webhook {
   id: string;
   url: string;
   events: WebhookEvent[];
+  format?: WebhookFormat;
   secret?: string;
   disabled: boolean;
   createdAt: string;
 }
+
+/** The services whose format a webhook can have, and what their URLs look like. */
+export const formats: Record<WebhookFormat, { name: string; example: string }> = {
+  '': { name: 'Bellhop (JSON)', example: 'https://example.org/bellhop' },
+  ntfy: { name: 'ntfy', example: 'https://ntfy.sh/a-topic-that-is-hard-to-guess' },
+  slack: { name: 'Slack', example: 'https://hooks.slack.com/services/…' },
+};
 
 /** A record, so that the compiler names an event that is missing here. */
 const everyWebhookEvent: Record<WebhookEvent, true> = {
@@ -86,7 +94,7 @@ export function useWebhooks() {
 export function useAddWebhook() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: async (webhook: { url: string; events: readonly WebhookEvent[] }) =>
+    mutationFn: async (webhook: { url: string; events: readonly WebhookEvent[]; format: WebhookFormat }) =>
       (await api<{ webhook: Webhook }>('POST', '/api/webhooks', webhook)).webhook,
     onSuccess: () => client.invalidateQueries({ queryKey: ['webhooks'] }),
   });

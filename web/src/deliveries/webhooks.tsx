@@ -8,8 +8,17 @@ import { Field } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { QueryStatus } from '../ui/query.tsx';
 import { Secret } from '../ui/secret.tsx';
+import type { WebhookFormat } from '@bellhop/client';
 import type { WebhookEvent } from '../app/types.ts';
-import { useAddWebhook, useChangeWebhook, useRotateWebhook, useWebhooks, webhookEvents, type Webhook } from './api.ts';
+import {
+  formats,
+  useAddWebhook,
+  useChangeWebhook,
+  useRotateWebhook,
+  useWebhooks,
+  webhookEvents,
+  type Webhook,
+} from './api.ts';
 import table from '../ui/table.module.css';
 import styles from './deliveries.module.css';
 
@@ -42,7 +51,10 @@ export function Webhooks() {
             <li key={w.id} className={styles.row}>
               <span className={styles.url}>
                 {w.url}
-                <small>{w.events.join(', ')}</small>
+                <small>
+                  {w.format ? `${formats[w.format]?.name ?? w.format}: ` : ''}
+                  {w.events.join(', ')}
+                </small>
               </span>
               {w.disabled && (
                 <>
@@ -98,14 +110,26 @@ export function Webhooks() {
 
 function AddWebhook({ onDone }: { onDone: (made: Webhook | null) => void }) {
   const [url, setUrl] = useState('');
+  const [format, setFormat] = useState<WebhookFormat>('');
   const [events, setEvents] = useState<readonly WebhookEvent[]>(['turn.finished', 'interaction.opened']);
   const add = useAddWebhook();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    add.mutate({ url, events }, { onSuccess: onDone });
+    add.mutate({ url, events, format }, { onSuccess: onDone });
   };
   return (
     <form className={table.form} onSubmit={submit}>
+      <Field label="Format" hint="What the service takes. Its messages are signed like all others.">
+        {(id) => (
+          <select id={id} value={format} onChange={(e) => setFormat(e.target.value as WebhookFormat)}>
+            {Object.entries(formats).map(([value, { name }]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
       <Field label="URL" hint="A public https address; an operator can allow more.">
         {(id) => (
           <input
@@ -113,7 +137,7 @@ function AddWebhook({ onDone }: { onDone: (made: Webhook | null) => void }) {
             type="url"
             required
             autoFocus
-            placeholder="https://example.org/bellhop"
+            placeholder={formats[format].example}
             value={url}
             onChange={(e) => setUrl(e.target.value)}
           />

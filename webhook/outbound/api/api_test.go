@@ -261,6 +261,11 @@ func TestBadInput(t *testing.T) {
 			`{"error":"events must be among turn.finished, interaction.opened, followup.answered, followup.failed","code":"invalid"}`,
 		},
 		{
+			"an unknown format", "POST", "/api/webhooks",
+			`{"url":"https://x.example","events":["turn.finished"],"format":"x"}`, 400,
+			`{"error":"format must be ntfy, slack or absent","code":"invalid"}`,
+		},
+		{
 			"a short secret", "POST", "/api/webhooks",
 			`{"url":"https://x.example","events":["turn.finished"],"secret":"canary"}`, 400,
 			`{"error":"The webhook secret is not usable","code":"invalid","hint":"Send whsec_ followed by the base64 of 24 to 64 random bytes, or none to have one made"}`,
@@ -274,5 +279,8 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { d.want(ada, c.method, c.path, c.body, c.status, c.shape) })
 	}
+	d.want(ada, "POST", "/api/webhooks", `{"url":"https://x.example/topic","events":["turn.finished"],"format":"ntfy"}`, 201,
+		`{"webhook":{"id":"ID","url":"https://x.example/topic","events":["turn.finished"],"format":"ntfy","secret":"SECRET",`+
+			`"disabled":false,"createdAt":"2026-03-04T05:06:07Z"}}`)
 	d.want("", "GET", "/api/webhooks", "", 401, `{"error":"Unauthorized","code":"unauthorized"}`)
 }

@@ -15,6 +15,7 @@ type webhook struct {
 	ID             string                  `json:"id"`
 	URL            string                  `json:"url"`
 	Events         []protocol.WebhookEvent `json:"events"`
+	Format         protocol.WebhookFormat  `json:"format,omitempty"`
 	Secret         string                  `json:"secret,omitempty"`
 	Disabled       bool                    `json:"disabled"`
 	DisabledReason string                  `json:"disabledReason,omitempty"`
@@ -28,6 +29,7 @@ type webhooksResponse struct {
 type createWebhookRequest struct {
 	URL    string                  `json:"url"`
 	Events []protocol.WebhookEvent `json:"events"`
+	Format protocol.WebhookFormat  `json:"format"`
 	Secret seal.Secret             `json:"secret"`
 }
 
@@ -58,7 +60,7 @@ func (a *API) listWebhooks(ctx context.Context, _ *struct{}) (*webhooksResponse,
 
 func (a *API) createWebhook(ctx context.Context, req *createWebhookRequest) (*webhookResponse, error) {
 	e, err := a.Service.Register(ctx, a.UserID(ctx), outbound.EndpointRequest{
-		Kind: outbound.KindTask, URL: req.URL, Events: req.Events, Secret: req.Secret,
+		Kind: outbound.KindTask, URL: req.URL, Events: req.Events, Format: req.Format, Secret: req.Secret,
 	})
 	return withSecret(e, err)
 }
@@ -94,7 +96,7 @@ func withSecret(e *outbound.Endpoint, err error) (*webhookResponse, error) {
 
 func showWebhook(e *outbound.Endpoint) webhook {
 	return webhook{
-		ID: e.ID, URL: e.URL, Events: e.Events, Disabled: e.Disabled(),
+		ID: e.ID, URL: e.URL, Events: e.Events, Format: e.Format, Disabled: e.Disabled(),
 		DisabledReason: e.DisabledReason, CreatedAt: e.CreatedAt,
 	}
 }
