@@ -273,9 +273,9 @@ func (h *Host) workspaceOf(sessionID string) (access.Session, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	record := &s.state.Record
+	record, masker := &s.state.Record, stream.NewMasker(s.secrets())
 	return access.Session{
-		Project: record.Project, Dir: record.Dir, Mask: stream.NewMasker(s.secrets()).Text,
+		Project: record.Project, Dir: record.Dir, Mask: masker.Text, MaskPiece: masker.Piece,
 	}, nil
 }
 

@@ -37,6 +37,7 @@ type Host struct {
 	Terminals
 	access.UserWorkspaces
 	access.Shipping
+	access.Files
 	Clients
 	Brokers
 }
@@ -68,6 +69,7 @@ func New(opts Options) (*Host, error) {
 	}
 	h.Programs = Programs{h: h, activity: activity.New(opts.ActivityTimeout, h.activityChanged)}
 	h.UserWorkspaces = access.NewUserWorkspaces(opts.Workspaces, h.workspaceOf)
+	h.Files = access.NewFiles(opts.Workspaces, h.workspaceOf)
 	h.Shipping = access.NewShipping(opts.Workspaces, h.workspaceOf, h.whileIdle)
 	h.Terminals = Terminals{h: h, turns: terminal.NewCollector(opts.Now)}
 	h.Clients = Clients{h: h}

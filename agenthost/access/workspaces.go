@@ -46,6 +46,9 @@ type Session struct {
 	Project string
 	Dir     string                   // in which its agent was opened; "" if it was not opened yet
 	Mask    func(text string) string // replaces the session's secrets
+
+	// MaskPiece is Mask for a piece of a longer text: see stream.Masker.Piece.
+	MaskPiece func(before, piece string, final bool) (clean string, used int)
 }
 
 // UserWorkspaces reads the workspaces that users' agents created, and those of a host's sessions.

@@ -46,8 +46,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), keyed)
 	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), keyed)
 	e.GET("/session/:id/workspace", httpapi.Handle(ok, a.sessionWorkspace), keyed)
-	e.GET("/session/:id/paths", httpapi.Handle(ok, a.sessionPaths), keyedOrToken)
-	e.GET("/session/:id/commands", httpapi.Handle(ok, a.sessionCommands), keyedOrToken)
+	a.fileRoutes(e)
 	e.POST("/session/:id/commit", httpapi.Handle(ok, a.commit), keyed)
 	e.POST("/session/:id/discard", httpapi.Handle(ok, a.discard), keyed)
 	e.POST("/session/:id/fetch", httpapi.Handle(ok, a.fetchRemote, httpapi.OptionalBody()), keyed)
@@ -70,12 +69,22 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/workspaces", httpapi.Handle(ok, a.listWorkspaces), passwordOnly, withKeys)
 	e.GET("/offer", httpapi.Handle(ok, a.offer), passwordOnly)
 	e.PUT("/announcements", httpapi.Handle(ok, a.putAnnouncements), passwordOnly)
-	e.GET("/projects/:project/paths", httpapi.Handle(ok, a.projectPaths), passwordOnly)
 	e.POST("/projects/:project/stop", httpapi.Handle(ok, a.stopProject, httpapi.OptionalBody()), a.requireOperator)
 
 	e.GET("/metrics", a.metrics, passwordOnly)
 	e.GET("/status", httpapi.Handle(ok, a.status), passwordOnly, a.noteOperator)
 	e.GET("/status/events", a.statusEvents, passwordOnly, a.noteOperator)
+}
+
+// fileRoutes are about files and commands, for messages and to read.
+func (a *API) fileRoutes(e *echo.Echo) {
+	const ok = http.StatusOK
+	e.GET("/session/:id/paths", httpapi.Handle(ok, a.sessionPaths), a.requireSessionAccess)
+	e.GET("/session/:id/files", httpapi.Handle(ok, a.directory), a.requireSessionAccess)
+	e.GET("/session/:id/file", httpapi.Handle(ok, a.file), a.requireSessionAccess)
+	e.GET("/session/:id/search", httpapi.Handle(ok, a.searchFiles), a.requireSessionAccess)
+	e.GET("/session/:id/commands", httpapi.Handle(ok, a.sessionCommands), a.requireSessionAccess)
+	e.GET("/projects/:project/paths", httpapi.Handle(ok, a.projectPaths), a.requirePassword)
 }
 
 // StreamKinds are the kinds of the routes that answer with a stream, for metrics.

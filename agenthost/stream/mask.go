@@ -43,6 +43,22 @@ func (m Masker) Text(s string) string {
 	return protocol.SanitizeText(out)
 }
 
+// Piece masks and sanitizes a piece of a text that is read in pieces. before is what precedes the piece, at least as
+// long as a secret; final means that nothing follows. used is how many bytes of the piece clean covers: the next
+// piece begins there, because the rest may be the beginning of a secret.
+func (m Masker) Piece(before, piece string, final bool) (clean string, used int) {
+	_, held := m.scan(before, false)
+	out, rest := m.scan(held+piece, final)
+	if len(rest) >= len(piece) {
+		out, rest = m.scan(held+piece, true)
+	}
+	shared := 0 // the held text belongs to the piece before, unless a secret begins in it
+	for shared < min(len(out), len(held)) && out[shared] == held[shared] {
+		shared++
+	}
+	return protocol.SanitizeText(out[shared:]), len(piece) - len(rest)
+}
+
 // scan masks s. Unless final, it stops where s ends within a character or within what
 // may be a secret, and returns that rest.
 func (m Masker) scan(s string, final bool) (out, rest string) {

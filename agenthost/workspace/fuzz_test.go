@@ -64,3 +64,18 @@ func FuzzReadRefs(f *testing.F) {
 		}
 	})
 }
+
+// Whatever an agent calls an image, its dimensions are those of a page or not known.
+func FuzzDimensions(f *testing.F) {
+	f.Add([]byte("RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x02\x40\x00\x00\x00\x00\x00\x00\x00"))
+	f.Add([]byte("RIFF\x1a\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff"))
+	f.Add([]byte("RIFF\x1a\x00\x00\x00WEBPVP8 "))
+	f.Add([]byte("GIF89a\xff\xff\xff\xff\x00\x00\x00"))
+	f.Add([]byte("\x89PNG\r\n\x1a\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		width, height, known := dimensions(data)
+		if known && (width < 0 || height < 0) {
+			t.Errorf("%d by %d", width, height)
+		}
+	})
+}

@@ -61,6 +61,8 @@ type Manager struct {
 	maxUntrackedFiles int           // caps on the number and size of untracked files
 	maxUntrackedBytes int64
 	pushTimeout       time.Duration
+	searchTime        time.Duration // after which a search returns what it has found
+	fileSlots         chan struct{} // limits concurrent reads of directories and files
 	forges            Forges
 	disk              diskUse
 	giving            sync.Mutex // held while owners change
@@ -96,6 +98,7 @@ func New(opts Options) (*Manager, error) {
 		git:         runner{env: inheritedEnvironment()},
 		heavySlots:  make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles,
 		maxUntrackedBytes: defaultUntrackedBytes, pushTimeout: pushTimeout, forges: opts.Forges,
+		searchTime: searchTime, fileSlots: make(chan struct{}, 4),
 		jobs: map[string]*job{},
 	}
 	for name, p := range opts.Projects {

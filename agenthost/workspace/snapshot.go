@@ -242,9 +242,13 @@ func (m *Manager) removeOldScratch(parent string) {
 
 // acquireSlot waits until another diff or snapshot may run.
 func (m *Manager) acquireSlot(ctx context.Context) (release func(), err error) {
+	return acquire(ctx, m.heavySlots)
+}
+
+func acquire(ctx context.Context, slots chan struct{}) (release func(), err error) {
 	select {
-	case m.heavySlots <- struct{}{}:
-		return func() { <-m.heavySlots }, nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -21,7 +21,10 @@ var parsers = []struct {
 	{"agenthost/provider/jsonl", "JSON lines of agents of one's own", []string{"FuzzHandle"}},
 	{"agenthost/provider/opencode", "events of OpenCode", []string{"FuzzHandle"}},
 	{"agenthost/recording", "recordings of a host", []string{"FuzzRead"}},
-	{"agenthost/workspace", "git's output, and refs of agents", []string{"FuzzParseFiles", "FuzzReadRefs"}},
+	{
+		"agenthost/workspace", "git's output, refs and images of agents",
+		[]string{"FuzzParseFiles", "FuzzReadRefs", "FuzzDimensions"},
+	},
 	{"crypto/seal", "keysets and sealed values", []string{"FuzzOpen", "FuzzParse"}},
 	{"crypto/token", "JWT", []string{"FuzzToken", "FuzzClaims"}},
 	{"crypto/webpush", "keys of browsers", []string{"FuzzReceiver"}},

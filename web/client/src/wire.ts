@@ -32,8 +32,31 @@ export const maxCommandText = 400;
  */
 export const maxPosition = 9_007_199_254_740_991;
 
-/** maxForgeToken is how many bytes the token for a forge has at most. */
-export const maxForgeToken = 1_024;
+/** entries of a directory that are read */
+export const maxDirectory = 200_000;
+
+/** entries of a FileList */
+export const directoryPage = 500;
+
+/** bytes of the text of a FileContent */
+export const textPiece = 262_144;
+
+/** bytes of an image that is shown */
+export const maxImage = 5_242_880;
+
+/** of an image that is shown */
+export const maxPixels = 67_108_864;
+
+/** bytes of a file that is searched */
+export const maxSearched = 4_194_304;
+
+export const maxMatches = 500;
+
+/** bytes of each part of a FileMatch */
+export const maxMatchText = 200;
+
+/** bytes */
+export const maxSearchQuery = 256;
 
 /** pingIntervalMs is how often a server sends a comment on a stream that is otherwise silent. */
 export const pingIntervalMs = 10_000;
@@ -165,9 +188,6 @@ export const maxAuthorName = 200;
 /** paths in one DiscardRequest */
 export const maxDiscardPaths = 500;
 
-/** bytes of a DiscardHunk */
-export const maxHunk = 262_144;
-
 /**
  * Announcement is a notice of an administrator to every user: consoles show it, and hosts show it to the clients of
  * their headless interface.
@@ -246,15 +266,10 @@ export type AuditAction =
   | 'task.mode' // how much a person wants to be asked about
   | 'task.committed' // a person had the host commit the task's changes
   | 'task.discarded' // a person had the host discard changes of files
-  | 'task.fetched' // a person had the host bring the remote's commits into the clone
   | 'task.pushed' // a person had the host push the task's branch
   | 'task.requested' // a person had the host open or change a pull request
   | 'task.expired' // an archived task was deleted by its retention
-  | 'forge-token.added'
-  | 'forge-token.removed'
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
-  | 'notifications.on'
-  | 'notifications.off'
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
   | 'audit.exported'
   | 'data.exported' // tasks and notebooks were written to an archive
@@ -856,32 +871,93 @@ export interface InteractionAnswer {
   by?: string;
 }
 
-/** ForgeToken is a user's own token for a forge, without the token itself: a broker never shows that again. */
-export interface ForgeToken {
-  id: string;
-  /** host name in the addresses of remotes, with a port if they have one */
-  forge: string;
-  kind: ForgeKind;
-  createdAt: string;
-  /** when it was last sent to a host for an act; null if never */
-  lastUsedAt: string | null;
-}
+/** FileKind is the kind of an entry of a directory. */
+export type FileKind =
+  | 'file'
+  | 'directory'
+  | 'link' // a symbolic link, which is never followed
+  | 'other'; // a FIFO, a socket or a device, which is never opened
 
-/** ForgeTokenList is the response to GET /api/forge-tokens. */
-export interface ForgeTokenList {
-  tokens: ForgeToken[];
+/** FileEntry is an entry of a directory of a workspace. */
+export interface FileEntry {
+  name: string;
+  kind: FileKind;
+  /** bytes of a file */
+  size?: number;
+  /** where a link leads */
+  target?: string;
+  /** git ignores it */
+  ignored?: boolean;
 }
 
 /**
- * ForgeCredential is a user's own token for a forge. It is the body of POST /api/forge-tokens of a broker, and a part
- * of the bodies that a broker sends to a host for one act of the user.
+ * FileList is the response to GET /session/:id/files of an agent host, and to GET /api/tasks/:id/files of a broker: a
+ * page of a directory, directories first.
  */
-export interface ForgeCredential {
-  /** as of ForgeToken; a broker also takes the forge's address */
-  forge: string;
-  /** a broker knows that of public forges */
-  kind?: ForgeKind;
-  token: string;
+export interface FileList {
+  /** of the directory; "" is the workspace */
+  path: string;
+  entries: FileEntry[];
+  /** entries of the whole directory */
+  total: number;
+  /** "after" of the next page */
+  next?: string;
+  /** entries whose names are no UTF-8; they are left out */
+  unnamed?: number;
+  /** the directory has more than maxDirectory entries */
+  cut?: boolean;
+}
+
+/** ContentKind says how the content of a file can be shown. */
+export type ContentKind = 'text' | 'image' | 'binary';
+
+/**
+ * FileContent is the response to GET /session/:id/file of an agent host, and to GET /api/tasks/:id/file of a broker: a
+ * file of a workspace, or a piece of a long text.
+ */
+export interface FileContent {
+  path: string;
+  kind: ContentKind;
+  mediaType: string;
+  /** bytes of the whole file */
+  size: number;
+  /** with the session's secrets masked */
+  text?: string;
+  /** of an image, in base64 */
+  data?: string;
+  /** the byte with which text begins */
+  offset: number;
+  /** the offset of the next piece */
+  end: number;
+  /** the text continues at end */
+  more?: boolean;
+  /** why an image is not shown */
+  note?: string;
+}
+
+/** FileMatch is a line that a search found. before, match and after are parts of the line. */
+export interface FileMatch {
+  path: string;
+  /** from 1 */
+  line: number;
+  before?: string;
+  match: string;
+  after?: string;
+}
+
+/**
+ * FileMatches is the response to GET /session/:id/search of an agent host, and to GET /api/tasks/:id/search of a
+ * broker.
+ */
+export interface FileMatches {
+  /** at most maxMatches */
+  matches: FileMatch[];
+  /** that were searched */
+  files: number;
+  /** files that are binary, or longer than maxSearched */
+  skipped?: number;
+  /** further lines may match: the search reached a limit */
+  more?: boolean;
 }
 
 /**
@@ -1193,47 +1269,6 @@ export interface AgentHint {
   status: AgentSessionStatus;
   event: string;
   sourceId: string;
-}
-
-/** NotificationEvent is what browsers are notified of while the console is closed, section 3. */
-export type NotificationEvent =
-  | 'question' // a question to the user is open
-  | 'finished' // a turn has ended
-  | 'failed' // a turn has failed, or its agent or host is lost
-  | 'followup'; // an agent has answered a question about a source, or cannot
-
-/**
- * Notification is the message to a browser. Only the browser can open it: the push service gets it encrypted. It has no
- * secret, and its texts are one harmless paragraph each.
- */
-export interface Notification {
-  /** the same when it is sent again */
-  id: string;
-  event: NotificationEvent;
-  taskId?: string;
-  interactionId?: string;
-  sourceId?: string;
-  title: string;
-  text: string;
-  /**
-   * answerable reports that Allow and Deny may be offered: the text is the whole question, whose level is not CRITICAL.
-   */
-  answerable?: boolean;
-  at: string;
-}
-
-/** NotificationSubscription is a browser that gets notifications, as its user sees it. */
-export interface NotificationSubscription {
-  id: string;
-  /** what the browser says about itself */
-  browser: string;
-  /** origin of its push service */
-  service: string;
-  events: NotificationEvent[];
-  /** it belongs to the sign-in of the request */
-  current: boolean;
-  createdAt: string;
-  lastDeliveredAt?: string;
 }
 
 /**
@@ -1548,23 +1583,6 @@ export interface PushResponse {
   replaced: string;
 }
 
-/**
- * FetchResponse is the response to POST /session/:id/fetch of an agent host, and to POST /api/tasks/:id/fetch of a
- * broker. The commits that it names are in the workspace, under refs/remotes/origin.
- */
-export interface FetchResponse {
-  success: boolean;
-  sessionId: string;
-  /** that is checked out */
-  branch: string;
-  /** branch of the project that the work is meant for; "" if none is known */
-  base: string;
-  /** commit of branch at the remote that the workspace's branch does not contain; "" for none */
-  diverged: string;
-  /** commit of base at the remote that the workspace's branch does not contain; "" for none */
-  baseCommit: string;
-}
-
 /** RemoteState is what the host knows of the remote to which it pushes a workspace's branch. */
 export interface RemoteState {
   /** without passwords */
@@ -1581,9 +1599,7 @@ export interface RemoteState {
   forge?: ForgeKind;
   /** that the host opened, or changed last, for the branch */
   pullRequest?: PullRequest;
-  /** takesToken: the host uses a user's own token in place of its own. */
-  takesToken?: boolean;
-  /** baseMoved: the last push or fetch found commits in base that the workspace's branch does not contain. */
+  /** baseMoved: the last push found commits in base that the workspace's branch does not contain. */
   baseMoved?: boolean;
 }
 
@@ -1965,13 +1981,7 @@ export interface SuccessResponse {
 }
 
 /** ShipStep is something that a host does with the work of a session. */
-export type ShipStep =
-  | 'commit'
-  | 'discard'
-  | 'discard-hunk' // discards a part of a file
-  | 'fetch'
-  | 'push'
-  | 'pull-request';
+export type ShipStep = 'commit' | 'discard' | 'push' | 'pull-request';
 
 /** CommitAuthor is the author of a commit. */
 export interface CommitAuthor {
@@ -2008,28 +2018,18 @@ export interface CommitResponse {
 
 /**
  * DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST /api/tasks/:id/discard of a
- * broker. It has either paths or a hunk.
+ * broker.
  */
 export interface DiscardRequest {
   /** of files, as a diff has them */
-  paths?: string[];
-  /** a part of one file */
-  hunk?: DiscardHunk;
-}
-
-/** DiscardHunk is a part of the changes of a file, as the patch of a diff has it. */
-export interface DiscardHunk {
-  /** of the file as it is now */
-  path: string;
-  /** from the line that begins with @@ to the last line of the hunk */
-  text: string;
+  paths: string[];
 }
 
 /** DiscardResponse is the response to a DiscardRequest. */
 export interface DiscardResponse {
   success: boolean;
   sessionId: string;
-  /** that were changed back, one of them in part for a hunk */
+  /** that are now as they were when the session began */
   files: number;
 }
 
@@ -2064,12 +2064,6 @@ export interface TaskUsage {
 
 /** WebhookEvent is the type of a message to a user's own webhook, section 3. */
 export type WebhookEvent = 'turn.finished' | 'interaction.opened' | 'followup.answered' | 'followup.failed';
-
-/** WebhookFormat is what the body of a user's webhook looks like. */
-export type WebhookFormat =
-  | '' // the event as JSON
-  | 'ntfy' // a message to a topic of ntfy
-  | 'slack'; // a message to an incoming webhook of Slack
 
 /** WorkspaceState is what a workspace holds. */
 export interface WorkspaceState {
