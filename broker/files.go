@@ -9,11 +9,13 @@ import (
 // searchesOfUser is how many searches for files one user's requests make at a time.
 const searchesOfUser = 4
 
-// Files finds what a user's message can name, files and slash commands, from the answers of the agent hosts.
+// Files finds what a user's message can name, files and slash commands, from the answers of the agent hosts, and shows
+// the files of tasks' workspaces.
 type Files struct {
 	Sessions    *Sessions
 	Link        FileLink
 	CommandLink CommandLink
+	ContentLink ContentLink
 
 	searches userSlots
 }

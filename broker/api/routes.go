@@ -36,8 +36,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/api/tasks/:id/messages", httpapi.Handle(ok, a.listMessages), noStore, user)
 	e.GET("/api/tasks/:id/usage", httpapi.Handle(ok, a.taskUsage), noStore, user)
 	e.GET("/api/tasks/:id/workspace", httpapi.Handle(ok, a.taskWorkspace), noStore, user)
-	e.GET("/api/tasks/:id/paths", httpapi.Handle(ok, a.taskPaths), noStore, user)
-	e.GET("/api/tasks/:id/commands", httpapi.Handle(ok, a.taskCommands), noStore, user)
+	a.fileRoutes(e, noStore, user)
 	e.POST("/api/tasks/:id/commit", httpapi.Handle(ok, a.commit), noStore, user)
 	e.POST("/api/tasks/:id/discard", httpapi.Handle(ok, a.discard), noStore, user)
 	e.POST("/api/tasks/:id/fetch", httpapi.Handle(ok, a.fetchRemote), noStore, user)
@@ -66,13 +65,23 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
 
 	e.GET("/api/workspaces", httpapi.Handle(ok, a.listWorkspaces), noStore, user)
-	e.GET("/api/paths", httpapi.Handle(ok, a.projectPaths), noStore, user)
 	e.GET("/api/agents", httpapi.Handle(ok, a.listAgents), noStore, user)
 	a.installationRoutes(e, noStore, user)
 
 	for _, part := range a.Parts {
 		part.Routes(e)
 	}
+}
+
+// fileRoutes are about files and commands of agents, for messages and to read.
+func (a *API) fileRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
+	const ok = http.StatusOK
+	e.GET("/api/tasks/:id/paths", httpapi.Handle(ok, a.taskPaths), noStore, user)
+	e.GET("/api/tasks/:id/files", httpapi.Handle(ok, a.taskDirectory), noStore, user)
+	e.GET("/api/tasks/:id/file", httpapi.Handle(ok, a.taskFile), noStore, user)
+	e.GET("/api/tasks/:id/search", httpapi.Handle(ok, a.searchTask), noStore, user)
+	e.GET("/api/tasks/:id/commands", httpapi.Handle(ok, a.taskCommands), noStore, user)
+	e.GET("/api/paths", httpapi.Handle(ok, a.projectPaths), noStore, user)
 }
 
 // accountRoutes are about users, how they sign in, and their API tokens.

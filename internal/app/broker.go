@@ -266,7 +266,7 @@ func (a *Admin) newBroker(
 			Remember: c.Remember,
 		}),
 		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces,
-		Files: &broker.Files{Sessions: b.Sessions, Link: link, CommandLink: link}, Doctor: a.diagnose,
+		Files: &broker.Files{Sessions: b.Sessions, Link: link, CommandLink: link, ContentLink: link}, Doctor: a.diagnose,
 		Ships:       &broker.Ships{Sessions: b.Sessions, Users: a.Store, Link: link, Tokens: a.Forge},
 		ForgeTokens: a.Forge,
 		Ready:       (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
