@@ -11,10 +11,24 @@ const home = createRoute({
   component: lazyRouteComponent(() => import('../tasks/home.tsx'), 'Home'),
 });
 
+/** The pane beside a conversation: the changes, or the files with the one that is shown. */
+interface TaskSearch {
+  diff?: boolean;
+  files?: boolean;
+  file?: string;
+  line?: number;
+}
+
 const task = createRoute({
   getParentRoute: () => root,
   path: '/tasks/$taskId',
-  validateSearch: (search: Record<string, unknown>): { diff?: boolean } => (search.diff ? { diff: true } : {}),
+  validateSearch: (search: Record<string, unknown>): TaskSearch => {
+    if (search.diff) return { diff: true };
+    if (!search.files) return {};
+    const file =
+      typeof search.file === 'string' || typeof search.file === 'number' ? { file: String(search.file) } : {};
+    return { files: true, ...file, ...(typeof search.line === 'number' && { line: search.line }) };
+  },
   component: lazyRouteComponent(() => import('../task/page.tsx'), 'TaskPage'),
 });
 

@@ -28,6 +28,13 @@ export function languageOf(path: string): string {
   return language !== '' && language !== 'txt' && lowlight.registered(language) ? language : '';
 }
 
+/** Colours the lines of a text; undefined when its language is not known, or when it is too long. */
+export function colourText(path: string, text: string): readonly (readonly Piece[])[] | undefined {
+  const language = languageOf(path);
+  const isLong = text.length > longestFile || text.split('\n').some((l) => l.length > longestLine);
+  return language === '' || isLong ? undefined : colourLines(text, language);
+}
+
 /** Colours the lines of a file. Both sides of a hunk are read as code on their own. */
 export function colourFile(file: PatchFile): Colours {
   const colours = new Map<DiffLine, readonly Piece[]>();

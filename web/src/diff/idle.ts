@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import type { Colours } from './colours.ts';
+import type { Colours, Piece } from './colours.ts';
 import type { PatchFile } from './parse.ts';
 
 const done = new WeakMap<PatchFile, Colours>();
@@ -28,6 +28,26 @@ export function useColours(file: PatchFile | undefined, wanted: boolean): Colour
   }, [file, wanted]);
   if (!file) return undefined;
   return found?.file === file ? found.colours : done.get(file);
+}
+
+/** The colours of the lines of a text, as soon as the page has nothing else to do. */
+export function useTextColours(path: string, text: string): readonly (readonly Piece[])[] | undefined {
+  const [found, setFound] = useState<{ text: string; colours: readonly (readonly Piece[])[] }>();
+  useEffect(() => {
+    let isHere = true;
+    const colour = async () => {
+      const { colourText } = await import('./colours.ts');
+      await idle();
+      const colours = isHere ? colourText(path, text) : undefined;
+      if (colours) setFound({ text, colours });
+    };
+    // Without the highlighter, lines stay without colours.
+    colour().catch(() => undefined);
+    return () => {
+      isHere = false;
+    };
+  }, [path, text]);
+  return found?.text === text ? found.colours : undefined;
 }
 
 const idle = () =>

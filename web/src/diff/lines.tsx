@@ -207,6 +207,17 @@ const LineText = memo(function LineText({
 const displayText = (text: string) =>
   escapeBidi(text.length > maxLineLength ? `${text.slice(0, maxLineLength)}…` : text);
 
+/** A line of code in its colours. */
+export const LineCode = memo(function LineCode({
+  text,
+  pieces,
+}: {
+  text: string;
+  pieces: readonly Piece[] | undefined;
+}) {
+  return <bdi>{pieces ? renderPieces(text, pieces) : displayText(text)}</bdi>;
+});
+
 /** Cuts the pieces of a line where marked words begin and end. */
 function renderPieces(text: string, pieces: readonly Piece[] = [{ text, names: '' }], marks: readonly Range[] = []) {
   const out: ReactNode[] = [];

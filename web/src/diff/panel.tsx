@@ -1,6 +1,6 @@
-import { useMemo, useState, type CSSProperties, type ReactNode } from 'react';
+import { useMemo, type CSSProperties, type ReactNode } from 'react';
 import type { Diff, Task } from '../app/types.ts';
-import { readSetting, writeSetting } from '../settings/store.ts';
+import { useSetting } from '../settings/choice.ts';
 import { ShipBar } from '../ship/bar.tsx';
 import { DiscardFiles } from '../ship/discard.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -45,7 +45,7 @@ export default function DiffPanel({ task, chosen, commits, onSend, onClose }: Pr
   const reviewed = useReviewedFiles(diff ?? none, review);
   return (
     <aside className={styles.panel} style={{ '--share': `${percent}%` } as CSSProperties} aria-label="Changes">
-      <Edge percent={percent} onChange={setPercent} />
+      <Edge percent={percent} label="Width of the changes" onChange={setPercent} />
       <header className={styles.head}>
         {alone && <h1 className="visually-hidden">{task.title}</h1>}
         <h2>Changes</h2>
@@ -144,14 +144,4 @@ function Body(props: {
       <div className={styles.body}>{children}</div>
     </div>
   );
-}
-
-/** A setting that the browser remembers; the first value is the usual one. */
-function useSetting<T extends string>(name: string, values: readonly [T, T]): [T, (value: T) => void] {
-  const [value, setValue] = useState<T>(() => (readSetting(name) === values[1] ? values[1] : values[0]));
-  const change = (next: T) => {
-    setValue(next);
-    writeSetting(name, next);
-  };
-  return [value, change];
 }

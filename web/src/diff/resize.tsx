@@ -22,8 +22,14 @@ export function useWidth(): [percent: number, set: (percent: number) => void] {
   ];
 }
 
+interface EdgeProps {
+  percent: number;
+  label: string;
+  onChange: (percent: number) => void;
+}
+
 /** The edge between conversation and changes: it is dragged, moved by the arrow keys, and reset by a double click. */
-export function Edge({ percent, onChange }: { percent: number; onChange: (percent: number) => void }) {
+export function Edge({ percent, label, onChange }: EdgeProps) {
   const drag = (event: PointerEvent<HTMLElement>) => {
     if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
     const page = event.currentTarget.closest('main')?.getBoundingClientRect();
@@ -46,7 +52,7 @@ export function Edge({ percent, onChange }: { percent: number; onChange: (percen
       className={styles.edge}
       role="separator"
       aria-orientation="vertical"
-      aria-label="Width of the changes"
+      aria-label={label}
       aria-valuemin={share.least}
       aria-valuemax={share.most}
       aria-valuenow={percent}

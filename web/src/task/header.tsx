@@ -20,6 +20,8 @@ interface Props {
   offline: ReadonlySet<string>;
   diffOpen: boolean;
   onDiff: () => void;
+  filesOpen: boolean;
+  onFiles: () => void;
   /** Shows the changes with the form of a commit. */
   onCommit: () => void;
   /** Stops the agent's open turn. */
@@ -27,12 +29,17 @@ interface Props {
 }
 
 /** The title of a task, its state, and what can be done with it. */
-export function TaskHeader({ task, offline, diffOpen, onDiff, onCommit, onStop }: Props) {
+export function TaskHeader({ task, offline, diffOpen, onDiff, filesOpen, onFiles, onCommit, onStop }: Props) {
   const status = statusOf(task, offline);
   const workspace = useTaskWorkspace(task);
   const canCommit = !task.openTurn && workspace?.dirty === true && (workspace.ships?.includes('commit') ?? false);
   const { stop, stopping } = useStopping(onStop);
-  useTaskActs(task, { diffOpen, onDiff, ...(canCommit && { onCommit }), ...(task.openTurn && { onStop: stop }) });
+  useTaskActs(task, {
+    ...{ diffOpen, onDiff, filesOpen },
+    ...(!task.basicHost && { onFiles }),
+    ...(canCommit && { onCommit }),
+    ...(task.openTurn && { onStop: stop }),
+  });
   return (
     <>
       <header className={styles.header}>
@@ -61,6 +68,12 @@ export function TaskHeader({ task, offline, diffOpen, onDiff, onCommit, onStop }
           <Icon name="diff" />
           <span className={styles.word}>Changes</span>
         </Button>
+        {!task.basicHost && (
+          <Button small kind="quiet" aria-pressed={filesOpen} onClick={onFiles} aria-label="Files">
+            <Icon name="file" />
+            <span className={styles.word}>Files</span>
+          </Button>
+        )}
         <TaskMenu task={task} workspace={workspace} />
       </header>
       <StatusBar task={task} workspace={workspace} />
@@ -82,17 +95,22 @@ function useStopping(onStop: () => Promise<void>) {
 interface Shown {
   diffOpen: boolean;
   onDiff: () => void;
+  filesOpen: boolean;
+  onFiles?: () => void;
   onCommit?: () => void;
   onStop?: () => void;
 }
 
 /** Offers in the palette what can be done with the shown task. */
-function useTaskActs(task: Task, { diffOpen, onDiff, onCommit, onStop }: Shown) {
+function useTaskActs(task: Task, { diffOpen, onDiff, filesOpen, onFiles, onCommit, onStop }: Shown) {
   const update = useUpdateTask();
   const archive = { label: task.archived ? 'Unarchive this task' : 'Archive this task', icon: 'archive' as const };
   useActs([
     ...(onStop ? [{ label: 'Stop the agent', icon: 'stop' as const, run: onStop }] : []),
     { label: diffOpen ? 'Hide the changes' : 'Show the changes', icon: 'diff', run: onDiff },
+    ...(onFiles
+      ? [{ label: filesOpen ? 'Hide the files' : 'Show the files', icon: 'file' as const, run: onFiles }]
+      : []),
     ...(onCommit ? [{ label: 'Commit the changes', icon: 'branch' as const, run: onCommit }] : []),
     ...(task.basicHost ? [] : modeActs(task, (permissionMode) => update.mutate({ id: task.id, permissionMode }))),
     { ...archive, run: () => update.mutate({ id: task.id, archived: !task.archived }) },

@@ -7,10 +7,11 @@ import { Failure } from '../ui/failure.tsx';
 import { Loading } from '../ui/page.tsx';
 import { TaskHeader } from './header.tsx';
 import { TaskView } from './view.tsx';
-import type { Diff } from '../app/types.ts';
+import type { Diff, Task } from '../app/types.ts';
 import type { Deliver } from './composer/outbox.ts';
 import styles from './page.module.css';
 
+const FilesPanel = lazy(() => import('../files/panel.tsx'));
 const DiffPanel = lazy(() => import('../diff/panel.tsx'));
 
 /** A task's page keeps nothing of the task that was shown before. */
@@ -32,6 +33,10 @@ function OneTask({ taskId }: { taskId: string }) {
 
   const showDiff = (open: boolean) =>
     void navigate({ to: '/tasks/$taskId', params: { taskId }, search: open ? { diff: true } : {}, replace: true });
+  const showFiles: ShowFiles = (open, file = '', line) => {
+    const shown = { files: true, ...(file && { file }), ...(line && { line }) };
+    void navigate({ to: '/tasks/$taskId', params: { taskId }, search: open ? shown : {}, replace: true });
+  };
   if (!task.data) {
     return (
       <main className={styles.alone}>
@@ -44,12 +49,14 @@ function OneTask({ taskId }: { taskId: string }) {
     );
   }
   return (
-    <main className={styles.page} data-diff={search.diff || undefined}>
+    <main className={styles.page} data-diff={search.diff || search.files || undefined}>
       <div className={styles.task}>
         <TaskHeader
           task={task.data}
           offline={offline}
           diffOpen={search.diff === true}
+          filesOpen={search.files === true}
+          onFiles={() => showFiles(!search.files)}
           onDiff={() => {
             setCommits(0);
             setChosen(null);
@@ -72,6 +79,7 @@ function OneTask({ taskId }: { taskId: string }) {
           }}
         />
       </div>
+      {search.files && <Files task={task.data} path={search.file ?? ''} line={search.line} show={showFiles} />}
       {search.diff && (
         <Suspense fallback={<Loading what="the changes" />}>
           <DiffPanel
@@ -84,5 +92,22 @@ function OneTask({ taskId }: { taskId: string }) {
         </Suspense>
       )}
     </main>
+  );
+}
+
+/** Shows a file, or the directories for ''. */
+type ShowFiles = (open: boolean, file?: string, line?: number) => void;
+
+function Files({ task, path, line, show }: { task: Task; path: string; line: number | undefined; show: ShowFiles }) {
+  return (
+    <Suspense fallback={<Loading what="the files" />}>
+      <FilesPanel
+        task={task}
+        path={path}
+        line={line}
+        onOpen={(file, at) => show(true, file, at)}
+        onClose={() => show(false)}
+      />
+    </Suspense>
   );
 }
