@@ -11,8 +11,8 @@ import (
 
 	"bellhop/agenthost/access"
 	"bellhop/agenthost/core"
-	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
+	"bellhop/internal/masking"
 	"bellhop/internal/observe"
 	"bellhop/internal/process"
 	"bellhop/policy"
@@ -259,7 +259,7 @@ func (h *Host) ShowNotice(sessionID, level, message string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	message = stream.NewMasker(s.secrets()).Text(message)
+	message = masking.New(s.secrets()).Text(message)
 	if turn := s.state.OpenTurn(); turn != "" {
 		_, _ = s.apply(core.AgentNoticed{TurnID: turn, Level: level, Message: message})
 	}
@@ -273,7 +273,7 @@ func (h *Host) workspaceOf(sessionID string) (access.Session, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	record, masker := &s.state.Record, stream.NewMasker(s.secrets())
+	record, masker := &s.state.Record, masking.New(s.secrets())
 	return access.Session{
 		Project: record.Project, Dir: record.Dir, Mask: masker.Text, MaskPiece: masker.Piece,
 	}, nil
@@ -317,7 +317,7 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	s.mu.Lock()
 	secrets := s.secrets()
 	s.mu.Unlock()
-	mask := stream.NewMasker(secrets)
+	mask := masking.New(secrets)
 	diff.Patch = mask.Text(diff.Patch)
 	for i := range diff.Files {
 		diff.Files[i].Path, diff.Files[i].OldPath = mask.Text(diff.Files[i].Path), mask.Text(diff.Files[i].OldPath)

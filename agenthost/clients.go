@@ -10,6 +10,7 @@ import (
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/headless"
 	"bellhop/agenthost/stream"
+	"bellhop/internal/masking"
 	"bellhop/protocol"
 )
 
@@ -74,7 +75,7 @@ func (s prompts) prompt(ctx context.Context, in core.Prompted) (*Stream, error) 
 		return nil, err
 	}
 	in.Instructions, in.HostStopping = instructions, s.host.in(draining, stopped)
-	in.Journaled = protocol.CutText(stream.NewMasker(s.secrets()).Text(protocol.SanitizeText(in.Request.Prompt)),
+	in.Journaled = protocol.CutText(masking.New(s.secrets()).Text(protocol.SanitizeText(in.Request.Prompt)),
 		protocol.MaxMessage)
 	s.traces.Note(ctx, in.TurnID)
 	reader := s.addPrompt(in.TurnID)
@@ -292,8 +293,7 @@ func (c *Clients) History(ctx context.Context, sessionID string) ([]protocol.Lin
 	return headless.ReadHistory(ctx, c.h.opts.Journal, sessionID)
 }
 
-// Notice shows a message of the host itself to every reader of every session. It is not
-// stored.
+// Notice shows a message of the host itself to every reader of every session. It is not stored.
 func (c *Clients) Notice(level, message string) {
 	data, err := protocol.Marshal(headless.Notice{Level: level, Message: message, System: true})
 	if err == nil {

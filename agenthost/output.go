@@ -12,6 +12,7 @@ import (
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/recall"
 	"bellhop/agenthost/stream"
+	"bellhop/internal/masking"
 	"bellhop/policy"
 	"bellhop/protocol"
 )
@@ -375,7 +376,7 @@ func (s answers) answeredBefore(ctx context.Context, interactionID string, req *
 		return &protocol.Error{Code: protocol.CodeExpired, Message: "The question's time is over"}
 	}
 	masked := *req
-	masked.Text = stream.NewMasker(s.host.opts.Secrets(s.id)).Text(req.Text)
+	masked.Text = masking.New(s.host.opts.Secrets(s.id)).Text(req.Text)
 	if core.SameAnswer(rec, &masked) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/masking"
 	"bellhop/internal/observe"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
@@ -172,7 +173,7 @@ func (s *session) record(at core.Moment, in core.Input, err error) {
 		s.host.opts.Log.Warn("an input could not be recorded", "session", s.id, "kind", core.Kind(in), "error", err)
 		return
 	}
-	s.host.opts.Record(s.id, stream.NewMasker(s.secrets()).Value(raw, "{}"))
+	s.host.opts.Record(s.id, masking.New(s.secrets()).Value(raw, "{}"))
 }
 
 // activateSecret publishes the hash of the secret, so that LocalGrant accepts it.
@@ -372,7 +373,7 @@ func (c *Clients) Commands(sessionID string) (*protocol.CommandList, error) {
 		}, nil
 	}
 	s.mu.Lock()
-	mask := stream.NewMasker(s.secrets()).Text
+	mask := masking.New(s.secrets()).Text
 	s.mu.Unlock()
 	list := &protocol.CommandList{Commands: slices.Clone(*known)}
 	for i := range list.Commands {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"bellhop/agenthost/core"
-	"bellhop/agenthost/stream"
 	"bellhop/agenthost/terminal"
+	"bellhop/internal/masking"
 	"bellhop/internal/process"
 	"bellhop/protocol"
 )
@@ -248,7 +248,7 @@ func (s terminalSession) journal(turn TerminalTurn) {
 		s.host.opts.Log.Warn("a turn of a terminal client is not kept: too many wait", "session", s.id)
 		return
 	}
-	s.terminalTurns = append(s.terminalTurns, turn.Input(stream.NewMasker(s.secrets())))
+	s.terminalTurns = append(s.terminalTurns, turn.Input(masking.New(s.secrets())))
 	if len(s.terminalTurns) == 1 {
 		s.host.spawn(s.journalAll)
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"bellhop/agenthost/core"
-	"bellhop/agenthost/stream"
 	"bellhop/agenthost/targets"
 	"bellhop/internal/failpoint"
+	"bellhop/internal/masking"
 	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
@@ -33,24 +33,24 @@ type turn struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when its finish is durable
-	masker  stream.Masker
-	scrub   [2]stream.Scrubber // by core.BlockKind, behind the session's lock
-	agent   Agent              // once it runs, behind the session's lock
-	back    chan struct{}      // closed when the agent's connection is back; nil unless it is lost; behind the lock
-	spawned bool               // its goroutine was started: false while the host stops; behind the lock
-	targets targets.Asked      // of the network
+	masker  masking.Masker
+	scrub   [2]masking.Scrubber // by core.BlockKind, behind the session's lock
+	agent   Agent               // once it runs, behind the session's lock
+	back    chan struct{}       // closed when the agent's connection is back; nil unless it is lost; behind the lock
+	spawned bool                // its goroutine was started: false while the host stops; behind the lock
+	targets targets.Asked       // of the network
 
 	observed observe.End // reports the turn's end to the observer
 }
 
 func (s *session) newTurn(id string) *turn {
-	t := &turn{s: s, id: id, done: make(chan struct{}), masker: stream.NewMasker(s.secrets())}
+	t := &turn{s: s, id: id, done: make(chan struct{}), masker: masking.New(s.secrets())}
 	ctx, end := observe.Begin(s.traces.Start(s.host.work, id), s.host.opts.Observer,
 		observe.Start{Operation: observe.Turn, Name: s.state.Record.Agent})
 	s.traces.Started(ctx)
 	t.observed = end
 	t.ctx, t.cancel = context.WithCancel(ctx)
-	t.scrub = [2]stream.Scrubber{stream.NewScrubber(t.masker), stream.NewScrubber(t.masker)}
+	t.scrub = [2]masking.Scrubber{masking.NewScrubber(t.masker), masking.NewScrubber(t.masker)}
 	return t
 }
 

@@ -47,7 +47,7 @@ type Session struct {
 	Dir     string                   // in which its agent was opened; "" if it was not opened yet
 	Mask    func(text string) string // replaces the session's secrets
 
-	// MaskPiece is Mask for a piece of a longer text: see stream.Masker.Piece.
+	// MaskPiece is Mask for a piece of a longer text: see masking.Masker.Piece.
 	MaskPiece func(before, piece string, final bool) (clean string, used int)
 }
 

@@ -1,6 +1,6 @@
 // Package stream owns what readers of a session see: the newest frames in memory,
-// the fan-out of new ones, the backlog of a reader that resumes, the end of streams whose
-// credential ends, and the masks that keep secrets out of all of it.
+// the fan-out of new ones, the backlog of a reader that resumes, and the end of streams whose
+// credential ends.
 //
 // It does not own turns, events or offsets: the session decides what becomes a frame,
 // gives it its id and writes the journal first. The package knows the journal only as

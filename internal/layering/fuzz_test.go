@@ -32,6 +32,8 @@ var parsers = []struct {
 	{"internal/configfile", "configuration of agents", []string{"FuzzJSON"}},
 	{"internal/egress", "requests of programs to the proxy, and its rules", []string{"FuzzServe", "FuzzParseRules"}},
 	{"internal/jsonlines", "lines of programs", []string{"FuzzReader"}},
+	{"internal/markdown", "texts of agents that become Markdown", []string{"FuzzQuote"}},
+	{"internal/masking", "texts and values of agents, of which secrets are masked", []string{"FuzzStrict"}},
 	{"internal/mcpserver", "JSON-RPC of MCP clients", []string{"FuzzHandle"}},
 	{"internal/retryafter", "headers of other servers", []string{"FuzzParse"}},
 	{"internal/sse", "server-sent events", []string{"FuzzCodec", "FuzzReader"}},

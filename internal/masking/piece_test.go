@@ -1,4 +1,4 @@
-package stream
+package masking
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 // Wherever pieces and readers begin, no secret is shown.
 func TestASecretAcrossTwoPiecesIsMasked(t *testing.T) {
 	const secret = "hunter2-canary"
-	masker := NewMasker([]string{secret, "canary-bird"})
+	masker := New([]string{secret, "canary-bird"})
 	text := "KEY=" + secret + "\nhunter, ä canary\n" + secret + secret + " end of the hunt"
 	want := strings.ReplaceAll(text, secret, "[redacted]")
 	for size := len(secret) + 1; size < len(text); size++ {

@@ -1,22 +1,18 @@
-package stream
+package masking
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"bellhop/protocol"
 )
 
 const (
-	mask = "[redacted]"
+	// Mask stands in the place of a secret.
+	Mask = "[redacted]"
 	// minSecret is the length of the shortest value that is masked: a shorter one occurs
 	// in ordinary text.
 	minSecret = 6
@@ -25,8 +21,8 @@ const (
 // Masker replaces known secrets (reliability PROC-6). The zero value masks nothing.
 type Masker struct{ secrets []string } // longest first
 
-// NewMasker returns a masker of secrets. It ignores those shorter than 6 bytes.
-func NewMasker(secrets []string) Masker {
+// New returns a masker of secrets. It ignores those shorter than 6 bytes.
+func New(secrets []string) Masker {
 	var m Masker
 	for _, s := range secrets {
 		if len(s) >= minSecret {
@@ -73,7 +69,7 @@ func (m Masker) scan(s string, final bool) (out, rest string) {
 	for i := 0; i < end; {
 		switch n, partial := m.match(s[i:]); {
 		case n > 0 && (final || !partial):
-			b.WriteString(mask)
+			b.WriteString(Mask)
 			i += n
 		case partial && !final:
 			return b.String(), s[i:]
@@ -106,33 +102,11 @@ func (m Masker) Value(raw json.RawMessage, otherwise string) json.RawMessage {
 	if len(m.secrets) == 0 {
 		return clean
 	}
-	masked, err := m.strings(clean)
+	masked, err := maskStrings(clean, func(_ []string, text string) string { return m.Text(text) })
 	if err != nil { // two names became equal
 		return protocol.SanitizeJSON(json.RawMessage(m.Text(string(clean))))
 	}
 	return masked
-}
-
-// strings masks inside the strings of valid JSON, where escapes can hide a secret.
-func (m Masker) strings(raw []byte) (json.RawMessage, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
-	var out bytes.Buffer
-	enc := jsontext.NewEncoder(&out)
-	for {
-		tok, err := dec.ReadToken()
-		if errors.Is(err, io.EOF) {
-			return bytes.TrimSpace(out.Bytes()), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if tok.Kind() == '"' {
-			tok = jsontext.String(m.Text(tok.String()))
-		}
-		if err := enc.WriteToken(tok); err != nil {
-			return nil, err
-		}
-	}
 }
 
 // Scrubber masks and sanitizes text that comes in pieces. The zero value only

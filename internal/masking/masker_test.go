@@ -1,18 +1,20 @@
-package stream
+package masking_test
 
 import (
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"bellhop/internal/masking"
 )
 
 func TestMaskingInPiecesIsMaskingAtOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab✓]{6,9}`), 0, 4).Draw(t, "secrets")
 		text := rapid.StringMatching(`[ab✓ ]{0,60}`).Draw(t, "text")
-		m := NewMasker(secrets)
-		c := NewScrubber(m)
+		m := masking.New(secrets)
+		c := masking.NewScrubber(m)
 		var out strings.Builder
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
