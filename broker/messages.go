@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"slices"
 
 	"bellhop/protocol"
 )
@@ -64,39 +63,14 @@ func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery)
 			list.NextAfter = messages[i].Seq
 		}
 		if q.With == withTurns {
-			return s.addTurns(ctx, id, list)
+			if ids := turnsOf(messages); len(ids) > 0 {
+				list.Turns, list.Interactions, err = readTurns(ctx, s.Store, id, ids)
+			}
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
-}
-
-// addTurns adds how the turns of the messages ended, and their questions.
-func (s *Tasks) addTurns(ctx context.Context, taskID string, list *protocol.MessageList) error {
-	var ids []string
-	for i := range list.Messages {
-		if turn := list.Messages[i].TurnID; turn != "" && !slices.Contains(ids, turn) {
-			ids = append(ids, turn)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	turns, err := s.Store.Turns(ctx, taskID, ids)
-	if err != nil {
-		return err
-	}
-	for i := range turns {
-		if turns[i].State == TurnClosed {
-			list.Turns = append(list.Turns, turns[i].ending())
-		}
-	}
-	questions, err := s.Store.TurnInteractions(ctx, taskID, ids)
-	for i := range questions {
-		list.Interactions = append(list.Interactions, *questions[i].View())
-	}
-	return err
 }

@@ -24,6 +24,8 @@ type Retention struct {
 type RetentionStore interface {
 	AuditStore
 	PruneLogins(ctx context.Context, now time.Time) (int64, error)
+	// PruneShares removes share links that have expired.
+	PruneShares(ctx context.Context, now time.Time) (int64, error)
 	// PurgeTasks removes deleted tasks and all their rows. The row of a task stays as long as its host
 	// owes the end of the session.
 	PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error)
@@ -71,6 +73,7 @@ func (m *Maintenance) Prune(ctx context.Context) {
 		run  func(ctx context.Context) error
 	}{
 		{name: "logins", run: counted(now, m.Store.PruneLogins)},
+		{name: "share-links", run: counted(now, m.Store.PruneShares)},
 		{name: "archived-tasks", skip: keep.Archived == 0, run: func(ctx context.Context) error {
 			return m.deleteArchived(ctx, now.Add(-keep.Archived))
 		}},

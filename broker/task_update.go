@@ -188,7 +188,7 @@ func (s *Tasks) remove(ctx context.Context, userID, id string) (owed bool, err e
 func (s *Tasks) removeIn(ctx context.Context, tx *taskTx) (owed bool, err error) {
 	tx.task.DeletedAt, tx.task.Queue = &tx.now, TaskQueue{}
 	tx.touch()
-	if err := s.Store.ClearQueue(ctx, tx.task.ID); err != nil {
+	if err := errors.Join(s.Store.ClearQueue(ctx, tx.task.ID), s.Store.DeleteShares(ctx, tx.task.ID)); err != nil {
 		return false, err
 	}
 	if mayHaveSession(tx.task) {

@@ -51,6 +51,8 @@ type TaskStore interface {
 	Hosts(ctx context.Context) ([]Host, error)
 	// ClearQueue removes a task's queued messages.
 	ClearQueue(ctx context.Context, taskID string) error
+	// DeleteShares ends the share links of a task.
+	DeleteShares(ctx context.Context, taskID string) error
 	// TasksOfUser returns the ids of a user's tasks that are not deleted, by id, those behind after.
 	TasksOfUser(ctx context.Context, userID, after string, limit int) ([]string, error)
 }

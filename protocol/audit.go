@@ -40,6 +40,8 @@ const (
 	AuditTaskExpired    AuditAction = "task.expired"   // an archived task was deleted by its retention
 	AuditForgeAdded     AuditAction = "forge-token.added"
 	AuditForgeRemoved   AuditAction = "forge-token.removed"
+	AuditShareCreated   AuditAction = "share.created" // a user made a link to the transcript of a task
+	AuditShareRevoked   AuditAction = "share.revoked"
 	AuditWebhookRotated AuditAction = "webhook.rotated" // the secret that signs what a webhook gets was replaced
 	// A browser was added to those that get notifications, or removed.
 	AuditNotificationsOn  AuditAction = "notifications.on"
@@ -58,9 +60,9 @@ func AuditActions() []AuditAction {
 		AuditUserDeleted, AuditUserErased, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
 		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded,
-		AuditTaskFetched, AuditTaskPushed, AuditTaskRequested, AuditTaskExpired, AuditForgeAdded,
-		AuditForgeRemoved, AuditWebhookRotated, AuditNotificationsOn, AuditNotificationsOff, AuditKeysRotated,
-		AuditExported, AuditDataExported, AuditDataImported,
+		AuditTaskFetched, AuditTaskPushed, AuditTaskRequested, AuditTaskExpired, AuditShareCreated,
+		AuditShareRevoked, AuditForgeAdded, AuditForgeRemoved, AuditWebhookRotated, AuditNotificationsOn,
+		AuditNotificationsOff, AuditKeysRotated, AuditExported, AuditDataExported, AuditDataImported,
 	}
 }
 

@@ -37,6 +37,8 @@ type API struct {
 	Files         *broker.Files
 	Ships         *broker.Ships
 	ForgeTokens   *broker.ForgeTokens
+	Shares        *broker.Shares
+	Transcripts   *broker.Transcripts
 	Parts         []Part  // other resources of the same server
 	Console       Console // serves the paths without a route; may be nil
 	Doctor        func(ctx context.Context) *doctor.Report
@@ -54,6 +56,7 @@ type API struct {
 	Log            *slog.Logger
 
 	diagnosis singleflight.Group
+	readers   sharedReaders
 
 	once  sync.Once
 	alive context.Context // ended by End; the context of relayed streams

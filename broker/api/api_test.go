@@ -31,10 +31,12 @@ import (
 )
 
 const (
-	password      = "canary-user-password"
-	agentPassword = "canary-agent-password"
-	agentURL      = "http://agents.example/"
-	publicURL     = "http://broker.example"
+	password           = "canary-user-password"
+	agentPassword      = "canary-agent-password"
+	agentURL           = "http://agents.example/"
+	installationSecret = "canary-installation-secret"
+
+	publicURL = "http://broker.example"
 )
 
 var start = time.Now().UTC().Truncate(time.Second)
@@ -129,7 +131,12 @@ func (s *site) wire(c config, log *slog.Logger) {
 		Relayer:    hosts.New(hosts.Options{HTTP: http.DefaultClient, GuardedStreams: http.DefaultClient, Log: log}),
 		BrowserURL: publicURL + "/sub", PublicURL: publicURL, Now: now, Log: log,
 	}
+	shares := &broker.Shares{
+		Store: st, Updater: updater, Targets: targets, PublicURL: publicURL, Now: now, Log: log,
+		Secrets: []seal.Secret{seal.NewSecret(installationSecret)},
+	}
 	s.api = &api.API{
+		Shares: shares, Transcripts: &broker.Transcripts{Store: st, Targets: targets, Secrets: shares.Secrets},
 		Offers:     &broker.Offers{Store: st, Targets: targets, Link: s.host, Now: now, Log: log},
 		Workspaces: s.tasks.Workspaces,
 		Auth:       s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,

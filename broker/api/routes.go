@@ -27,6 +27,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/agent/webhook/renew", a.Webhook.Renew, noStore)
 
 	a.accountRoutes(e, noStore, user)
+	a.shareRoutes(e, noStore, user)
 
 	e.POST("/api/tasks", httpapi.Handle(created, a.createTask), noStore, user)
 	e.GET("/api/tasks", httpapi.Handle(ok, a.listTasks), noStore, user)
@@ -111,6 +112,18 @@ func (a *API) accountRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	e.POST("/api/forge-tokens", httpapi.Handle(created, a.addForgeToken, small), noStore, user)
 	e.DELETE("/api/forge-tokens/:id", httpapi.Handle(ok, a.deleteForgeToken), noStore, user)
 	e.DELETE("/api/tokens/:id", httpapi.Handle(ok, a.deleteToken), noStore, user)
+}
+
+// shareRoutes are about transcripts as documents, and links to them. Those of readers need no caller.
+func (a *API) shareRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
+	const ok, created = http.StatusOK, http.StatusCreated
+	e.GET("/api/tasks/:id/export", a.exportTask, noStore, user)
+	e.GET("/api/tasks/:id/shares", httpapi.Handle(ok, a.listTaskShares), noStore, user)
+	e.POST("/api/tasks/:id/shares", httpapi.Handle(created, a.createShare, httpapi.OptionalBody()), noStore, user)
+	e.GET("/api/shares", httpapi.Handle(ok, a.listShares), noStore, user)
+	e.DELETE("/api/shares/:id", httpapi.Handle(ok, a.revokeShare), noStore, user)
+	e.GET("/api/shared", a.readShared, noStore)
+	e.GET("/api/shared/export", a.exportShared, noStore)
 }
 
 // StreamKinds are the kinds of the routes that answer with a stream, for metrics.

@@ -10,6 +10,7 @@ import (
 const (
 	unauthorized = `{"error":"Unauthorized","code":"unauthorized"}`
 	noRoute      = `{"error":"Not found","code":"not_found"}`
+	notShared    = `{"error":"This link does not work","code":"not_found","hint":"It may have expired. Ask for a new one"}`
 	noMethod     = `{"error":"Method not allowed","code":"method_not_allowed"}`
 )
 
@@ -22,6 +23,8 @@ var open = map[string]string{
 	"POST /api/agent/webhook":        `400 {"error":"Missing token","code":"invalid"}`,
 	"GET /api/agent/stream/:taskId":  `404 {"error":"Task not found","code":"not_found"}`, // the host checks the token
 	"POST /api/agent/stream/:taskId": `404 {"error":"Task not found","code":"not_found"}`,
+	"GET /api/shared":                `404 ` + notShared,
+	"GET /api/shared/export":         `404 ` + notShared,
 	"POST /api/agent/webhook/renew":  `400 {"error":"Missing token","code":"invalid"}`,
 }
 
@@ -49,6 +52,8 @@ var guarded = []string{
 	"POST /api/tasks/:id/commit", "POST /api/tasks/:id/discard", "POST /api/tasks/:id/push",
 	"POST /api/tasks/:id/pull-request",
 	"POST /api/tasks/:id/fetch",
+	"GET /api/tasks/:id/export", "GET /api/tasks/:id/shares", "POST /api/tasks/:id/shares",
+	"GET /api/shares", "DELETE /api/shares/:id",
 	"GET /api/announcements", "POST /api/announcements", "DELETE /api/announcements/:id",
 	"GET /api/audit", "GET /api/audit/export",
 	"GET /api/orphans", "POST /api/orphans/:sessionId",

@@ -87,6 +87,11 @@ var routeScopes = map[string]broker.Scope{
 	"POST /api/tasks/:id/fetch":                   tasksWrite,
 	"POST /api/tasks/:id/push":                    tasksWrite,
 	"POST /api/tasks/:id/pull-request":            tasksWrite,
+	"GET /api/tasks/:id/export":                   tasksRead,
+	"GET /api/tasks/:id/shares":                   tasksRead,
+	"POST /api/tasks/:id/shares":                  noToken, // the link outlives the token
+	"GET /api/shares":                             tasksRead,
+	"DELETE /api/shares/:id":                      tasksWrite,
 	"GET /api/hosts":                              hosts,
 	"POST /api/hosts":                             hosts,
 	"PATCH /api/hosts/:id":                        hosts,

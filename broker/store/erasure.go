@@ -44,7 +44,7 @@ func (s *Store) EraseUser(ctx context.Context, id string) error {
 		return database.Fault(err, "User", id)
 	}
 	var failures failures
-	for _, table := range []string{"logins", "login_links", "api_tokens", "forge_tokens"} {
+	for _, table := range credentialTables {
 		_, err := s.db.Exec(ctx, "User", id, "DELETE FROM "+table+" WHERE user_id = ?", id)
 		failures.add(err)
 	}

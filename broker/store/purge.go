@@ -26,6 +26,7 @@ var purgedRows = []database.Chunks{
 	{Table: "interactions", Key: "id", Where: "task_id = ?"},
 	{Table: "queued_messages", Key: "id", Where: "task_id = ?", Rows: fewRows}, // one may have 12 MiB
 	{Table: "audit", Key: "id", Where: "task_id = ?"},
+	{Table: "shares", Key: "id", Where: "task_id = ?"},
 }
 
 // maintenancePage is how many tasks or users a statement of maintenance reads.

@@ -96,10 +96,13 @@ func (s *Store) UpdateUser(ctx context.Context, id string, change func(*broker.U
 	return user, nil
 }
 
+// credentialTables have what ends with its user.
+var credentialTables = []string{"logins", "login_links", "api_tokens", "shares", "forge_tokens"}
+
 // RevokeUser implements auth.UserStore.
 func (s *Store) RevokeUser(ctx context.Context, id string, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
-		for _, table := range []string{"logins", "login_links", "api_tokens", "forge_tokens"} {
+		for _, table := range credentialTables {
 			if _, err := s.db.Exec(ctx, "User", id, "DELETE FROM "+table+" WHERE user_id = ?", id); err != nil {
 				return err
 			}

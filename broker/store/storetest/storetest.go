@@ -40,6 +40,7 @@ type Store interface {
 	broker.QueueStore
 	broker.AnnouncementStore
 	broker.ForgeTokenStore
+	broker.ShareStore
 	auth.UserStore
 	auth.TokenStore
 	auth.LinkStore
@@ -89,6 +90,8 @@ func Run(t *testing.T, open func(t testing.TB) Store, without ...string) {
 		{"Queue", testQueue},
 		{"DueQueues", testDueQueues},
 		{"Announcements", testAnnouncements},
+		{"Shares", testShares},
+		{"EndsOfShares", testEndsOfShares},
 		{"Openable", testOpenable},
 		{"Announce", testAnnounce},
 		{"Audit", testAudit},

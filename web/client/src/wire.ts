@@ -179,6 +179,21 @@ export const maxCredential = 64;
 /** credentials in one RevokeRequest */
 export const maxCredentials = 100;
 
+/** defaultShareLife is how long a share link works if the request does not say it. */
+export const defaultShareLife = 604_800;
+
+/** minShareLife is the shortest life of a share link. */
+export const minShareLife = 60;
+
+/** maxShareLife is the longest life of a share link. */
+export const maxShareLife = 2_592_000;
+
+/** maxTaskShares is how many share links of a task may work at the same time. */
+export const maxTaskShares = 20;
+
+/** maxUserShares is how many share links of a user may work at the same time. */
+export const maxUserShares = 200;
+
 /** bytes */
 export const maxCommitMessage = 65_536;
 
@@ -269,6 +284,8 @@ export type AuditAction =
   | 'task.pushed' // a person had the host push the task's branch
   | 'task.requested' // a person had the host open or change a pull request
   | 'task.expired' // an archived task was deleted by its retention
+  | 'share.created' // a user made a link to the transcript of a task
+  | 'share.revoked'
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
   | 'audit.exported'
@@ -1978,6 +1995,49 @@ export interface RenewResponse {
 /** SuccessResponse is the response of a call that returns no data. */
 export interface SuccessResponse {
   success: boolean;
+}
+
+/** ShareRequest is the body of POST /api/tasks/:id/shares. */
+export interface ShareRequest {
+  /** seconds; 0 = defaultShareLife */
+  expiresIn?: number;
+}
+
+/** Share is a share link, as its owner sees it. token and url are set only in the response that created it. */
+export interface Share {
+  id: string;
+  taskId: string;
+  /** now */
+  taskTitle: string;
+  /** that readers see: the task's when it was shared */
+  title: string;
+  createdAt: string;
+  expiresAt: string;
+  lastUsedAt: string | null;
+  token?: string;
+  /** of the page; the token is its fragment */
+  url?: string;
+}
+
+/** ShareList is the answer of GET /api/shares and GET /api/tasks/:id/shares, the newest link first. */
+export interface ShareList {
+  shares: Share[];
+}
+
+/**
+ * SharedTranscript is a page of a transcript, as readers of a share link see it: without secrets, files, the words of
+ * answers, and what came after it was shared.
+ */
+export interface SharedTranscript {
+  title: string;
+  sharedAt: string;
+  expiresAt: string;
+  messages: Message[];
+  nextAfter: number;
+  /** there are messages behind nextAfter */
+  more: boolean;
+  turns: LastTurn[];
+  interactions: Interaction[];
 }
 
 /** ShipStep is something that a host does with the work of a session. */

@@ -82,6 +82,8 @@ export const acts: Record<AuditAction, string> = {
   'task.expired': 'Archived task deleted by its age',
   'forge-token.added': 'Token for a forge added',
   'forge-token.removed': 'Token for a forge removed',
+  'share.created': 'Share link made',
+  'share.revoked': 'Share link revoked',
   'webhook.rotated': 'Webhook secret replaced',
   'notifications.on': 'Browser notified',
   'notifications.off': 'Browser notified no more',

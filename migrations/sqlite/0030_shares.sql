@@ -1,0 +1,19 @@
+-- +goose Up
+
+-- Links to transcripts of tasks (broker/share.go). A row is removed when its link has expired.
+CREATE TABLE shares (
+    id           text NOT NULL PRIMARY KEY,
+    user_id      text NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    task_id      text NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    hash         blob NOT NULL,
+    title        text NOT NULL,
+    last_seq     integer NOT NULL,
+    rev          integer NOT NULL,
+    created_at   timestamp NOT NULL,
+    expires_at   timestamp NOT NULL,
+    last_used_at timestamp
+);
+CREATE UNIQUE INDEX shares_hash ON shares (hash);
+CREATE INDEX shares_user ON shares (user_id, created_at);
+CREATE INDEX shares_task ON shares (task_id);
+CREATE INDEX shares_expires ON shares (expires_at);
