@@ -36,8 +36,9 @@ type Options struct {
 // Console serves the console's files. It compresses each file once and keeps it in
 // memory.
 type Console struct {
-	o     Options
-	pages [2]*asset // for visitors without and with a session
+	o      Options
+	pages  [2]*asset // for visitors without and with a session
+	shared *asset    // for readers of share links; nil: the build has no such page
 
 	mu     sync.Mutex
 	assets map[string]*asset
@@ -50,7 +51,9 @@ type asset struct {
 }
 
 const (
-	indexFile = "index.html"
+	indexFile  = "index.html"
+	sharedFile = "shared.html"
+	sharedPath = "shared"
 
 	// workerFile is the service worker. Its address never changes, because browsers look for updates there.
 	workerFile = "sw.js"
@@ -67,7 +70,24 @@ const (
 // New reads index.html and writes the configuration into it. Relative names become
 // absolute, because the page is served under many paths.
 func New(o Options) (*Console, error) {
-	page, err := fs.ReadFile(o.Files, indexFile)
+	c := &Console{o: o, assets: map[string]*asset{}}
+	for i, signedIn := range []bool{false, true} {
+		var err error
+		if c.pages[i], err = o.newPage(indexFile, map[string]any{"signedIn": signedIn}); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := fs.Stat(o.Files, sharedFile); err == nil {
+		if c.shared, err = o.newPage(sharedFile, map[string]any{}); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// newPage returns a page of the build with its configuration.
+func (o *Options) newPage(file string, config map[string]any) (*asset, error) {
+	page, err := fs.ReadFile(o.Files, file)
 	if err != nil {
 		return nil, fmt.Errorf("the console has no page: %w", err)
 	}
@@ -77,16 +97,14 @@ func New(o Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{o: o, assets: map[string]*asset{}}
-	for i, signedIn := range []bool{false, true} {
-		config, err := json.Marshal(map[string]any{"base": base, "version": o.Version, "signedIn": signedIn})
-		if err != nil {
-			return nil, err
-		}
-		c.pages[i] = newAsset(indexFile, slices.Concat(before, config, after))
-		c.pages[i].tag = "" // the policy in the header varies although the bytes are the same
+	config["base"], config["version"] = base, o.Version
+	raw, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	made := newAsset(file, slices.Concat(before, raw, after))
+	made.tag = "" // the policy in the header varies although the bytes are the same
+	return made, nil
 }
 
 func cutSlot(page []byte) (before, after []byte, err error) {
@@ -108,6 +126,10 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request) bool {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	if name == "" || name == indexFile {
 		c.page(w, r)
+		return true
+	}
+	if c.shared != nil && (name == sharedPath || name == sharedFile) {
+		c.sharedPage(w, r)
 		return true
 	}
 	if a := c.asset(name); a != nil {
@@ -193,16 +215,31 @@ func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	if c.o.Visitor != nil {
 		signedIn, origins = c.o.Visitor(r)
 	}
-	header.Set("Content-Security-Policy", policy(origins))
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+	guardPage(header, origins)
 	header.Add("Vary", "Cookie, Authorization")
 	if signedIn {
 		send(w, r, c.pages[1])
 	} else {
 		send(w, r, c.pages[0])
 	}
+}
+
+// sharedPage sends the page of a shared task. It does not depend on the reader, whose cookie is not read, and may
+// call no server but its own.
+func (c *Console) sharedPage(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Robots-Tag", "noindex, nofollow")
+	guardPage(header, nil)
+	send(w, r, c.shared)
+}
+
+// guardPage limits what a page may load, call and reveal.
+func guardPage(header http.Header, origins []string) {
+	header.Set("Content-Security-Policy", policy(origins))
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 }
 
 // policy allows the page to load its own files and to call its own server and the

@@ -57,6 +57,36 @@ func TestPageHasItsConfiguration(t *testing.T) {
 	}
 }
 
+func TestThePageOfASharedTaskKnowsNoVisitor(t *testing.T) {
+	files := fstest.MapFS{"index.html": {Data: []byte(page)}, "shared.html": {Data: []byte("shared " + page)}}
+	visited := false
+	c := open(t, web.Options{Files: files, Base: "/b", Version: "1", Visitor: func(*http.Request) (bool, []string) {
+		visited = true
+		return true, []string{"https://host.example"}
+	}})
+	for _, path := range []string{"/shared", "/shared.html"} {
+		rec, ok := get(c, "GET", path, "Cookie", "session=x")
+		want := `shared <script id="bellhop-config" type="application/json">{"base":"/b/","version":"1"}</script>` +
+			`<script src="/b/assets/a-1.js"></script>`
+		if !ok || rec.Body.String() != want || visited {
+			t.Errorf("%s: %v %s, visited %v", path, ok, rec.Body, visited)
+		}
+		for name, value := range map[string]string{
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; " +
+				"img-src 'self' data: blob:; manifest-src 'self'; worker-src 'self'; connect-src 'self'; base-uri 'none'; " +
+				"form-action 'none'; frame-ancestors 'none'",
+		} {
+			if got := rec.Header().Get(name); got != value {
+				t.Errorf("%s: %s %q", path, name, got)
+			}
+		}
+	}
+	if rec, ok := get(open(t, web.Options{}), "GET", "/shared"); ok {
+		t.Errorf("a build without it: %s", rec.Body)
+	}
+}
+
 func TestFilesAreCachedByTheirNames(t *testing.T) {
 	c := open(t, web.Options{})
 	for path, want := range map[string]string{

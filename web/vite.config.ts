@@ -21,6 +21,8 @@ export default defineConfig({
     // The page's policy refuses data: fonts, and one place for assets is easier to cache.
     assetsInlineLimit: 0,
     manifest: 'manifest.json',
+    // The page of a shared task has none of the console's code for users who are signed in.
+    rollupOptions: { input: { index: 'index.html', shared: 'shared.html' } },
     modulePreload: { polyfill: false },
   },
   server: {

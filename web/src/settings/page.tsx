@@ -3,6 +3,7 @@ import { config } from '../app/config.ts';
 import { useMe, useSignOut } from '../auth/session.ts';
 import { useTitle } from '../inbox/attention.ts';
 import { notificationsOn, setNotifications } from '../inbox/notify.ts';
+import { ShareTable } from '../shares/table.tsx';
 import { Button } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';
 import { toast } from '../ui/toast.tsx';
@@ -80,6 +81,8 @@ export function SettingsPage() {
         <ForgeTokens />
         <h3>Where you are signed in</h3>
         <SignIns path="/api/auth/sign-ins" />
+        <h3>Share links</h3>
+        <ShareTable />
         <p className={styles.version}>Bellhop {config.version}</p>
       </section>
     </Page>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { addEndings, addQuestions, History, upsert } from './history.ts';
+import { History, upsert } from './history.ts';
 import { confirm, row } from './kit.ts';
+import { addEndings, addQuestions } from './turns.ts';
 
 describe('upsert', () => {
   it('appends new rows by seq, in whatever order they arrive', () => {

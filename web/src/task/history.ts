@@ -1,5 +1,6 @@
 import { client } from '../app/http.ts';
 import type { Interaction, LastTurn, Message } from '../app/types.ts';
+import { addEndings, addQuestions, type Endings, type Questions } from './turns.ts';
 
 /** Greater than any seq: asks for the newest page. */
 const end = Number.MAX_SAFE_INTEGER;
@@ -13,33 +14,8 @@ export interface HistoryState {
   more: boolean;
   loading: boolean;
   error: unknown;
-  /** How turns ended, by their id. */
-  endings: ReadonlyMap<string, LastTurn>;
-  /** The questions of turns, by the id of the turn, oldest first. */
-  questions: ReadonlyMap<string, readonly Interaction[]>;
-}
-
-/** Adds questions to those of their turns; a question that is known already is replaced. */
-export function addQuestions(
-  known: HistoryState['questions'],
-  changed: readonly Interaction[],
-): HistoryState['questions'] {
-  if (changed.length === 0) return known;
-  const out = new Map(known);
-  for (const question of changed) {
-    const others = (out.get(question.turnId) ?? []).filter((q) => q.id !== question.id);
-    out.set(
-      question.turnId,
-      [...others, question].sort((a, b) => a.createdAt.localeCompare(b.createdAt)),
-    );
-  }
-  return out;
-}
-
-/** Adds the ends of turns. An end never changes, so that one that is known keeps its identity. */
-export function addEndings(known: HistoryState['endings'], ended: readonly LastTurn[]): HistoryState['endings'] {
-  const fresh = ended.filter((turn) => !known.has(turn.id));
-  return fresh.length === 0 ? known : new Map([...known, ...fresh.map((turn) => [turn.id, turn] as const)]);
+  endings: Endings;
+  questions: Questions;
 }
 
 /** Merges rows by id, keeps the state with the higher rev, and returns them ordered by seq. */

@@ -1,20 +1,27 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import { urlOf } from '../app/config.ts';
 import { client, describe } from '../app/http.ts';
 import type { Task, WorkspaceState } from '../app/types.ts';
+import { useShares } from '../shares/api.ts';
+import { ShareDialog } from '../shares/dialog.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Menu } from '../ui/menu.tsx';
+import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { saveFrom } from '../ui/save.ts';
 import { toast } from '../ui/toast.tsx';
 import styles from '../ui/table.module.css';
 import { WorkspaceDetails } from '../workspaces/details.tsx';
 import { TaskUsageDialog } from './spent.tsx';
+
+const exportTask = (task: Task) => saveFrom(urlOf(`/api/tasks/${task.id}/export`), 'bellhop-task.md');
 
 /** The menu of a task's header. Restarting the agent ends the open turn, so that it asks first when there is one. */
 export function TaskMenu({ task, workspace }: { task: Task; workspace: WorkspaceState | null }) {
   const [asking, setAsking] = useState(false);
   const [detailed, setDetailed] = useState(false);
   const [counted, setCounted] = useState(false);
+  const [sharing, setSharing] = useState(false);
   const restart = useMutation({
     mutationFn: () => client.restart(task.id),
     onSuccess: () => toast('The agent is restarted. The next message continues the conversation.'),
@@ -23,17 +30,23 @@ export function TaskMenu({ task, workspace }: { task: Task; workspace: Workspace
       toast(`Not restarted: ${[message, hint].filter(Boolean).join('. ')}`);
     },
   });
-  if (task.basicHost) return null; // such a host cannot restart agents
+  const links = useShares(task.id).data?.length ?? 0;
+  const ofHost: MenuItem[] = [
+    { label: 'Workspace', icon: 'branch', run: () => setDetailed(true) },
+    { label: 'Usage', icon: 'pulse', run: () => setCounted(true) },
+    { label: 'Restart agent', icon: 'retry', run: () => (task.openTurn ? setAsking(true) : restart.mutate()) },
+  ];
   return (
     <>
       <Menu
         label="Actions for this task"
         items={[
-          { label: 'Workspace', icon: 'branch', run: () => setDetailed(true) },
-          { label: 'Usage', icon: 'pulse', run: () => setCounted(true) },
-          { label: 'Restart agent', icon: 'retry', run: () => (task.openTurn ? setAsking(true) : restart.mutate()) },
+          ...(task.basicHost ? [] : ofHost), // such a host has no workspaces and cannot restart agents
+          { label: links > 0 ? `Share (${links})` : 'Share', icon: 'out', run: () => setSharing(true) },
+          { label: 'Export as Markdown', icon: 'file', run: () => exportTask(task) },
         ]}
       />
+      {sharing && <ShareDialog task={task} onClose={() => setSharing(false)} />}
       {detailed && <WorkspaceDetails task={task} state={workspace} onClose={() => setDetailed(false)} />}
       {counted && <TaskUsageDialog task={task} onClose={() => setCounted(false)} />}
       {asking && (

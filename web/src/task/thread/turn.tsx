@@ -27,19 +27,22 @@ interface Props {
   ending: LastTurn | undefined;
   running: boolean;
   failure?: ReactNode;
-  onDiff: (diff: Diff) => void;
+  /** Shows changes; without it they are named only. */
+  onDiff?: (diff: Diff) => void;
+  /** Whether the reader is not the user who wrote the messages. */
+  isShared?: boolean;
   /** Sends the user's message again, as a new turn. */
   onRetry?: ((text: string) => void) | undefined;
 }
 
 /** A message of the user and the agent's answer. */
 export const TurnView = memo(function TurnView(props: Props) {
-  const { user, group, live, questions, ending, running, failure, onDiff, onRetry } = props;
+  const { user, group, live, questions, ending, running, failure, onDiff, onRetry, isShared = false } = props;
   const items = useMemo(() => itemsOfTurn(group, live, questions), [group, live, questions]);
   const answer = running ? '' : items.flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('\n\n');
   return (
     <article className={styles.turn} data-running={running || undefined}>
-      {user && <UserMessage user={user} />}
+      {user && <UserMessage user={user} isShared={isShared} />}
       {isFromTerminal(group) && <p className={styles.note}>In a terminal</p>}
       {failure}
       {items.length > 0 && (
@@ -60,20 +63,25 @@ export const TurnView = memo(function TurnView(props: Props) {
         </div>
       )}
       {ending && !running && user?.state !== 'failed' && (
-        <Ending turn={ending} onRetry={user?.text && onRetry ? () => onRetry(user.text) : undefined} />
+        <Ending
+          turn={ending}
+          isShared={isShared}
+          onRetry={user?.text && onRetry ? () => onRetry(user.text) : undefined}
+        />
       )}
     </article>
   );
 });
 
 /** Why a turn ended early, and what it used, if the agent reports that. */
-function Ending({ turn, onRetry }: { turn: LastTurn; onRetry: (() => void) | undefined }) {
+function Ending({ turn, isShared, onRetry }: { turn: LastTurn; isShared: boolean; onRetry: (() => void) | undefined }) {
   const end = endOf(turn.finishReason, turn.reason);
   const used = costOf(readUsage(turn.usage));
   if (!end) return used && <p className={styles.note}>{used}</p>;
   return (
     <p className={styles.ending} data-failed={end.failed || undefined} role="status">
-      <Icon name={end.failed ? 'warn' : 'stop'} size={14} /> {end.label}
+      <Icon name={end.failed ? 'warn' : 'stop'} size={14} />{' '}
+      {isShared && turn.reason === 'aborted' ? 'Stopped by the user' : end.label}
       {used && <span className={styles.note}>{used}</span>}
       {end.failed && onRetry && (
         <Button small onClick={onRetry}>
@@ -85,10 +93,10 @@ function Ending({ turn, onRetry }: { turn: LastTurn; onRetry: (() => void) | und
   );
 }
 
-function UserMessage({ user }: { user: UserItem }) {
+function UserMessage({ user, isShared }: { user: UserItem; isShared: boolean }) {
   return (
     <div className={styles.user} data-state={user.state}>
-      <h2 className="visually-hidden">You</h2>
+      <h2 className="visually-hidden">{isShared ? 'User' : 'You'}</h2>
       <div className={styles.bubble}>
         {user.files.map((file, i) => (
           <FileView key={i} file={file} />
@@ -133,7 +141,7 @@ function StepsView({ tools }: { tools: readonly ToolItem[] }) {
   );
 }
 
-function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onDiff: (diff: Diff) => void }) {
+function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onDiff: Props['onDiff'] }) {
   switch (item.kind) {
     case 'text':
       return <Markdown text={item.text} growing={item.growing && running} />;
@@ -147,13 +155,7 @@ function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onD
     case 'tool':
       return <ToolRow item={running ? item : settled(item)} />;
     case 'diff':
-      return (
-        <button type="button" className={styles.diff} onClick={() => onDiff(item.diff)}>
-          <Icon name="diff" /> {item.diff.files.length} {item.diff.files.length === 1 ? 'file' : 'files'} changed
-          <span className={styles.plus}>+{item.diff.files.reduce((n, f) => n + f.additions, 0)}</span>
-          <span className={styles.minus}>−{item.diff.files.reduce((n, f) => n + f.deletions, 0)}</span>
-        </button>
-      );
+      return <DiffView diff={item.diff} onDiff={onDiff} />;
     case 'question':
       return <QuestionView question={item.question} />;
     case 'image':
@@ -169,4 +171,21 @@ function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onD
       );
     }
   }
+}
+
+/** How many files changed; a button if the changes can be shown. */
+function DiffView({ diff, onDiff }: { diff: Diff; onDiff: Props['onDiff'] }) {
+  const text = (
+    <>
+      <Icon name="diff" /> {diff.files.length} {diff.files.length === 1 ? 'file' : 'files'} changed
+      <span className={styles.plus}>+{diff.files.reduce((n, f) => n + f.additions, 0)}</span>
+      <span className={styles.minus}>−{diff.files.reduce((n, f) => n + f.deletions, 0)}</span>
+    </>
+  );
+  if (!onDiff) return <p className={styles.note}>{text}</p>;
+  return (
+    <button type="button" className={styles.diff} onClick={() => onDiff(diff)}>
+      {text}
+    </button>
+  );
 }
