@@ -38,6 +38,7 @@ type commandLine struct {
 	Serve       serveCommand       `cmd:"" help:"Run the broker."`
 	Host        hostCommand        `cmd:"" help:"Run an agent host next to the code."`
 	Agents      agentsCommand      `cmd:"" help:"Manage the programs of real agents: ${agents}."`
+	Tasks       tasksCommand       `cmd:"" help:"Write a task as a document."`
 	Projects    projectsCommand    `cmd:"" help:"Show the projects that the hosts of a broker offer, with their branches."`
 	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat        chatCommand        `cmd:"" help:"Chat with an agent in the terminal."`
