@@ -39,6 +39,7 @@ type API struct {
 	ForgeTokens   *broker.ForgeTokens
 	Shares        *broker.Shares
 	Transcripts   *broker.Transcripts
+	Templates     *broker.Templates
 	Parts         []Part  // other resources of the same server
 	Console       Console // serves the paths without a route; may be nil
 	Doctor        func(ctx context.Context) *doctor.Report

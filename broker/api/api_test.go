@@ -136,7 +136,8 @@ func (s *site) wire(c config, log *slog.Logger) {
 		Secrets: []seal.Secret{seal.NewSecret(installationSecret)},
 	}
 	s.api = &api.API{
-		Shares: shares, Transcripts: &broker.Transcripts{Store: st, Targets: targets, Secrets: shares.Secrets},
+		Templates: &broker.Templates{Store: st, Now: now},
+		Shares:    shares, Transcripts: &broker.Transcripts{Store: st, Targets: targets, Secrets: shares.Secrets},
 		Offers:     &broker.Offers{Store: st, Targets: targets, Link: s.host, Now: now, Log: log},
 		Workspaces: s.tasks.Workspaces,
 		Auth:       s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,

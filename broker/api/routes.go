@@ -114,7 +114,8 @@ func (a *API) accountRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	e.DELETE("/api/tokens/:id", httpapi.Handle(ok, a.deleteToken), noStore, user)
 }
 
-// shareRoutes are about transcripts as documents, and links to them. Those of readers need no caller.
+// shareRoutes are about transcripts as documents, links to them, and templates of tasks. Those of readers need no
+// caller.
 func (a *API) shareRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	const ok, created = http.StatusOK, http.StatusCreated
 	e.GET("/api/tasks/:id/export", a.exportTask, noStore, user)
@@ -122,6 +123,11 @@ func (a *API) shareRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	e.POST("/api/tasks/:id/shares", httpapi.Handle(created, a.createShare, httpapi.OptionalBody()), noStore, user)
 	e.GET("/api/shares", httpapi.Handle(ok, a.listShares), noStore, user)
 	e.DELETE("/api/shares/:id", httpapi.Handle(ok, a.revokeShare), noStore, user)
+	e.GET("/api/templates", httpapi.Handle(ok, a.listTemplates), noStore, user)
+	e.POST("/api/templates", httpapi.Handle(created, a.createTemplate), noStore, user)
+	e.PUT("/api/templates/:id", httpapi.Handle(ok, a.updateTemplate), noStore, user)
+	e.DELETE("/api/templates/:id", httpapi.Handle(ok, a.deleteTemplate), noStore, user)
+	e.POST("/api/templates/:id/fill", httpapi.Handle(ok, a.fillTemplate), noStore, user)
 	e.GET("/api/shared", a.readShared, noStore)
 	e.GET("/api/shared/export", a.exportShared, noStore)
 }

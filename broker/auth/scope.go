@@ -92,6 +92,11 @@ var routeScopes = map[string]broker.Scope{
 	"POST /api/tasks/:id/shares":                  noToken, // the link outlives the token
 	"GET /api/shares":                             tasksRead,
 	"DELETE /api/shares/:id":                      tasksWrite,
+	"GET /api/templates":                          tasksRead,
+	"POST /api/templates":                         tasksWrite,
+	"PUT /api/templates/:id":                      tasksWrite,
+	"DELETE /api/templates/:id":                   tasksWrite,
+	"POST /api/templates/:id/fill":                tasksRead,
 	"GET /api/hosts":                              hosts,
 	"POST /api/hosts":                             hosts,
 	"PATCH /api/hosts/:id":                        hosts,

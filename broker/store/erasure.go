@@ -30,6 +30,7 @@ var erasedRows = []database.Chunks{
 	{Table: "sources", Key: "id", Where: connectionsOf},
 	{Table: "notebooks", Key: "id", Where: "user_id = ?"},
 	{Table: "agent_sessions", Key: "id", Where: "user_id = ?"},
+	{Table: "task_templates", Key: "id", Where: "owner_id = ?"},
 	{Table: "deliveries", Key: "id", Where: "user_id = ?", Rows: 10 * fewRows},
 	{Table: "webhook_endpoints", Key: "id", Where: "user_id = ?", Rows: fewRows},
 }

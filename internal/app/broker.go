@@ -269,12 +269,11 @@ func (a *Admin) newBroker(
 		Files: &broker.Files{Sessions: b.Sessions, Link: link, CommandLink: link, ContentLink: link}, Doctor: a.diagnose,
 		Ships:       &broker.Ships{Sessions: b.Sessions, Users: a.Store, Link: link, Tokens: a.Forge},
 		ForgeTokens: a.Forge,
-		Shares:      a.newShares(b.Tasks.Updater, targets),
-		Transcripts: &broker.Transcripts{Store: a.Store, Targets: targets, Secrets: c.secrets()},
 		Ready:       (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console, Disk: c.disk(),
 		Metrics: a.metrics.Handler(), Observer: a.observer(),
 	}
+	a.addDocuments(front, b)
 	operator := adminConfig{
 		Variable: "BELLHOP_ADMIN_LISTEN", Listen: c.AdminListen, SecretVariable: "BELLHOP_ADMIN_TOKEN",
 		Secret: c.AdminToken, Log: log,

@@ -4,15 +4,20 @@ import (
 	"net/url"
 
 	"bellhop/broker"
+	"bellhop/broker/api"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
 )
 
-func (a *Admin) newShares(updater *broker.Updater, targets *broker.Targets) *broker.Shares {
-	return &broker.Shares{
-		Store: a.Store, Updater: updater, Targets: targets, PublicURL: httpapi.BrowserURL(a.config.PublicURL),
-		Secrets: a.config.secrets(), Now: a.config.Now, Log: a.config.Log,
+// addDocuments adds the use cases of transcripts as documents, of links to them, and of templates.
+func (a *Admin) addDocuments(front *api.API, b *Broker) {
+	c, targets := &a.config, b.Sessions.Targets
+	front.Shares = &broker.Shares{
+		Store: a.Store, Updater: b.Tasks.Updater, Targets: targets, PublicURL: httpapi.BrowserURL(c.PublicURL),
+		Secrets: c.secrets(), Now: c.Now, Log: c.Log,
 	}
+	front.Transcripts = &broker.Transcripts{Store: a.Store, Targets: targets, Secrets: c.secrets()}
+	front.Templates = &broker.Templates{Store: a.Store, Offers: b.offers, Now: c.Now}
 }
 
 // secrets are those of the installation, which transcripts must not show.

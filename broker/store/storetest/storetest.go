@@ -41,6 +41,7 @@ type Store interface {
 	broker.AnnouncementStore
 	broker.ForgeTokenStore
 	broker.ShareStore
+	broker.TemplateStore
 	auth.UserStore
 	auth.TokenStore
 	auth.LinkStore
@@ -92,6 +93,7 @@ func Run(t *testing.T, open func(t testing.TB) Store, without ...string) {
 		{"Announcements", testAnnouncements},
 		{"Shares", testShares},
 		{"EndsOfShares", testEndsOfShares},
+		{"Templates", testTemplates},
 		{"Openable", testOpenable},
 		{"Announce", testAnnounce},
 		{"Audit", testAudit},

@@ -203,6 +203,24 @@ export const maxAuthorName = 200;
 /** paths in one DiscardRequest */
 export const maxDiscardPaths = 500;
 
+/** maxTemplates is how many templates a user may have, and how many may be for all users. */
+export const maxTemplates = 100;
+
+/** maxTemplateName limits the name of a template. */
+export const maxTemplateName = 100;
+
+/** maxTemplatePrompt limits the prompt of a template, and the prompt that its variables make, in bytes. */
+export const maxTemplatePrompt = 65_536;
+
+/** maxTemplateVariables is how many variables a template may have. */
+export const maxTemplateVariables = 20;
+
+/** maxTemplateChoices is how many choices a variable may have. */
+export const maxTemplateChoices = 50;
+
+/** maxTemplateValue limits a default and a choice of a variable. */
+export const maxTemplateValue = 2_000;
+
 /**
  * Announcement is a notice of an administrator to every user: consoles show it, and hosts show it to the clients of
  * their headless interface.
@@ -2091,6 +2109,66 @@ export interface DiscardResponse {
   sessionId: string;
   /** that are now as they were when the session began */
   files: number;
+}
+
+/** TemplateVariable is what a template asks for. The prompt has {{name}} in its place. */
+export interface TemplateVariable {
+  /** a letter, then letters, digits and _; at most 40 */
+  name: string;
+  default?: string;
+  /** an empty value is refused */
+  required?: boolean;
+  /** other values are refused */
+  choices?: string[];
+}
+
+/**
+ * Template is a task template, also as the body of POST /api/templates and PUT /api/templates/:id. There id and times
+ * are ignored: the broker sets them.
+ */
+export interface Template {
+  id: string;
+  name: string;
+  prompt: string;
+  variables?: TemplateVariable[];
+  /** forAll: every user sees it. Only administrators may set it, and it never changes. */
+  forAll?: boolean;
+  /** Where and how its tasks run, as in CreateTaskRequest; "" leaves it to the user who starts one. */
+  agent?: string;
+  model?: string;
+  project?: string;
+  hostId?: string;
+  branch?: string;
+  permissionMode?: PermissionMode;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** TemplateList has the templates that a user sees, by name: their own, and those for all users. */
+export interface TemplateList {
+  templates: Template[];
+}
+
+/** FillTemplateRequest is the body of POST /api/templates/:id/fill. */
+export interface FillTemplateRequest {
+  values: Record<string, string>;
+}
+
+/**
+ * FilledTemplate is the answer: the prompt with its values, and where and how the task runs. What the template names
+ * and no host offers any more is in gone, and left out of task.
+ */
+export interface FilledTemplate {
+  prompt: string;
+  task: CreateTaskRequest;
+  gone: TemplateGone[];
+}
+
+/** TemplateGone is a member of a template whose value no host offers. */
+export interface TemplateGone {
+  /** agent, model, project or hostId */
+  member: string;
+  value: string;
 }
 
 /**
