@@ -1,5 +1,6 @@
+import type { FilledTemplate } from '@bellhop/client';
 import { useNavigate } from '@tanstack/react-router';
-import { useRef, useState, type FormEvent } from 'react';
+import { lazy, Suspense, useRef, useState, type FormEvent } from 'react';
 import { useCommandTasks } from '../task/composer/commands.ts';
 import { useCompletion } from '../task/composer/completion.tsx';
 import { readDraft, saveDraft, saveFirstMessage } from '../task/composer/draft.ts';
@@ -7,12 +8,14 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { useWorkspaces } from '../workspaces/api.ts';
 import { nameOf, possibleWorkspace } from '../workspaces/choices.ts';
-import { useCreateTask, useOffers } from './api.ts';
+import { useCreateTask, useOffers, type NewTask } from './api.ts';
 import { possible, type Picks } from './choices.ts';
 import { Pickers } from './pickers.tsx';
-import { readPicks, savePicks } from './picks.ts';
+import { picksOf, readPicks, savePicks } from './picks.ts';
 import { titleOf } from './title.ts';
 import styles from './form.module.css';
+
+const TemplatePicker = lazy(() => import('../templates/picker.tsx').then((m) => ({ default: m.TemplatePicker })));
 
 const draftKey = 'new';
 
@@ -34,6 +37,20 @@ function useOffered(remembered: Picks) {
   return { offers, workspaces, picks: { ...offered, workspace: possibleWorkspace(workspaces, offered) } };
 }
 
+/** The task of a first message. */
+function newTask(text: string, { agent, model, project, branch, hostId, workspace, mode }: Picks): NewTask {
+  return {
+    title: titleOf(text),
+    ...(agent && { agent }),
+    ...(model && { model }),
+    ...(project && { project }),
+    ...(branch && !workspace && { branch }),
+    ...(hostId && { hostId }),
+    ...(workspace && { workspace: nameOf(workspace) }),
+    ...(mode !== 'ask' && { permissionMode: mode }),
+  };
+}
+
 /** The first message of a task and where it runs; the task takes its title from the message. */
 export function NewTaskForm({ onDone }: { onDone?: () => void }) {
   const [message, change] = useFirstMessage();
@@ -51,70 +68,67 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
     event?.preventDefault();
     const text = message.trim();
     if (!text || create.isPending) return;
-    const { model, workspace, mode } = picks;
-    create.mutate(
-      {
-        title: titleOf(text),
-        ...(agent && { agent }),
-        ...(model && { model }),
-        ...(project && { project }),
-        ...(branch && !workspace && { branch }),
-        ...(hostId && { hostId }),
-        ...(workspace && { workspace: nameOf(workspace) }),
-        ...(mode !== 'ask' && { permissionMode: mode }),
+    create.mutate(newTask(text, picks), {
+      onSuccess: (task) => {
+        savePicks(picks);
+        saveFirstMessage(task.id, text);
+        change('');
+        onDone?.();
+        void navigate({ to: '/tasks/$taskId', params: { taskId: task.id } });
       },
-      {
-        onSuccess: (task) => {
-          savePicks(picks);
-          saveFirstMessage(task.id, text);
-          change('');
-          onDone?.();
-          void navigate({ to: '/tasks/$taskId', params: { taskId: task.id } });
-        },
-      },
-    );
+    });
+  };
+  const use = ({ prompt, task }: FilledTemplate) => {
+    change(prompt);
+    setPicks(picksOf(task, picks));
+    field.current?.focus();
   };
   return (
-    <form className={styles.form} onSubmit={submit}>
-      <textarea
-        ref={field}
-        {...completion.field}
-        className={styles.message}
-        aria-label="First message"
-        placeholder="What should the agent do?"
-        rows={4}
-        autoFocus
-        dir="auto"
-        value={message}
-        onChange={(e) => change(e.target.value)}
-        onKeyDown={(e) => {
-          if (completion.keys(e)) return;
-          if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return;
-          e.preventDefault();
-          submit();
-        }}
-      />
-      {completion.list}
-      <Pickers
-        offers={offers.data}
-        workspaces={workspaces}
-        picks={picks}
-        onChange={(change) => setPicks({ ...picks, ...change })}
-      />
-      {offers.error && (
-        <Failure
-          what="What the agent hosts offer could not be read"
-          error={offers.error}
-          retry={() => void offers.refetch()}
+    <div className={styles.form}>
+      <Suspense>
+        <TemplatePicker onFilled={use} />
+      </Suspense>
+      <form className={styles.form} onSubmit={submit}>
+        <textarea
+          ref={field}
+          {...completion.field}
+          className={styles.message}
+          aria-label="First message"
+          placeholder="What should the agent do?"
+          rows={4}
+          autoFocus
+          dir="auto"
+          value={message}
+          onChange={(e) => change(e.target.value)}
+          onKeyDown={(e) => {
+            if (completion.keys(e)) return;
+            if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return;
+            e.preventDefault();
+            submit();
+          }}
         />
-      )}
-      {create.error && <Failure what="The task was not created" error={create.error} retry={() => submit()} />}
-      <div className={styles.actions}>
-        <span className={styles.hint}>Enter starts it, Shift Enter breaks the line</span>
-        <Button kind="primary" type="submit" disabled={!message.trim() || create.isPending}>
-          {create.isPending ? 'Starting …' : 'Start task'}
-        </Button>
-      </div>
-    </form>
+        {completion.list}
+        <Pickers
+          offers={offers.data}
+          workspaces={workspaces}
+          picks={picks}
+          onChange={(change) => setPicks({ ...picks, ...change })}
+        />
+        {offers.error && (
+          <Failure
+            what="What the agent hosts offer could not be read"
+            error={offers.error}
+            retry={() => void offers.refetch()}
+          />
+        )}
+        {create.error && <Failure what="The task was not created" error={create.error} retry={() => submit()} />}
+        <div className={styles.actions}>
+          <span className={styles.hint}>Enter starts it, Shift Enter breaks the line</span>
+          <Button kind="primary" type="submit" disabled={!message.trim() || create.isPending}>
+            {create.isPending ? 'Starting …' : 'Start task'}
+          </Button>
+        </div>
+      </form>
+    </div>
   );
 }

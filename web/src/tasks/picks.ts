@@ -1,3 +1,4 @@
+import type { NewTask } from './api.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
 import type { Picks } from './choices.ts';
 import { isMode } from './mode.tsx';
@@ -26,6 +27,18 @@ export function readPicks(): Picks {
   } catch {
     return nothing;
   }
+}
+
+/** The picks of a filled template. What it leaves open stays as it was picked. */
+export function picksOf({ agent, model, project, branch, hostId, permissionMode }: NewTask, picks: Picks): Picks {
+  return {
+    ...picks,
+    ...(agent && { agent, model: model ?? '' }),
+    ...(project && { project, branch: branch ?? lastBranch(project) }),
+    ...(hostId && { hostId }),
+    ...(permissionMode && { mode: permissionMode }),
+    workspace: '',
+  };
 }
 
 export function savePicks(picks: Picks) {
