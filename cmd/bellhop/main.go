@@ -39,6 +39,7 @@ type commandLine struct {
 	Host        hostCommand        `cmd:"" help:"Run an agent host next to the code."`
 	Agents      agentsCommand      `cmd:"" help:"Manage the programs of real agents: ${agents}."`
 	Tasks       tasksCommand       `cmd:"" help:"Write a task as a document."`
+	Templates   templatesCommand   `cmd:"" help:"List templates of tasks, and start a task from one."`
 	Projects    projectsCommand    `cmd:"" help:"Show the projects that the hosts of a broker offer, with their branches."`
 	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat        chatCommand        `cmd:"" help:"Chat with an agent in the terminal."`
