@@ -76,9 +76,9 @@ func TestAnExportIsJSONLines(t *testing.T) {
 			`sign-out, token.created, token.revoked, user.created, user.password, user.disabled, `+
 			`user.enabled, user.deleted, user.erased, second-factor.enabled, second-factor.disabled, second-factor.reset, `+
 			`second-factor.codes, host.created, host.changed, host.removed, host.reconciled, task.adopted, `+
-			`task.answered, task.mode, task.committed, task.discarded, task.pushed, task.requested, task.expired, `+
-			`share.created, share.revoked, webhook.rotated, keys.rotated, audit.exported, data.exported, `+
-			`data.imported, `+
+			`task.answered, task.mode, task.committed, task.discarded, task.fetched, task.pushed, task.requested, `+
+			`task.expired, share.created, share.revoked, forge-token.added, forge-token.removed, webhook.rotated, `+
+			`notifications.on, notifications.off, keys.rotated, audit.exported, data.exported, data.imported, `+
 			`or the part before a point"}`)
 	if got := len(s.audit("?action=audit.exported").Entries); got != 2 {
 		t.Errorf("%d exports", got)

@@ -58,6 +58,9 @@ export const maxMatchText = 200;
 /** bytes */
 export const maxSearchQuery = 256;
 
+/** maxForgeToken is how many bytes the token for a forge has at most. */
+export const maxForgeToken = 1_024;
+
 /** pingIntervalMs is how often a server sends a comment on a stream that is otherwise silent. */
 export const pingIntervalMs = 10_000;
 
@@ -203,6 +206,9 @@ export const maxAuthorName = 200;
 /** paths in one DiscardRequest */
 export const maxDiscardPaths = 500;
 
+/** bytes of a DiscardHunk */
+export const maxHunk = 262_144;
+
 /** maxTemplates is how many templates a user may have, and how many may be for all users. */
 export const maxTemplates = 100;
 
@@ -299,12 +305,17 @@ export type AuditAction =
   | 'task.mode' // how much a person wants to be asked about
   | 'task.committed' // a person had the host commit the task's changes
   | 'task.discarded' // a person had the host discard changes of files
+  | 'task.fetched' // a person had the host bring the remote's commits into the clone
   | 'task.pushed' // a person had the host push the task's branch
   | 'task.requested' // a person had the host open or change a pull request
   | 'task.expired' // an archived task was deleted by its retention
+  | 'forge-token.added'
+  | 'forge-token.removed'
   | 'share.created' // a user made a link to the transcript of a task
   | 'share.revoked'
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
+  | 'notifications.on'
+  | 'notifications.off'
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
   | 'audit.exported'
   | 'data.exported' // tasks and notebooks were written to an archive
@@ -995,6 +1006,34 @@ export interface FileMatches {
   more?: boolean;
 }
 
+/** ForgeToken is a user's own token for a forge, without the token itself: a broker never shows that again. */
+export interface ForgeToken {
+  id: string;
+  /** host name in the addresses of remotes, with a port if they have one */
+  forge: string;
+  kind: ForgeKind;
+  createdAt: string;
+  /** when it was last sent to a host for an act; null if never */
+  lastUsedAt: string | null;
+}
+
+/** ForgeTokenList is the response to GET /api/forge-tokens. */
+export interface ForgeTokenList {
+  tokens: ForgeToken[];
+}
+
+/**
+ * ForgeCredential is a user's own token for a forge. It is the body of POST /api/forge-tokens of a broker, and a part
+ * of the bodies that a broker sends to a host for one act of the user.
+ */
+export interface ForgeCredential {
+  /** as of ForgeToken; a broker also takes the forge's address */
+  forge: string;
+  /** a broker knows that of public forges */
+  kind?: ForgeKind;
+  token: string;
+}
+
 /**
  * Line is one message of the headless interface (protocol section 4): one JSON object per line on stdio, one text
  * message on a WebSocket. One struct has the members of all types; absent ones are not written.
@@ -1304,6 +1343,47 @@ export interface AgentHint {
   status: AgentSessionStatus;
   event: string;
   sourceId: string;
+}
+
+/** NotificationEvent is what browsers are notified of while the console is closed, section 3. */
+export type NotificationEvent =
+  | 'question' // a question to the user is open
+  | 'finished' // a turn has ended
+  | 'failed' // a turn has failed, or its agent or host is lost
+  | 'followup'; // an agent has answered a question about a source, or cannot
+
+/**
+ * Notification is the message to a browser. Only the browser can open it: the push service gets it encrypted. It has no
+ * secret, and its texts are one harmless paragraph each.
+ */
+export interface Notification {
+  /** the same when it is sent again */
+  id: string;
+  event: NotificationEvent;
+  taskId?: string;
+  interactionId?: string;
+  sourceId?: string;
+  title: string;
+  text: string;
+  /**
+   * answerable reports that Allow and Deny may be offered: the text is the whole question, whose level is not CRITICAL.
+   */
+  answerable?: boolean;
+  at: string;
+}
+
+/** NotificationSubscription is a browser that gets notifications, as its user sees it. */
+export interface NotificationSubscription {
+  id: string;
+  /** what the browser says about itself */
+  browser: string;
+  /** origin of its push service */
+  service: string;
+  events: NotificationEvent[];
+  /** it belongs to the sign-in of the request */
+  current: boolean;
+  createdAt: string;
+  lastDeliveredAt?: string;
 }
 
 /**
@@ -1618,6 +1698,23 @@ export interface PushResponse {
   replaced: string;
 }
 
+/**
+ * FetchResponse is the response to POST /session/:id/fetch of an agent host, and to POST /api/tasks/:id/fetch of a
+ * broker. The commits that it names are in the workspace, under refs/remotes/origin.
+ */
+export interface FetchResponse {
+  success: boolean;
+  sessionId: string;
+  /** that is checked out */
+  branch: string;
+  /** branch of the project that the work is meant for; "" if none is known */
+  base: string;
+  /** commit of branch at the remote that the workspace's branch does not contain; "" for none */
+  diverged: string;
+  /** commit of base at the remote that the workspace's branch does not contain; "" for none */
+  baseCommit: string;
+}
+
 /** RemoteState is what the host knows of the remote to which it pushes a workspace's branch. */
 export interface RemoteState {
   /** without passwords */
@@ -1634,7 +1731,9 @@ export interface RemoteState {
   forge?: ForgeKind;
   /** that the host opened, or changed last, for the branch */
   pullRequest?: PullRequest;
-  /** baseMoved: the last push found commits in base that the workspace's branch does not contain. */
+  /** takesToken: the host uses a user's own token in place of its own. */
+  takesToken?: boolean;
+  /** baseMoved: the last push or fetch found commits in base that the workspace's branch does not contain. */
   baseMoved?: boolean;
 }
 
@@ -2059,7 +2158,13 @@ export interface SharedTranscript {
 }
 
 /** ShipStep is something that a host does with the work of a session. */
-export type ShipStep = 'commit' | 'discard' | 'push' | 'pull-request';
+export type ShipStep =
+  | 'commit'
+  | 'discard'
+  | 'discard-hunk' // discards a part of a file
+  | 'fetch'
+  | 'push'
+  | 'pull-request';
 
 /** CommitAuthor is the author of a commit. */
 export interface CommitAuthor {
@@ -2096,18 +2201,28 @@ export interface CommitResponse {
 
 /**
  * DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST /api/tasks/:id/discard of a
- * broker.
+ * broker. It has either paths or a hunk.
  */
 export interface DiscardRequest {
   /** of files, as a diff has them */
-  paths: string[];
+  paths?: string[];
+  /** a part of one file */
+  hunk?: DiscardHunk;
+}
+
+/** DiscardHunk is a part of the changes of a file, as the patch of a diff has it. */
+export interface DiscardHunk {
+  /** of the file as it is now */
+  path: string;
+  /** from the line that begins with @@ to the last line of the hunk */
+  text: string;
 }
 
 /** DiscardResponse is the response to a DiscardRequest. */
 export interface DiscardResponse {
   success: boolean;
   sessionId: string;
-  /** that are now as they were when the session began */
+  /** that were changed back, one of them in part for a hunk */
   files: number;
 }
 
@@ -2202,6 +2317,12 @@ export interface TaskUsage {
 
 /** WebhookEvent is the type of a message to a user's own webhook, section 3. */
 export type WebhookEvent = 'turn.finished' | 'interaction.opened' | 'followup.answered' | 'followup.failed';
+
+/** WebhookFormat is what the body of a user's webhook looks like. */
+export type WebhookFormat =
+  | '' // the event as JSON
+  | 'ntfy' // a message to a topic of ntfy
+  | 'slack'; // a message to an incoming webhook of Slack
 
 /** WorkspaceState is what a workspace holds. */
 export interface WorkspaceState {
