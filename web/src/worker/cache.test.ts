@@ -77,6 +77,14 @@ const online = (body: string, type = 'application/json', status = 200) =>
 const offline = () => network.mockImplementation(() => Promise.reject(new TypeError('offline')));
 const seen = () => [...(stores.get('bellhop-seen')?.keys() ?? [])].map((url) => url.slice(base.length));
 
+it('the page of a share link is not kept in place of the console', async () => {
+  online('a shared task', 'text/html');
+  for (const path of ['shared', 'shared.html']) expect(await request(path, { mode: 'navigate' }), path).toBeNull();
+  online('the console', 'text/html');
+  expect(await request('tasks/shared', { mode: 'navigate' })).toBe('the console');
+  expect(seen()).toEqual(['']);
+});
+
 it('a page is that of the present release while the broker can be reached', async () => {
   online('release one', 'text/html');
   expect(await request('tasks/1', { mode: 'navigate' })).toBe('release one');

@@ -16,6 +16,9 @@ const ownerKey = new URL('owner-of-what-was-seen', base).href;
 const readable =
   /^api\/(auth\/me|agents|announcements|interactions|tasks|tasks\/[^/]+|tasks\/[^/]+\/(messages|queue|usage|workspace))$/;
 
+/** Paths whose pages are not the console's: the page of a share link is the same for everyone who has it. */
+const foreign = /^(api\/|shared$|shared\.html$)/;
+
 /** Grows whenever everything that was seen is forgotten: an answer from before is not kept. */
 let life = 0;
 const offlineClients = new Set<string>();
@@ -47,7 +50,7 @@ export function respond(event: FetchEvent): void {
   if (path === 'api/auth/login' || path === 'api/auth/logout') event.respondWith(changeUser(request));
   else if (request.method !== 'GET') return;
   else if (FILES.includes(path)) event.respondWith(file(request));
-  else if (request.mode === 'navigate' && !path.startsWith('api/')) event.respondWith(page(event));
+  else if (request.mode === 'navigate' && !foreign.test(path)) event.respondWith(page(event));
   else if (readable.test(path)) event.respondWith(answer(event, path));
 }
 
