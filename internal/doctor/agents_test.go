@@ -19,20 +19,24 @@ func TestAgentsThatCannotRunAreFound(t *testing.T) {
 		want         []string
 	}{
 		"only the demo": {
-			"demo", []protocol.OfferedAgent{demo, agent("claude", false, nil)},
+			"demo",
+			[]protocol.OfferedAgent{demo, agent("claude", false, nil)},
 			[]string{"warning: It has no agent but the demo, which is a script."},
 		},
 		"no agent": {"", []protocol.OfferedAgent{}, []string{"warning: It has no agent but the demo, which is a script."}},
 		"a missing default": {
-			"claude", []protocol.OfferedAgent{demo, agent("claude", false, nil)},
+			"claude",
+			[]protocol.OfferedAgent{demo, agent("claude", false, nil)},
 			[]string{"error: Its default agent claude cannot run: it is not installed."},
 		},
 		"no key": {
-			"claude", []protocol.OfferedAgent{agent("claude", true, &no), agent("codex", true, &yes)},
+			"claude",
+			[]protocol.OfferedAgent{agent("claude", true, &no), agent("codex", true, &yes)},
 			[]string{"warning: Its agent claude has no key of a language model.", "ok: It can run: codex."},
 		},
 		"keys, and one that the host cannot know": {
-			"claude", []protocol.OfferedAgent{agent("claude", true, &yes), agent("mine", true, nil)},
+			"claude",
+			[]protocol.OfferedAgent{agent("claude", true, &yes), agent("mine", true, nil)},
 			[]string{"ok: It can run: claude, mine."},
 		},
 	} {

@@ -9,7 +9,7 @@ export interface SseEvent {
 }
 
 /** Characters that an unfinished event may have: more than any event of a host has. */
-const maxEvent = 16 * 1024 * 1024;
+const maxEvent = 2 ** 24;
 
 /**
  * Reads server-sent events from a fetch body (HTML standard, section 9.2.6). `onBytes` is called for every chunk,
@@ -21,8 +21,7 @@ export async function* readSse(body: ReadableStream<Uint8Array>, onBytes: () => 
   const decoder = new TextDecoder();
   let rest = '';
   let fields: Record<string, string> = {};
-  let size = 0;
-  let halfEnd = false;
+  let half = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -30,26 +29,25 @@ export async function* readSse(body: ReadableStream<Uint8Array>, onBytes: () => 
       onBytes();
       const text = decoder.decode(value, { stream: true });
       rest += text;
-      size += text.length;
-      if (size > maxEvent) throw new Error('an event of the stream is longer than 16 Mi characters');
       // A long line is searched once, not again with each of its chunks.
-      if (!halfEnd && !/[\r\n]/.test(text)) continue;
-      // A CR at the end of the chunk may be the first half of a CRLF.
-      const lines = rest.split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop() ?? '';
-      halfEnd = rest.endsWith('\r');
-      for (const line of lines) {
-        if (line === '') {
-          const { event, data, id } = fields;
-          if (data !== undefined) yield { event: event || 'message', data, id };
-          fields = {};
-          size = rest.length;
-          continue;
+      if (half || /[\r\n]/.test(text)) {
+        // A CR at the end of the chunk may be the first half of a CRLF.
+        const lines = rest.split(/\r\n|\n|\r(?!$)/);
+        rest = lines.pop() as string;
+        half = rest.endsWith('\r');
+        for (const line of lines) {
+          if (!line) {
+            const { event, data, id } = fields;
+            if (data !== undefined) yield { event: event || 'message', data, id };
+            fields = {};
+            continue;
+          }
+          const [, field, content] = /^([^:]*):? ?(.*)/s.exec(line) as unknown as [string, string, string];
+          if (field === 'data' && 'data' in fields) fields.data += `\n${content}`;
+          else if (field !== 'id' || !content.includes('\0')) fields[field] = content;
         }
-        const [, field, content] = /^([^:]*):? ?(.*)/s.exec(line) as unknown as [string, string, string];
-        if (field === 'data' && 'data' in fields) fields.data += `\n${content}`;
-        else if (field !== 'id' || !content.includes('\0')) fields[field] = content;
       }
+      if ((rest + fields.data).length > maxEvent) throw Error('event too long');
     }
   } finally {
     reader.cancel().catch(() => undefined);
