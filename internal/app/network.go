@@ -174,9 +174,9 @@ func (s *hostSandbox) clientOf(line string) (egress.Client, error) {
 // asker asks the user of a session about a target of the network.
 type asker func(ctx context.Context, session, target string) bool
 
-// askWith sets what asks users about unlisted targets, unless the file turns that off.
+// askWith sets what asks users about unlisted targets, if the file wants that.
 func (s *hostSandbox) askWith(ask asker) {
-	if s.file.Sandbox.Ask == nil || *s.file.Sandbox.Ask {
+	if s.file.Sandbox.Ask {
 		s.asker.Store(&ask)
 	}
 }

@@ -137,18 +137,18 @@ func TestTheNetworkOfAnAgent(t *testing.T) {
 	}
 }
 
-// A name that is not listed is asked about, of the program's own session, unless the file says no.
+// A name that is not listed is asked about, of the program's own session, if the file wants that.
 func TestUsersAllowUnlistedNames(t *testing.T) {
 	testenv.Resolve(t, func(string) []string { return []string{"127.0.0.2"} })
 	one := target(t)
 	port := one.URL[strings.LastIndexByte(one.URL, ':'):]
 	for name, c := range map[string]struct {
-		ask   *bool
+		ask   bool
 		want  string
 		asked []string
 	}{
-		"by default": {nil, "200\n", []string{"s1 shop.example" + port, "s1 other.example" + port}},
-		"refused":    {new(bool), "403\n", nil},
+		"asked":      {true, "200\n", []string{"s1 shop.example" + port, "s1 other.example" + port}},
+		"by default": {false, "403\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newConfinedHost(t, func(config *HostConfig) {

@@ -24,8 +24,8 @@ type SandboxFile struct {
 	Limits     LimitsFile      `yaml:"limits"`
 	// Allow lists what programs reach over the proxy, as egress.ParseRules reads it.
 	Allow []string `yaml:"allow"`
-	// Ask is false if users are not asked about names that are not listed.
-	Ask      *bool                   `yaml:"ask"`
+	// Ask makes names that are not listed a question to the user.
+	Ask      bool                    `yaml:"ask"`
 	Agents   map[string]SandboxPaths `yaml:"agents"`   // for one agent, by its id
 	Projects map[string]SandboxPaths `yaml:"projects"` // for sessions of one project
 }

@@ -34,7 +34,7 @@ func TestAProgramWaitsForTheUsersYes(t *testing.T) {
 		Listen: "127.0.0.1:0", Password: seal.NewSecret("pw"), Data: directory(t), AgentsDir: t.TempDir(), Agent: "fake",
 		File: HostFile{
 			Agents:  map[string]agents.Entry{},
-			Sandbox: SandboxFile{Network: sandbox.NetworkProxy, Allow: []string{"127.0.0.2"}},
+			Sandbox: SandboxFile{Network: sandbox.NetworkProxy, Allow: []string{"127.0.0.2"}, Ask: true},
 		},
 		Providers: map[string]agenthost.Provider{"fake": fake}, Log: slog.New(slog.DiscardHandler),
 	})
