@@ -15,7 +15,7 @@ type tasksCommand struct {
 // callerFlags are the flags of commands that act for a user of a broker.
 type callerFlags struct {
 	URL   string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
-	Token seal.Secret `env:"BELLHOP_TOKEN" secret:"" required:"" placeholder:"TOKEN" help:"API token of the user."`
+	Token seal.Secret `name:"token-file" env:"BELLHOP_TOKEN" secret:"" required:"" placeholder:"FILE" help:"File with the API token of the user."`
 }
 
 func (c callerFlags) client() *client.Client {

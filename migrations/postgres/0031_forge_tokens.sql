@@ -8,6 +8,6 @@ CREATE TABLE forge_tokens (
     kind         text NOT NULL,
     token        bytea NOT NULL,
     created_at   timestamptz NOT NULL,
-    last_used_at timestamptz,
-    UNIQUE (user_id, forge)
+    last_used_at timestamptz
 );
+CREATE UNIQUE INDEX forge_tokens_user ON forge_tokens (user_id, forge);

@@ -8,6 +8,6 @@ CREATE TABLE forge_tokens (
     kind         text NOT NULL,
     token        blob NOT NULL,
     created_at   timestamp NOT NULL,
-    last_used_at timestamp,
-    UNIQUE (user_id, forge)
+    last_used_at timestamp
 );
+CREATE UNIQUE INDEX forge_tokens_user ON forge_tokens (user_id, forge);
