@@ -192,7 +192,7 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof createSampl
         await page.goto('/settings');
         await heading('Settings');
         await page.keyboard.press('Control+k');
-        await expect(page.getByRole('option').first()).toBeVisible();
+        await expect(page.getByRole('listbox', { name: 'Results' }).getByRole('option').first()).toBeVisible();
       },
     },
     {
