@@ -47,7 +47,7 @@ func TestTheCommandsOfATaskAreThoseOfItsSession(t *testing.T) {
 	if _, err := files.Commands(k.ctx, k.user.UserID, task.ID); protocol.CodeOf(err) != protocol.CodeUnavailable {
 		t.Errorf("a host that is away: %v", err)
 	}
-	if _, err := files.Commands(k.ctx, "nobody", task.ID); protocol.CodeOf(err) != protocol.CodeNotFound {
+	if _, err := files.Commands(k.ctx, "another user", task.ID); protocol.CodeOf(err) != protocol.CodeNotFound {
 		t.Errorf("another user: %v", err)
 	}
 }

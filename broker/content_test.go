@@ -91,7 +91,7 @@ func TestFilesAreNotReadForOtherUsersNorOutsideOfAWorkspace(t *testing.T) {
 		user, task, path string
 		want             protocol.Code
 	}{
-		"another user":    {"nobody", id, "README", protocol.CodeNotFound},
+		"another user":    {"another user", id, "README", protocol.CodeNotFound},
 		"a parent":        {k.user.UserID, id, "../x", protocol.CodeInvalid},
 		"git's files":     {k.user.UserID, id, ".git/config", protocol.CodeInvalid},
 		"before any turn": {k.user.UserID, early, "README", protocol.CodeNoWorkspace},
@@ -105,7 +105,7 @@ func TestFilesAreNotReadForOtherUsersNorOutsideOfAWorkspace(t *testing.T) {
 	if len(link.asked) != 0 {
 		t.Errorf("asked %v", link.asked)
 	}
-	if _, err := files.Search(k.ctx, "nobody", id, protocol.FileSearch{Query: "x"}); protocol.CodeOf(err) !=
+	if _, err := files.Search(k.ctx, "another user", id, protocol.FileSearch{Query: "x"}); protocol.CodeOf(err) !=
 		protocol.CodeNotFound {
 		t.Errorf("a search of another user: %v", err)
 	}

@@ -72,7 +72,7 @@ func Start(t testing.TB, now func() time.Time) *Service {
 }
 
 // Address is the endpoint of the browser's subscription.
-func (s *Service) Address() string { return s.URL + "/push/a-capability-nobody-else-knows" }
+func (s *Service) Address() string { return s.URL + "/push/a-capability-that-is-a-secret" }
 
 // Answer lets the next request be answered by answer, which must write a status. Call it again for the request
 // after that one. Later requests are accepted.
