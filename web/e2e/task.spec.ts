@@ -70,9 +70,8 @@ test('a message written while the agent works waits, can be changed, and is sent
 test('the search and the filter by state find a task that no loaded page has', async ({ bell, world }) => {
   const waits = await bell.newTask('ask Which pomegranate?');
   await expect(bell.dock).toBeVisible();
-  const newer = await Promise.all(
-    Array.from({ length: 60 }, (_, i) => world.api.call<{ id: string }>('POST', '/api/tasks', { title: `Newer ${i}` })),
-  );
+  const newer: { id: string }[] = []; // one after the other: the list shows the last first
+  for (let i = 0; i < 60; i++) newer.push(await world.api.call('POST', '/api/tasks', { title: `Newer ${i}` }));
   await bell.page.goto(world.console);
   const list = bell.page.getByRole('region', { name: 'Tasks' });
   const row = list.locator(`a[href$="${waits}"]`);
