@@ -12,6 +12,7 @@ import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { duration } from '../../ui/time.tsx';
+import { likelyHeight } from './height.ts';
 import type { Item, ToolItem } from './items.ts';
 import { isFromTerminal, itemsOfTurn, type RowGroup, type ShownFile, type UserItem } from './merge.ts';
 import { QuestionView } from './question.tsx';
@@ -39,20 +40,25 @@ interface Props {
 export const TurnView = memo(function TurnView(props: Props) {
   const { user, group, live, questions, ending, running, failure, onDiff, onRetry, isShared = false } = props;
   const items = useMemo(() => itemsOfTurn(group, live, questions), [group, live, questions]);
+  const rows = useMemo(() => foldSteps(items, running), [items, running]);
   const answer = running ? '' : items.flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('\n\n');
   return (
-    <article className={styles.turn} data-running={running || undefined}>
+    <article
+      className={styles.turn}
+      data-running={running || undefined}
+      style={{ containIntrinsicBlockSize: `auto ${likelyHeight(user, rows)}px` }}
+    >
       {user && <UserMessage user={user} isShared={isShared} />}
       {isFromTerminal(group) && <p className={styles.note}>In a terminal</p>}
       {failure}
       {items.length > 0 && (
         <div className={styles.answer}>
           <h2 className="visually-hidden">Answer</h2>
-          {foldSteps(items, running).map((i) =>
-            i.kind === 'steps' ? (
-              <StepsView key={i.key} tools={i.tools} />
+          {rows.map((row) =>
+            row.kind === 'steps' ? (
+              <StepsView key={row.key} tools={row.tools} />
             ) : (
-              <ItemView key={i.key} item={i} running={running} onDiff={onDiff} />
+              <ItemView key={row.key} item={row} running={running} onDiff={onDiff} />
             ),
           )}
           {answer && (
