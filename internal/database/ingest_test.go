@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"bellhop/broker/store/storetest"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
+	"bellhop/internal/observe"
 	"bellhop/internal/testenv/schema"
 	"bellhop/protocol"
 )
@@ -33,6 +35,7 @@ type ingester struct {
 	tasks     []string
 	seq       int64 // of every task
 	isBounded bool
+	observer  observe.Observer // of requests
 	event     func(b *testing.B, seq int64) *broker.Inbound
 }
 
@@ -160,6 +163,10 @@ func (in *ingester) request(ctx context.Context, taskID string, event *broker.In
 	if in.isBounded {
 		ctx = database.WithBudget(ctx, 5*time.Second)
 	}
+	ctx, end := observe.Begin(ctx, in.observer, observe.Start{
+		Operation: observe.Request, Method: http.MethodPost, Name: "/api/webhooks/agent/:taskId",
+	})
+	defer end(observe.Outcome{Status: http.StatusOK})
 	answer, err := in.domain.Ingest(ctx, taskID, "t1", []broker.Inbound{*event})
 	if err == nil && answer.Accepted != 1 {
 		err = fmt.Errorf("accepted %d events", answer.Accepted)

@@ -4,6 +4,7 @@ package tracing
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -36,6 +37,7 @@ type Options struct {
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
+	share    share
 }
 
 var _ observe.Observer = (*Tracer)(nil)
@@ -68,11 +70,11 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
 	provider := sdk.NewTracerProvider(
-		sdk.WithBatcher(reporting{exporter, o.Log}), sdk.WithSampler(sdk.TraceIDRatioBased(o.Ratio)),
+		sdk.WithBatcher(reporting{exporter, o.Log}), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(idsOfContext{}),
 		sdk.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", o.Service), attribute.String("service.version", o.Version))),
 	)
-	return &Tracer{provider: provider, tracer: provider.Tracer("bellhop")}, nil
+	return &Tracer{provider: provider, tracer: provider.Tracer("bellhop"), share: shareOf(o.Ratio)}, nil
 }
 
 const exportTimeout = 10 * time.Second
@@ -139,8 +141,34 @@ var kinds = map[observe.Operation]struct {
 }
 
 // Begin implements observe.Observer. The span is a child of the operation in ctx, or of the trace that a
-// request came with.
+// request came with. There is none in a trace that is not exported, which is passed on all the same.
 func (t *Tracer) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
+	parent := parentOf(ctx)
+	id := parent.TraceID()
+	if !id.IsValid() {
+		id = newTraceID()
+	}
+	if !t.share.has(id) {
+		return withoutSpan(ctx, id, parent), func(observe.Outcome) {}
+	}
+	ctx, span := t.begin(ctx, start, id, parent)
+	return ctx, func(out observe.Outcome) { end(span, &out) }
+}
+
+func withoutSpan(ctx context.Context, id trace.TraceID, parent trace.SpanContext) context.Context {
+	switch {
+	case !parent.IsValid():
+		return observe.WithTrace(ctx, header(id, newSpanID(), 0))
+	case parent.IsSampled():
+		return observe.WithTrace(ctx, header(id, parent.SpanID(), 0))
+	default:
+		return ctx
+	}
+}
+
+func (t *Tracer) begin(
+	ctx context.Context, start observe.Start, id trace.TraceID, parent trace.SpanContext,
+) (context.Context, trace.Span) {
 	known := kinds[start.Operation]
 	name := strings.TrimSpace(known.name + " " + start.Name)
 	attributes := []attribute.KeyValue{}
@@ -149,25 +177,26 @@ func (t *Tracer) Begin(ctx context.Context, start observe.Start) (context.Contex
 		attributes = append(attributes,
 			attribute.String("http.request.method", start.Method), attribute.String("http.route", start.Name))
 	}
-	_, span := t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parentOf(ctx)), name,
-		trace.WithSpanKind(known.kind), trace.WithAttributes(attributes...))
+	within := trace.ContextWithRemoteSpanContext(context.WithValue(ctx, traceIDKey{}, id), parent)
+	_, span := t.tracer.Start(within, name, trace.WithSpanKind(known.kind), trace.WithAttributes(attributes...))
 	own := span.SpanContext()
-	ctx = observe.WithTrace(ctx, fmt.Sprintf("00-%s-%s-%s", own.TraceID(), own.SpanID(), own.TraceFlags()))
-	return ctx, func(out observe.Outcome) { end(span, &out) }
+	return observe.WithTrace(ctx, header(own.TraceID(), own.SpanID(), own.TraceFlags())), span
 }
 
 // parentOf returns the trace of ctx; the zero value if there is none.
 func parentOf(ctx context.Context) trace.SpanContext {
-	parts := strings.Split(observe.Trace(ctx), "-")
-	if len(parts) != 4 {
+	text := observe.Trace(ctx)
+	if text == "" {
 		return trace.SpanContext{}
 	}
-	traceID, err := trace.TraceIDFromHex(parts[1])
-	spanID, otherErr := trace.SpanIDFromHex(parts[2])
-	if err != nil || otherErr != nil {
+	// An observed trace has the form of the header.
+	raw, err := hex.DecodeString(text[3:35] + text[36:52] + text[53:])
+	if err != nil {
 		return trace.SpanContext{}
 	}
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, Remote: true})
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID(raw[:16]), SpanID: trace.SpanID(raw[16:24]), TraceFlags: trace.TraceFlags(raw[24]), Remote: true,
+	})
 }
 
 func end(span trace.Span, out *observe.Outcome) {
