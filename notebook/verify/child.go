@@ -72,10 +72,11 @@ func (v *Verifier) try(ctx context.Context, r request) (found finding, reused bo
 	return found, false, nil
 }
 
-// ready returns a process that has loaded what a language needs. A process that had to compile the
-// grammars has too little memory left: a second one loads the stored result.
+// ready returns a process that has loaded what a language needs. One that has served requests may have too
+// little memory left to load it, and so has one that had to compile the grammars: another one loads the
+// stored result.
 func (v *Verifier) ready(ctx context.Context, language string) (*process, error) {
-	const attempts = 2
+	const attempts = 3
 	for attempt := 1; ; attempt++ {
 		p, err := v.pool.take()
 		if err != nil || p.prepared[needs(language)] {

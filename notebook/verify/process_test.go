@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"log/slog"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,7 +12,8 @@ import (
 
 func newWorker(t *testing.T, command ...string) *Verifier {
 	t.Helper()
-	v := New(Options{Worker: command, Workers: 1, Limit: time.Minute})
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	v := New(Options{Worker: command, Workers: 1, Limit: 10 * time.Minute, Log: log})
 	t.Cleanup(v.Close)
 	return v
 }
@@ -25,6 +28,15 @@ func TestADeadWorkerIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := v.Verify(t.Context(), "toml", "a = 1\n"); got.Verdict != protocol.Verified {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A process that served other requests may be too large to compile the grammars under its limit, and the one that
+// compiled them is too large to check code.
+func TestCodeIsCheckedAfterAWorkerDiedLoadingTheGrammars(t *testing.T) {
+	v := newWorker(t, os.Args[0], "die-once", filepath.Join(t.TempDir(), "died"))
+	if got := v.Verify(t.Context(), "lua", "local a = 1\n"); got.Verdict != protocol.Verified {
 		t.Errorf("%+v", got)
 	}
 }

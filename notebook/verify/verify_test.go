@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"strings"
@@ -24,6 +25,9 @@ func TestMain(m *testing.M) {
 		return
 	case len(os.Args) == 2 && os.Args[1] == "hang":
 		time.Sleep(time.Hour) // the runtime would report select {} as a deadlock
+	case len(os.Args) == 3 && os.Args[1] == "die-once":
+		dieOnce(os.Args[2])
+		return
 	}
 	dir, err := os.MkdirTemp("", "grammars-")
 	if err != nil {
@@ -36,6 +40,19 @@ func TestMain(m *testing.M) {
 	}))
 }
 
+// dieOnce is a worker that dies at its first request, unless one died before it.
+func dieOnce(marker string) {
+	in := bufio.NewReader(os.Stdin)
+	first, _ := in.Peek(1)
+	if _, err := os.Stat(marker); err != nil && len(first) == 1 {
+		_ = os.WriteFile(marker, nil, 0o600)
+		os.Exit(1)
+	}
+	if err := verify.Work(in, os.Stdout); err != nil {
+		os.Exit(1)
+	}
+}
+
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // compiled is where the tests of this package keep compiled grammars.
@@ -45,7 +62,7 @@ func newVerifier(t testing.TB, args ...string) *verify.Verifier {
 	t.Helper()
 	v := verify.New(verify.Options{
 		Worker: append([]string{os.Args[0]}, args...), Cache: compiled,
-		Limit: 20 * time.Second, Now: func() time.Time { return noon },
+		Limit: 10 * time.Minute, Now: func() time.Time { return noon },
 	})
 	t.Cleanup(v.Close)
 	return v
