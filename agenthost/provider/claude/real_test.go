@@ -342,7 +342,7 @@ func TestTheRealTerminalClientContinuesTheSessionAndReports(t *testing.T) {
 		select {
 		case event = <-hooks:
 			seen = append(seen, event)
-		case <-time.After(time.Minute):
+		case <-time.After(3 * time.Minute):
 			t.Fatalf("no Stop was reported; the screen: %s", screen.String())
 		}
 	}

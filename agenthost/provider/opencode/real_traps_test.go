@@ -325,7 +325,7 @@ func TestRealWorkOfATerminalClientIsReported(t *testing.T) {
 			turn.Outcome.FinishReason != protocol.FinishStop {
 			t.Errorf("the turn is %s", line)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Error("the turn is not reported")
 	}
 }

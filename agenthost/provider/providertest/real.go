@@ -92,7 +92,7 @@ func (r *Real) EndsCommandsOnInterrupt(t *testing.T) {
 	if outcome := <-done; outcome.Reason != protocol.ReasonAborted {
 		t.Errorf("got %+v", outcome)
 	}
-	if !poll(t, 20*time.Second, func() bool { return syscall.Kill(pid, 0) != nil }) {
+	if !poll(t, 3*time.Minute, func() bool { return syscall.Kill(pid, 0) != nil }) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		t.Fatal("the command still runs")
 	}
@@ -116,7 +116,7 @@ func awaitPID(t *testing.T, path string) (pid int) {
 // their sessions with a delay.
 func AwaitWritten(t *testing.T, pattern, text string) {
 	t.Helper()
-	if !poll(t, time.Minute, func() bool {
+	if !poll(t, 3*time.Minute, func() bool {
 		files, _ := filepath.Glob(pattern)
 		return slices.ContainsFunc(files, func(path string) bool {
 			content, err := os.ReadFile(path)
