@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useCallback, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { client, describe } from '../../app/http.ts';
 import type { Queue, QueuedMessage, TaskQueue } from '../../app/types.ts';
 import { toast } from '../../ui/toast.tsx';
@@ -73,27 +73,29 @@ export function useMessageQueue(taskId: string, summary: TaskQueue | undefined):
   };
 }
 
-/** The messages whose request runs or failed. A repeated request has the same id and queues the message once. */
+/**
+ * The messages whose request waits, runs or failed. A repeated request has the same id and queues the message once.
+ * Requests run one after the other, because those that run at once may arrive in another order.
+ */
 function useAdding(taskId: string, messages: readonly QueuedMessage[]) {
   const [list, setList] = useState<readonly Adding[]>([]);
+  const last = useRef<Promise<unknown>>(Promise.resolve());
   const dismiss = useCallback((id: string) => setList((before) => before.filter((m) => m.id !== id)), []);
   const add = useCallback(
     (message: Outgoing) => {
       setList((before) => [...before.filter((m) => m.id !== message.id), { ...message, failed: '' }]);
-      client
-        .queueMessage(taskId, {
+      const request = () =>
+        client.queueMessage(taskId, {
           messageId: message.id,
           message: message.text,
           attachments: attachmentsOf(message),
           artifacts: artifactsOf(message.files),
-        })
-        .then(
-          () => setTimeout(() => dismiss(message.id), feedDelayMs),
-          (error: unknown) =>
-            setList((before) =>
-              before.map((m) => (m.id === message.id ? { ...m, failed: describe(error).message } : m)),
-            ),
-        );
+        });
+      last.current = last.current.then(request).then(
+        () => setTimeout(() => dismiss(message.id), feedDelayMs),
+        (error: unknown) =>
+          setList((before) => before.map((m) => (m.id === message.id ? { ...m, failed: describe(error).message } : m))),
+      );
     },
     [taskId, dismiss],
   );

@@ -11,7 +11,7 @@ interface Call {
 
 let calls: Call[] = [];
 /** Responses by "METHOD /path": each is used once in order, the last one repeatedly. */
-let answers: Record<string, (() => Response)[]> = {};
+let answers: Record<string, (() => Response | Promise<Response>)[]> = {};
 
 const frames = (turnId: string, ...parts: object[]) =>
   new Response(
@@ -84,6 +84,23 @@ describe('a live task', () => {
     await waitFor(() => expect(textOf('t1')).toBe('Hello'));
     expect(result.current.pending?.id).toBe('m1');
     expect(calls[0]?.body).toMatchObject({ message: 'hi', messageId: 'm1' });
+  });
+  it('stops a message that is on its way again when the host has it', async () => {
+    let checkIn = (_answer: Response) => undefined as unknown;
+    answers = {
+      'POST /api/agent': [() => new Promise((resolve) => (checkIn = resolve))],
+      'POST /api/agent/interrupt': [() => Response.json({ success: true })],
+      'POST /stream/s': [() => frames('t1', ...hello)],
+    };
+    const { result } = show();
+    act(() => result.current.send({ id: 'm1', text: 'hi', files: [] }));
+    await waitFor(() => expect(calls).toHaveLength(1));
+    const stopped = result.current.stop();
+    await waitFor(() => expect(calls).toHaveLength(2));
+    checkIn(grant({ messageId: 'm1', turnId: 't1', capabilities: ['resume'] }));
+    await act(() => stopped);
+    const interrupt = '/api/agent/interrupt';
+    expect(calls.map((c) => c.path)).toEqual(['/api/agent', interrupt, '/stream/s', interrupt]);
   });
   it('keeps the streamed form of an ended turn when the next turn begins', async () => {
     answers = {

@@ -9,6 +9,7 @@ import { artifactsOf, type AttachedFile } from '../composer/attachments.ts';
 import type { Outgoing } from '../composer/queue.ts';
 import { batched } from './batch.ts';
 import { useNotices } from './notices.ts';
+import { stopper } from './stopper.ts';
 
 export interface Connection {
   state: ConnectionState | 'none';
@@ -83,10 +84,13 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
 function useTransport(taskId: string) {
   const [connection, setConnection] = useState<Connection>(offline);
   const { transport, interrupt } = useMemo(() => {
-    const onConnection: OnConnection = (state, { reach }) =>
+    const onConnection: OnConnection = (state, { reach }) => {
+      if (state === 'streaming' || state === 'closed') turns.arrived();
       setConnection((before) => ({ state, reach: reach ?? before.reach, lostAt: lostAt(state, before) }));
+    };
     const native = bellhop({ endpoint: client.endpoint, taskId, approvals: 'live', onConnection });
-    return { transport: batched(native), interrupt: () => native.interrupt() };
+    const turns = stopper(() => native.interrupt());
+    return { transport: turns.watch(batched(native)), interrupt: turns.stop };
   }, [taskId]);
   return { transport, interrupt, connection };
 }
