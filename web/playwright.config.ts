@@ -9,8 +9,8 @@ export default defineConfig({
   retries: 0,
   workers: 2,
   // Generous, because a busy machine must not fail a test.
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
   forbidOnly: Boolean(process.env.CI),
   reporter: [['list']],
   // Tests change requests of pages; a service worker would send some of them itself.

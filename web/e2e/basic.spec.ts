@@ -13,7 +13,8 @@ async function isDone({ page }: Console, world: World, id: string, turns: number
     .toBe(turns);
   await expect(page.getByRole('button', { name: /^Stop/ })).toBeHidden();
   await expect(page.getByRole('main').getByText('Done', { exact: true })).toBeVisible();
-  await expect(page.getByRole('region', { name: 'Tasks' }).getByRole('listitem').first()).toContainText('Done');
+  const row = page.getByRole('region', { name: 'Tasks' }).locator(`a[href$="${id}"]`);
+  await expect(row).toContainText('Done');
 }
 
 /** Two turns, a reload and a stop. Returns the id of the task. */
@@ -42,7 +43,7 @@ async function drive(bell: Console, world: World, server: BasicServer, reach: Re
   await expect(bell.answers).toHaveText([/w1 w2 w3 w4 w5 w6 w7 w8/, /the second turn/]);
   await expect(bell.page.getByText('is lost')).toBeHidden();
 
-  await bell.send(words(400));
+  await bell.send(words(2000)); // 40 s, so that a slow page can stop it
   await expect(bell.answers.last()).toContainText('w1 w2 w3');
   await bell.stop.click();
   await expect(bell.thread).toContainText('Stopped by you');
@@ -74,7 +75,7 @@ for (const reach of ['direct', 'relay'] as const) {
       await server.setReach(reach);
       const { id } = await world.api.newTask(`basic ${reach}`, { hostId: server.id });
       await bell.open(id);
-      await bell.send(words(60));
+      await bell.send(words(200));
       await expect(bell.answers.last()).toContainText('w1 w2 w3');
       await bell.page.reload();
       await expect(bell.page.getByText('is lost')).toBeHidden();

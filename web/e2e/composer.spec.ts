@@ -133,7 +133,7 @@ test('what the agent does not take is refused with the reason, and nothing of th
 test('a queued message keeps its files', async ({ bell, world, far }) => {
   const task = await world.api.newTask('queued files', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);
-  await bell.send('drip 600 100');
+  await bell.send('drip 3000 100');
   await expect(bell.thread).toContainText('w1');
   await give(bell.page, 'drop', 'plan.pdf', '%PDF-1.7 a plan');
   await expect(bell.page.getByRole('list', { name: 'Attachments' })).toContainText('plan.pdf');

@@ -27,8 +27,8 @@ test('without a network the page reports it, and catches up afterwards', async (
   await bell.open(task);
   // Block every route to the host, including the relay of the broker.
   await bell.page.route('**/api/agent/stream/**', (route) => route.abort());
-  await bell.send('drip 300 25');
-  await expect.poll(() => bell.words()).toContain('w5');
+  await bell.send('held 300');
+  await expect.poll(() => bell.words()).toContain('w149');
   far.proxy.refuse = true;
   far.proxy.cut();
   try {
@@ -37,8 +37,9 @@ test('without a network the page reports it, and catches up afterwards', async (
     far.proxy.refuse = false;
     await bell.page.unroute('**/api/agent/stream/**');
   }
+  far.release(task.id);
   await bell.done();
-  await expect.poll(() => bell.words(), { timeout: 20_000 }).toEqual(counted(300));
+  await expect.poll(() => bell.words()).toEqual(counted(300));
   await expect(bell.page.getByText(/is lost, trying again/)).toBeHidden();
 });
 

@@ -22,13 +22,14 @@ test('a delivery that was refused shows why, and is retried by hand', async ({ b
 
     const task = await world.api.newTask('a delivery');
     await world.api.prompt(task.id, 'list');
-    await expect.poll(() => receiver.received.length).toBeGreaterThan(0);
+    const attempts = () => receiver.received.filter((r) => JSON.stringify(r.body).includes(task.id));
+    await expect.poll(() => attempts().length).toBeGreaterThan(0);
     await page.reload();
     const log = page
       .getByRole('listitem')
       .filter({ hasText: /turn\.finished.*attempt/s })
       .first();
-    await expect(log).toContainText('answered 400', { timeout: 15_000 });
+    await expect(log).toContainText('answered 400');
     await log.getByRole('button', { name: /turn\.finished/ }).click();
     await expect(log).toContainText('the receiver is being repaired');
 
@@ -43,7 +44,7 @@ test('a delivery that was refused shows why, and is retried by hand', async ({ b
       .toContain('delivered');
     await page.reload();
     await expect(log).toContainText('Delivered');
-    expect(new Set(receiver.received.map((r) => r.id)).size, 'every attempt has the same id').toBe(1);
+    expect(new Set(attempts().map((r) => r.id)).size, 'every attempt has the same id').toBe(1);
   } finally {
     await page.getByRole('button', { name: /^Remove/ }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove webhook' }).click();

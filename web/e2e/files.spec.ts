@@ -139,7 +139,7 @@ test('the tree is used with the keyboard, and a path is copied', async ({ bell, 
   await page.keyboard.press('ArrowLeft');
   await expect(entry(page, /^greet\.ts/)).toBeHidden();
   await pane(page).getByRole('button', { name: 'Copy the path' }).click();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('src/deep/greet.ts');
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('src/deep/greet.ts');
 });
 
 test('files that are gone, a task without a workspace and a broker that fails say so', async ({

@@ -19,8 +19,7 @@ for (const [device, width, colorScheme] of [
       const forge = await openForgeHost(world, `token on ${device}`, { merger: true, hostToken: 'expired' });
       const task = await world.api.newTask('A menu', { hostId: forge.id, project: 'shop', agent: 'merger' });
       await world.api.prompt(task.id, 'write menu.txt: soup');
-      const idle = () =>
-        expect.poll(async () => (await world.api.task(task.id)).openTurn, { timeout: 30_000 }).toBeNull();
+      const idle = () => expect.poll(async () => (await world.api.task(task.id)).openTurn).toBeNull();
       await idle();
       const dir = forge.workspaceOf(task.id);
       const { page } = bell;

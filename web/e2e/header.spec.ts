@@ -31,7 +31,7 @@ for (const [width, height] of [
     const own = hosts.find((h) => h.name !== 'far');
     const task = await world.api.newTask('stoppable', { hostId: own?.id ?? '' });
     await bell.open(task);
-    await bell.send('slow 600');
+    await bell.send('slow 3000');
     await stop(page).click();
     await bell.done();
     await expect(bell.thread).toContainText('Stopped by you');
@@ -60,7 +60,7 @@ test('the palette does what can be done with the shown task', async ({ bell, wor
   const { page } = bell;
   const task = await world.api.newTask('acts', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);
-  await bell.send('drip 600 100');
+  await bell.send('drip 3000 100');
   await expect(bell.thread).toContainText('w1');
   await act(page, 'stop', 'Stop the agent');
   await bell.done();

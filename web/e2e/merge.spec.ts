@@ -14,8 +14,7 @@ async function begun(world: World, forge: ForgeHost, title: string) {
   return { id: task.id, dir, branch: git(dir, 'symbolic-ref', '--short', 'HEAD'), page: `/tasks/${task.id}?diff=true` };
 }
 
-const idle = (world: World, id: string) =>
-  expect.poll(async () => (await world.api.task(id)).openTurn, { timeout: 30_000 }).toBeNull();
+const idle = (world: World, id: string) => expect.poll(async () => (await world.api.task(id)).openTurn).toBeNull();
 
 /** Another person changes the same line in the project's branch. Returns the commit. */
 function changedByOthers(forge: ForgeHost): string {
@@ -66,7 +65,7 @@ for (const [device, width] of [
       const away = `${forge.bare}.away`;
       renameSync(forge.bare, away);
       writeFileSync(join(dir, 'go'), '');
-      await expect(bar).not.toContainText('new commits at the remote', { timeout: 30_000 });
+      await expect(bar).not.toContainText('new commits at the remote');
       await idle(world, id);
       expect(await world.api.answer(id)).toContain('Merged origin/main and resolved menu.txt.');
       renameSync(away, forge.bare);
@@ -119,7 +118,7 @@ for (const [device, width] of [
       await title.fill('');
       await text.fill('');
       await ask.click();
-      await expect(title).toHaveValue('Serve soup', { timeout: 30_000 });
+      await expect(title).toHaveValue('Serve soup');
       await text.fill('The menu had none.');
       await idle(world, id);
       await bar.getByRole('button', { name: 'Open the pull request' }).click();

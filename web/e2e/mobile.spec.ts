@@ -1,8 +1,8 @@
-import { expect, test as base } from './kit/test.ts';
+import { expect, startMs, test as base } from './kit/test.ts';
 import { createSamples, shoot, tour, visit } from './kit/tour.ts';
 
 const test = base.extend<object, { known: Awaited<ReturnType<typeof createSamples>> }>({
-  known: [async ({ world }, use) => use(await createSamples(world)), { scope: 'worker' }],
+  known: [async ({ world }, use) => use(await createSamples(world)), { scope: 'worker', timeout: startMs }],
 });
 
 test.use({ viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true });

@@ -1,12 +1,12 @@
 import { accessible } from './kit/axe.ts';
 import { Console } from './kit/console.ts';
-import { expect, test as base } from './kit/test.ts';
+import { expect, startMs, test as base } from './kit/test.ts';
 import { createSamples, shoot, tour, visit } from './kit/tour.ts';
 import { openWorld } from './kit/world.ts';
 
 /** The tasks and notebooks that the pages show, made once per worker. */
 const test = base.extend<object, { known: Awaited<ReturnType<typeof createSamples>> }>({
-  known: [async ({ world }, use) => use(await createSamples(world)), { scope: 'worker' }],
+  known: [async ({ world }, use) => use(await createSamples(world)), { scope: 'worker', timeout: startMs }],
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {

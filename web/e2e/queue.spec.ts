@@ -69,7 +69,7 @@ test('the queue of a basic server runs on after its page was closed', async ({ b
     await server.setReach('relay');
     const { id } = await world.api.newTask('basic queue', { hostId: server.id });
     await bell.open(id);
-    await bell.send(Array.from({ length: 200 }, (_, i) => `w${i + 1}`).join(' '));
+    await bell.send(Array.from({ length: 400 }, (_, i) => `w${i + 1}`).join(' '));
     await expect(bell.answers.last()).toContainText('w1 w2 w3');
     await bell.send('the next one');
     await bell.send('the last one');
@@ -127,6 +127,7 @@ test('a message that the broker refused is queued by another try; Escape leaves 
   await refused.getByRole('button', { name: 'Try again' }).click();
   await expect(refused).toBeHidden();
   await expect.poll(() => textsOf(bell)).toEqual(['slow 2']);
+  await expect.poll(async () => (await world.api.task(id)).queue?.messages).toBe(1);
 
   await queueOf(bell).getByRole('button', { name: 'Edit queued message' }).click();
   const editor = bell.page.getByRole('textbox', { name: 'Queued message' });
@@ -148,6 +149,7 @@ test('messages that an earlier version kept in the tab are queued once', async (
   }, id);
   await bell.page.reload();
   await expect.poll(() => textsOf(bell)).toEqual(['slow 2']);
+  await accepted(world, id, 2); // a reload cancels requests
   await bell.page.reload();
   await expect.poll(() => textsOf(bell)).toEqual(['slow 2']);
   expect(await bell.page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.includes('queue')))).toEqual(

@@ -22,8 +22,9 @@ withTwoHosts(
       const seen = streams(bell.page);
       const task = await world.api.newTask('relayed', { hostId: far.id, agent: 'mischief' });
       await bell.open(task);
-      await bell.send('drip 60 25');
+      await bell.send('held 60');
       await expect(bell.page.getByText('through the broker')).toBeVisible();
+      far.release(task.id);
       await bell.done();
       await expect.poll(() => bell.words()).toEqual(counted(60));
       expect(new Set(seen.map((url) => url.origin))).toEqual(new Set([world.console]));
@@ -42,8 +43,9 @@ withTwoHosts(
     await bell.open(task);
     far.proxy.refuse = true;
     try {
-      await bell.send('drip 60 25');
+      await bell.send('held 60');
       await expect(bell.page.getByText('through the broker')).toBeVisible();
+      far.release(task.id);
       await bell.done();
       await expect.poll(() => bell.words()).toEqual(counted(60));
       expect(seen[0]?.origin, 'the direct way is tried first').toBe(far.proxy.url);

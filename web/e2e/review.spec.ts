@@ -95,8 +95,10 @@ for (const { name: device, ...use } of devices) {
 
       const gone = pane.getByRole('group', { name: 'Comment on removed line 2', exact: true });
       await gone.getByRole('button', { name: 'Remove' }).click();
+      const undo = page.getByRole('button', { name: 'Undo' });
+      await undo.hover(); // the message stays while the pointer is on it
       await expect(gone).toBeHidden();
-      await page.getByRole('button', { name: 'Undo' }).click();
+      await undo.click();
       await expect(gone).toContainText('Why was it removed?');
 
       await pane.getByRole('button', { name: 'Send 3 comments' }).click();
@@ -180,7 +182,7 @@ test('comments are queued while the agent works, and kept when the broker refuse
   await pane.getByRole('button', { name: 'Send 1 comment' }).click();
   await expect(pane.locator('[data-comment]')).toHaveCount(0);
   await expect(page.getByRole('list', { name: 'Queued messages' })).toContainText('src/greeting.ts');
-  expect((await world.api.task(id)).queue?.messages).toBe(1);
+  await expect.poll(async () => (await world.api.task(id)).queue?.messages).toBe(1);
 });
 
 test('the keyboard alone reviews: lines by arrows, a comment by Enter, Escape leaves', async ({ bell, world }) => {

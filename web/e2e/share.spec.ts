@@ -101,7 +101,7 @@ for (const { name, viewport, colorScheme } of [
     });
     await own.goto(link);
     await expect(own.getByRole('article')).toHaveCount(1);
-    expect(requests).toEqual([undefined]);
+    await expect.poll(() => requests).toEqual([undefined]);
     await own.close();
 
     await bell.page.keyboard.press('Escape');

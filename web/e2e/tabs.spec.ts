@@ -28,6 +28,7 @@ test('a message sent in one tab appears in the other, once', async ({ bell, tab 
   await other.done();
   for (const one of [bell, other]) {
     await expect(one.thread.getByRole('article')).toHaveCount(2);
+    await expect(one.thread).toContainText('1 2 3 4 5 6');
     expect((await one.thread.innerText()).match(/slow 6/g)).toHaveLength(1);
     expect((await one.thread.innerText()).match(/1 2 3 4 5 6/g)).toHaveLength(1);
   }
@@ -53,7 +54,9 @@ test('the list in the other tab follows: badge, rename, archive with undo', asyn
 
   await other.page.getByRole('button', { name: 'Actions for A better name' }).click();
   await other.page.getByRole('menuitem', { name: 'Archive' }).click();
+  const undo = other.page.getByRole('button', { name: 'Undo' });
+  await undo.hover(); // the message stays while the pointer is on it
   await expect(list.getByRole('link', { name: /A better name/ })).toBeHidden();
-  await other.page.getByRole('button', { name: 'Undo' }).click();
+  await undo.click();
   await expect(list.getByRole('link', { name: /A better name/ })).toBeVisible();
 });

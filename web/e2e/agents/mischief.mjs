@@ -1,4 +1,5 @@
 // An agent for tests that speaks the headless interface (protocol section 4) and misbehaves on request.
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 let session;
@@ -18,6 +19,14 @@ const verbs = {
     for (let i = 1; i <= Number(n) && !stopped; i++) {
       chunk(word(i));
       await new Promise((resolve) => setTimeout(resolve, Number(ms)));
+    }
+  },
+  /** Writes N words; the second half of them when the test makes the file "go" in the workspace. */
+  async held(n) {
+    for (let i = 1; i <= Number(n) && !stopped; i++) {
+      while (i === Number(n) / 2 && !stopped && !existsSync('go'))
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      chunk(word(i));
     }
   },
   /** Writes N parts without a pause. */

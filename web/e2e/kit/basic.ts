@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { answers, directory, freePort, startProgram } from './program.ts';
-import type { World } from './world.ts';
+import { answers, freePort, startProgram } from './program.ts';
+import { removeHost, type World } from './world.ts';
 
 const password = 'a-password-of-tests-only';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -19,31 +18,21 @@ export interface BasicServer {
 
 export type Reach = 'direct' | 'relay';
 
-/** The commands of basic servers. A command is built in the directory that it gets, if it must be built. */
+/** The commands of basic servers. */
 export const basicServers = {
   /** Posts no finish event, and gives every text the same id. */
   'a server without finish events': () => [process.execPath, join(root, 'web/e2e/agents/basic.mjs')],
-  'server.go': (dir: string) => {
-    const binary = join(dir, 'server');
-    const build = spawnSync('go', ['build', '-o', binary, join(examples, 'server.go')], {
-      cwd: root,
-      env: { ...process.env, CGO_ENABLED: '0' },
-      encoding: 'utf8',
-    });
-    if (build.status !== 0) throw new Error(`go build: ${build.error?.message ?? build.stderr}`);
-    return [binary];
-  },
+  'server.go': () => [process.env.BELLHOP_E2E_SERVER ?? 'server'],
   'server.mjs': () => [process.execPath, join(examples, 'server.mjs')],
   'server.py': () => ['python3', join(examples, 'server.py')],
-} satisfies Record<string, (dir: string) => string[]>;
+} satisfies Record<string, () => string[]>;
 
 /** Starts a basic server and registers it as a host. */
 export async function openBasic(world: World, name: keyof typeof basicServers): Promise<BasicServer> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const { path, remove } = directory();
   const env = { PORT: String(port), AGENT_PASSWORD: password };
-  const server = await startProgram(basicServers[name](path), answers(url), env);
+  const server = await startProgram(basicServers[name](), answers(url), env);
   const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name: `basic-${port}`, url, password });
   return {
     id,
@@ -51,11 +40,7 @@ export async function openBasic(world: World, name: keyof typeof basicServers): 
     setReach: (reach) => world.api.call('PATCH', `/api/hosts/${id}`, { reach }),
     stop: async () => {
       await server.stop();
-      remove();
-      // Otherwise tasks of other tests could be placed on this host.
-      const { tasks } = await world.api.call<{ tasks: { id: string; hostId: string }[] }>('GET', '/api/tasks');
-      for (const task of tasks.filter((t) => t.hostId === id)) await world.api.call('DELETE', `/api/tasks/${task.id}`);
-      await world.api.call('DELETE', `/api/hosts/${id}`);
+      await removeHost(world, id);
     },
   };
 }

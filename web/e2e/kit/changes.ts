@@ -11,6 +11,9 @@ export interface ChangedFile {
   binary?: boolean;
 }
 
+/** What pages are shown. They keep one route, because a request between two would be answered by the host. */
+const shown = new WeakMap<Page, object>();
+
 /** Answers requests for a task's changes by these files, from the next one on. */
 export async function showChanges(page: Page, files: readonly ChangedFile[]): Promise<void> {
   const count = (patch: string, sign: string) =>
@@ -28,9 +31,11 @@ export async function showChanges(page: Page, files: readonly ChangedFile[]): Pr
     })),
     patch: files.map((f) => `diff --git ${f.quoted ?? `a/${f.oldPath ?? f.path} b/${f.path}`}\n${f.patch}`).join(''),
   };
-  await page.unroute('**/api/agent/diff');
+  const routed = shown.has(page);
+  shown.set(page, content);
+  if (routed) return;
   await page.route('**/api/agent/diff', (route) =>
-    route.fulfill({ json: { message: { id: 'd', artifacts: [{ id: 'd', type: 'DIFF', content }] } } }),
+    route.fulfill({ json: { message: { id: 'd', artifacts: [{ id: 'd', type: 'DIFF', content: shown.get(page) }] } } }),
   );
 }
 

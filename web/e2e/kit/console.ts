@@ -7,6 +7,8 @@ export class Console {
   readonly dock: Locator;
   readonly message: Locator;
   readonly allow: Locator;
+  /** The task's last turn when this page sent a message; `done` waits for a later one. */
+  #before: string | undefined;
 
   constructor(
     readonly page: Page,
@@ -42,6 +44,7 @@ export class Console {
   }
 
   async send(message: string): Promise<void> {
+    this.#before = (await this.api.task(this.taskId())).lastTurn?.id;
     await this.message.fill(message);
     await this.message.press('Enter');
   }
@@ -59,14 +62,14 @@ export class Console {
     );
   }
 
-  /** Waits until the task's last turn has ended, on the page and at the broker. */
+  /** Waits until the turn of the message that was sent last has ended, on the page and at the broker. */
   async done(): Promise<void> {
     const id = this.taskId();
-    await expect
-      .poll(async () => ((await this.api.task(id)).lastTurn ? (await this.api.task(id)).openTurn : 'not begun'), {
-        timeout: 45_000,
-      })
-      .toBeNull();
+    const open = async () => {
+      const { lastTurn, openTurn } = await this.api.task(id);
+      return lastTurn && lastTurn.id !== this.#before ? openTurn : 'not begun';
+    };
+    await expect.poll(open, { timeout: 90_000 }).toBeNull();
     await expect(this.stop).toBeHidden();
   }
 

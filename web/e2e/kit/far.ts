@@ -1,4 +1,4 @@
-import { expect, test as base } from './test.ts';
+import { expect, startMs, test as base } from './test.ts';
 import { openFarHost, type FarHost } from './world.ts';
 
 export { expect };
@@ -14,6 +14,6 @@ export const test = base.extend<object, { far: FarHost }>({
       await use(far);
       await far.stop();
     },
-    { scope: 'worker' },
+    { scope: 'worker', timeout: startMs },
   ],
 });

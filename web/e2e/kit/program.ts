@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -17,7 +17,7 @@ export function start(args: string[], ready: Ready, env: Record<string, string> 
 
 type Ready = (output: string) => boolean | Promise<boolean>;
 
-/** Starts any program and waits until `ready` returns true. Without that within 40 s, it is stopped again. */
+/** Starts any program and waits until `ready` returns true. Without that within 90 s, it is stopped again. */
 export async function startProgram(
   [command = '', ...args]: string[],
   ready: Ready,
@@ -31,7 +31,7 @@ export async function startProgram(
   let output = '';
   child.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
   child.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
-  const deadline = Date.now() + 40_000;
+  const deadline = Date.now() + 90_000;
   while (!(await ready(output))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop(child);
@@ -62,11 +62,20 @@ export function directory(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Returns a free port of this machine. */
+/** Below the ports that the system gives to connections and to servers that ask for any port. */
+let nextPort = 20_000 + ((process.pid * 37) % 10_000);
+
+/** Returns a port of this machine that is free, and that no program gets unless it asks for exactly this one. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = nextPort++;
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!free) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }

@@ -22,8 +22,8 @@ function build(dir: string, what: string): string {
 }
 
 /**
- * Builds the program from this checkout, console included; workers read its path from BELLHOP_E2E_BINARY, and that of
- * the forge of tests from BELLHOP_E2E_FORGE.
+ * Builds the program from this checkout, console included; workers read its path from BELLHOP_E2E_BINARY, that of the
+ * forge of tests from BELLHOP_E2E_FORGE, and that of the example server in Go from BELLHOP_E2E_SERVER.
  */
 export default function setup(): () => void {
   const dir = mkdtempSync(join(tmpdir(), 'bellhop-e2e-'));
@@ -32,5 +32,6 @@ export default function setup(): () => void {
     process.env.BELLHOP_E2E_BINARY = build(dir, './cmd/bellhop');
   }
   process.env.BELLHOP_E2E_FORGE = build(dir, './internal/testenv/fakeforge/cmd/fakeforge');
+  process.env.BELLHOP_E2E_SERVER = build(dir, './examples/agent-server/server.go');
   return () => rmSync(dir, { recursive: true });
 }

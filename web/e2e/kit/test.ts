@@ -22,6 +22,9 @@ interface Fixtures {
   tab: () => Promise<Console>;
 }
 
+/** How long starting and stopping the programs of a worker may take, beside the time of its first test. */
+export const startMs = 180_000;
+
 /** Tests with a running broker and host; any error in a page fails them at the end. */
 export const test = base.extend<Fixtures, WorkerFixtures>({
   world: [
@@ -31,7 +34,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       await use(world);
       await world.stop();
     },
-    { scope: 'worker' },
+    { scope: 'worker', timeout: startMs },
   ],
   session: [async ({ world }, use) => use(await signIn(world)), { scope: 'worker' }],
   baseURL: async ({ world }, use) => use(world.console),

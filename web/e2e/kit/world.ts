@@ -104,6 +104,13 @@ async function startHost(
   );
 }
 
+/** Removes a host that has stopped, and its tasks: otherwise tasks of later tests could be placed on it. */
+export async function removeHost(world: World, id: string): Promise<void> {
+  const { tasks } = await world.api.call<{ tasks: { id: string; hostId: string }[] }>('GET', '/api/tasks');
+  for (const task of tasks.filter((t) => t.hostId === id)) await world.api.call('DELETE', `/api/tasks/${task.id}`);
+  await world.api.call('DELETE', `/api/hosts/${id}?force=true`);
+}
+
 /** A host whose project "shop" has its remote at a forge of tests. */
 export interface ForgeHost {
   id: string;
@@ -170,6 +177,7 @@ export async function openForgeHost(
       await host.stop();
       await forge.stop();
       remove();
+      await removeHost(world, id);
     },
   };
 }
@@ -189,6 +197,8 @@ export interface FarHost {
   proxy: FaultProxy;
   /** Adds lines to the host's configuration, in place of earlier ones. */
   configure: (lines: string) => void;
+  /** Lets the agent of a task write the second half of what "held N" writes. */
+  release: (taskId: string) => void;
   stop: () => Promise<void>;
 }
 
@@ -211,6 +221,7 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
     url,
     proxy,
     configure: (lines) => writeFileSync(configOf(path), agents + lines),
+    release: (taskId) => writeFileSync(join(path, 'data', 'workspaces', taskId, 'go'), ''),
     stop: async () => {
       await proxy.stop();
       await host.stop();
