@@ -66,6 +66,7 @@ type commandLine struct {
 	Doctor      doctorCommand      `cmd:"" help:"Check database, broker and hosts, and say what to do."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
 	Bench       benchCommand       `cmd:"" help:"Measure broker and host on this machine, beside references (Linux)."`
+	Simulate    simulateCommand    `cmd:"" help:"Say where an installation of a size has its next bottleneck."`
 	Licenses    licensesCommand    `cmd:"" help:"Print the licence, and the notices of the software that the binary contains."`
 	SBOM        sbomCommand        `cmd:"" name:"sbom" help:"Print the software bill of materials of the binary (CycloneDX)."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
@@ -154,7 +155,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 // helpVars are the values of ${agents}, ${programs} and others in help texts.
 func helpVars() kong.Vars {
 	own := kong.Vars{"agents": strings.Join(agents.BuiltIn(), ", "), "programs": setup.Names(agents.Programs())}
-	return own.CloneWith(tortureVars()).CloneWith(benchVars())
+	return own.CloneWith(tortureVars()).CloneWith(benchVars()).CloneWith(simulateVars())
 }
 
 // handlesSignals reports whether a command reads signals itself. Other commands end
