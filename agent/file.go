@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"bellhop/internal/openflag"
 	"bellhop/protocol"
 )
 
@@ -88,7 +89,7 @@ func printable(name string) string {
 
 // open opens only regular files: reading others may block or have side effects.
 func (f files) open(path string, flag int) (*os.File, error) {
-	file, err := f.root.OpenFile(path, flag|syscall.O_NONBLOCK, 0o644)
+	file, err := f.root.OpenFile(path, flag|openflag.NoWait, 0o644)
 	if err != nil {
 		return nil, failure(path, err)
 	}
@@ -121,7 +122,7 @@ func (t listDir) prepare(raw json.RawMessage) (*action, error) {
 }
 
 func (t listDir) list(path string) (string, error) {
-	dir, err := t.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	dir, err := t.root.OpenFile(path, os.O_RDONLY|openflag.NoWait|openflag.Directory, 0)
 	if err != nil {
 		return "", failure(path, err)
 	}

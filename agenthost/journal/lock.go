@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
+
+	"bellhop/internal/filelock"
 )
 
 // lock makes a second process on the same directory fail at its start. Without it
@@ -15,7 +16,7 @@ func lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal lock: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := filelock.Try(file); err != nil {
 		return nil, errors.Join(fmt.Errorf("the journal is in use by another agent host: %s: %w", path, err), file.Close())
 	}
 	return file, nil

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"bellhop/internal/filelock"
 )
 
 // lockPoll is the pause between attempts to take the lock. A blocking flock could not
@@ -27,11 +28,11 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	ticker := time.NewTicker(lockPoll)
 	defer ticker.Stop()
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := filelock.Try(file)
 		if err == nil {
 			return func() { _ = file.Close() }, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		if !errors.Is(err, filelock.ErrHeld) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), file.Close())
 		}
 		select {

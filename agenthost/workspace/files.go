@@ -14,8 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
+	"bellhop/internal/openflag"
 	"bellhop/protocol"
 )
 
@@ -275,7 +274,7 @@ func openFile(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() { // opening a device could have an effect
 		return nil, nil, errNoFile(name)
 	}
-	file, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	file, err := root.OpenFile(name, os.O_RDONLY|openflag.NoWait|openflag.NoFollow, 0)
 	if err != nil {
 		return nil, nil, errGone(fmt.Sprintf("The file %q", name), err)
 	}

@@ -13,8 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"bellhop/internal/process"
 )
 
 // runner starts git.
@@ -191,10 +192,7 @@ func (r runner) execute(ctx context.Context, c call, config [][2]string) ([]byte
 	cmd.Dir = cmp.Or(c.dir, c.repo.workTree)
 	cmd.Env = slices.Concat(r.env, c.protocols(), c.repo.environment(), configVariables(config), c.env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, stdout, stderr
-	// Killing the process group also ends ssh and remote helpers, which would
-	// otherwise hold the pipes open.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	process.KillsGroup(cmd) // else ssh and remote helpers would hold the pipes open
 	cmd.WaitDelay = 2 * time.Second
 	err := cmd.Run()
 	switch {

@@ -2,12 +2,14 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"bellhop/internal/filelock"
 )
 
 // locks serialize work on a workspace across goroutines and processes, because
@@ -30,12 +32,11 @@ func (l locks) acquire(ctx context.Context, key string) (release func(), err err
 	tick := time.NewTicker(lockRetry)
 	defer tick.Stop()
 	for {
-		// flock belongs to the open file, so it also excludes goroutines of this process.
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := filelock.Try(file)
 		if err == nil {
 			return func() { _ = file.Close() }, nil
 		}
-		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
+		if !errors.Is(err, filelock.ErrHeld) {
 			_ = file.Close()
 			return nil, fmt.Errorf("lock a workspace: %w", err)
 		}

@@ -12,8 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"bellhop/internal/openflag"
 	"bellhop/protocol"
 )
 
@@ -163,7 +162,7 @@ func mirrorObjects(agent *os.Root, target string) error {
 // openDir opens a directory of the agent. If the agent put a FIFO in its place, openDir
 // fails at once instead of waiting for a writer.
 func openDir(agent *os.Root, name string) (*os.File, error) {
-	return agent.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_DIRECTORY, 0)
+	return agent.OpenFile(name, os.O_RDONLY|openflag.NoWait|openflag.Directory, 0)
 }
 
 // readDir returns the names in a directory of the agent. A missing directory is
@@ -234,8 +233,7 @@ func indexRank(name string) int {
 // without hard links. It checks the link instead of the agent's file, because the agent
 // can replace its file between check and link.
 func linkFile(agent *os.Root, dir *os.File, name, target string) error {
-	fd := int(dir.Fd()) //nolint:gosec // a file descriptor fits
-	err := unix.Linkat(fd, filepath.Base(name), unix.AT_FDCWD, target, 0)
+	err := linkAt(dir, filepath.Base(name), target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the agent's git has just removed it
@@ -252,7 +250,7 @@ func linkFile(agent *os.Root, dir *os.File, name, target string) error {
 // openRegular opens a regular file of the agent with at most limit bytes. It never
 // waits for the writer of a FIFO.
 func openRegular(agent *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error) {
-	file, err := agent.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	file, err := agent.OpenFile(name, os.O_RDONLY|openflag.NoWait, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,7 +3,6 @@ package diskspace
 import (
 	"fmt"
 	"path/filepath"
-	"syscall"
 
 	"github.com/docker/go-units"
 )
@@ -27,12 +26,11 @@ type Monitor struct {
 
 // Space measures now.
 func (m Monitor) Space() (Space, error) {
-	var stat syscall.Statfs_t
-	if err := syscall.Statfs(m.Path, &stat); err != nil {
+	free, total, err := measure(m.Path)
+	if err != nil {
 		return Space{}, fmt.Errorf("free space of %s: %w", m.Path, err)
 	}
-	block := int64(stat.Bsize)                                                                                             //nolint:unconvert // of another type on other systems
-	s := Space{FreeBytes: int64(stat.Bavail) * block, TotalBytes: int64(stat.Blocks) * block, WarnBelowBytes: m.WarnBelow} //nolint:gosec // no disk has 2^63 bytes
+	s := Space{FreeBytes: free, TotalBytes: total, WarnBelowBytes: m.WarnBelow}
 	s.Low = s.FreeBytes < m.WarnBelow
 	return s, nil
 }

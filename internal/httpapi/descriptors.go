@@ -108,9 +108,7 @@ func isExhausted(err error) bool {
 func (l *reserveListener) logExhausted() {
 	if now := time.Now(); now.Sub(l.logged) >= exhaustedLog {
 		l.logged = now
-		var limit syscall.Rlimit
-		_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
-		l.log.Error("no file descriptors left: only health checks are answered", "limit", limit.Cur,
+		l.log.Error("no file descriptors left: only health checks are answered", "limit", descriptorLimit(),
 			"address", l.Addr().String())
 	}
 }

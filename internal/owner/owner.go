@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"syscall"
 )
 
 // ID is a user id with its group.
@@ -18,13 +17,13 @@ type ID struct {
 // Self returns the id of this process.
 func Self() ID { return ID{os.Geteuid(), os.Getegid()} }
 
-// Of returns the owner of a file.
+// Of returns the owner of a file. On Windows it is this process's for all files.
 func Of(info fs.FileInfo) ID {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
+	id, known := ownerOf(info)
+	if !known {
 		return Self()
 	}
-	return ID{int(stat.Uid), int(stat.Gid)}
+	return id
 }
 
 // OfPath returns the owner of the entry at a path; of a symbolic link its own.
@@ -139,11 +138,10 @@ func (g *giver) visit(name string, entry fs.DirEntry, err error) error {
 
 // isInside reports whether all names of a file were found in the tree.
 func (g *giver) isInside(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || stat.Nlink <= 1 {
+	at, names := namesOf(info)
+	if names <= 1 {
 		return true
 	}
-	at := inode{uint64(stat.Dev), stat.Ino} //nolint:unconvert // its type differs between systems
 	g.linked[at]++
-	return g.linked[at] >= uint64(stat.Nlink) //nolint:unconvert // as above
+	return g.linked[at] >= names
 }

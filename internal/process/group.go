@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -25,7 +24,9 @@ func killGroup(dir string) bool {
 		return true
 	}
 	for _, pid := range pids { // before Linux 5.14
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+		if found, err := os.FindProcess(pid); err == nil {
+			_ = found.Kill()
+		}
 	}
 	return true
 }

@@ -69,6 +69,9 @@ func Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 {
 		return nil, errors.New("start process: no program named")
 	}
+	if !Supported {
+		return nil, fmt.Errorf("start %s: this system cannot end a program with all that it starts", c.Args[0])
+	}
 	c, err := c.confined()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
@@ -197,7 +200,7 @@ func (p *Process) signal(s syscall.Signal) error {
 	if p.reaped {
 		return nil
 	}
-	if err := syscall.Kill(-p.cmd.Process.Pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := signalGroup(p.cmd.Process.Pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("signal process group: %w", err)
 	}
 	return nil

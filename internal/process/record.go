@@ -154,7 +154,7 @@ func (r *record) kill() bool {
 		return found
 	}
 	if start, err := startTime(r.Pid); err == nil && start == r.Start {
-		found = syscall.Kill(-r.Pid, syscall.SIGKILL) == nil || found
+		found = signalGroup(r.Pid, syscall.SIGKILL) == nil || found
 	}
 	return found
 }

@@ -10,11 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"bellhop/internal/database"
+	"bellhop/internal/filelock"
 	"bellhop/protocol"
 )
 
@@ -40,8 +40,7 @@ func acquire(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
-	err = syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
+	if err = filelock.Try(held); err == nil {
 		return held, nil
 	}
 	_ = held.Close()
