@@ -19,6 +19,7 @@ import (
 	"bellhop/agent/api/history"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/process"
 )
 
 type agentCommand struct {
@@ -78,6 +79,9 @@ With --data DIR, GET /sessions/SESSION_ID/history also answers for sessions that
 // Run serves the headless interface: on stdio until the end of input, over HTTP
 // until the context ends.
 func (c agentCommand) Run(env *environment) error {
+	if err := runsAgents(process.Supported); err != nil {
+		return err
+	}
 	source, err := c.newSessionSource(env)
 	if err != nil {
 		return err

@@ -46,6 +46,36 @@ func value(s types.ServiceConfig, name string) string {
 	return ""
 }
 
+func TestTheMonitoringProfileScrapesTheServices(t *testing.T) {
+	if _, always := loadCompose(t).Services["prometheus"]; always {
+		t.Error("Prometheus runs without its profile")
+	}
+	project, err := loadCompose(t).WithProfiles([]string{"monitoring"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mount := range project.Services["prometheus"].Volumes {
+		if mount.Type != types.VolumeTypeBind {
+			continue
+		}
+		content, err := os.ReadFile(mount.Source)
+		if err != nil || !mount.ReadOnly {
+			t.Fatalf("%s: %v, read-only %v", mount.Source, err, mount.ReadOnly)
+		}
+		for _, target := range regexp.MustCompile(`targets: \[(\w+):`).FindAllStringSubmatch(string(content), -1) {
+			if _, ok := project.Services[target[1]]; !ok {
+				t.Errorf("%s scrapes %s, which is no service", mount.Source, target[1])
+			}
+		}
+		for _, name := range regexp.MustCompile(`/run/secrets/(\w+)`).FindAllStringSubmatch(string(content), -1) {
+			given := func(s types.ServiceSecretConfig) bool { return s.Source == name[1] }
+			if !slices.ContainsFunc(project.Services["prometheus"].Secrets, given) {
+				t.Errorf("%s uses the secret %s, which it is not given", mount.Source, name[1])
+			}
+		}
+	}
+}
+
 // Agents run programs that they choose, so nothing of theirs may reach the database.
 func TestComposeKeepsTheDatabaseOffTheAgentsNetwork(t *testing.T) {
 	project := loadCompose(t)

@@ -7,6 +7,7 @@ import (
 
 	"bellhop/agenthost/sandbox"
 	"bellhop/internal/app"
+	"bellhop/internal/process"
 )
 
 type devCommand struct {
@@ -41,6 +42,9 @@ A frontend of your own on another port needs its origin:
 
 // Run serves until the context ends.
 func (c devCommand) Run(env *environment) error {
+	if err := runsAgents(process.Supported); err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err

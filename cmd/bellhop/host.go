@@ -7,6 +7,7 @@ import (
 	"bellhop/agenthost/sandbox"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/internal/process"
 	"bellhop/internal/tracing"
 )
 
@@ -59,6 +60,9 @@ Rules decide which tool calls need a user's permission (bellhop policy --help). 
 
 // Run serves until the context ends.
 func (c hostCommand) Run(env *environment) error {
+	if err := runsAgents(process.Supported); err != nil {
+		return err
+	}
 	config, err := app.ReadHostFile(c.Config)
 	if err != nil {
 		return fmt.Errorf("BELLHOP_HOST_CONFIG: %w", err)

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 
 	"bellhop/agent"
 	"bellhop/agenthost/setup"
@@ -67,10 +68,13 @@ type commandLine struct {
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
 	Bench       benchCommand       `cmd:"" help:"Measure broker and host on this machine, beside references (Linux)."`
 	Simulate    simulateCommand    `cmd:"" help:"Say where an installation of a size has its next bottleneck."`
+	Ready       readyCommand       `cmd:"" help:"Ask a broker or an agent host whether it is ready."`
+	Completion  completionCommand  `cmd:"" help:"Print code that lets a shell complete commands."`
 	Licenses    licensesCommand    `cmd:"" help:"Print the licence, and the notices of the software that the binary contains."`
 	SBOM        sbomCommand        `cmd:"" name:"sbom" help:"Print the software bill of materials of the binary (CycloneDX)."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
+	Manual       manualCommand       `cmd:"" hidden:"" help:"Print the manual page."`
 	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`
 	Torture      tortureCommand      `cmd:"" hidden:"" help:"Prove that no event is lost and none stored twice."`
 
@@ -115,6 +119,9 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
+	}
+	if kongcompletion.Register(parser); exitCode >= 0 { // answered a shell that completes a command line
+		return exitCode
 	}
 	parsed, err := parser.Parse(args)
 	if exitCode >= 0 {
