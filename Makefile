@@ -73,8 +73,8 @@ test-agents: setup build ## the real agents with a scripted model (installs them
 
 test-long: setup ## in full: crash tests, torture, exploration, the version before, a million rows (SEED=n)
 	BELLHOP_LONG=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 150m -v \
-		-run 'Crash|Torture|Rounds|PointInTime|Million|Explore' \
-		./internal/e2e/... ./internal/torture/... ./internal/explore/... ./internal/app ./broker/store
+		-run 'Crash|Torture|Rounds|PointInTime|Million|Explore|Upgrades' \
+		./migrations ./internal/e2e/... ./internal/torture/... ./internal/explore/... ./internal/app ./broker/store
 
 torture: setup ## the proof: 50 rounds of faults on real processes; continues where it stopped (SEED=n, TORTURE=DIR, ARGS)
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop-torture ./cmd/bellhop
@@ -120,6 +120,13 @@ lint: ## golangci-lint, gofumpt and a tidy go.mod
 build: console ## one static binary in bin/, console included
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop ./cmd/bellhop
 
+release: console web/client/node_modules/.package-lock.json ## everything that is published of the commit, in dist (RELEASE_KEY_FILE=, RELEASE_URL=)
+	go run ./cmd/bellhop-release $(ARGS)
+
+release-check: console web/client/node_modules/.package-lock.json ## as root: build the commit twice and compare, install it, serve a turn
+	@scripts/setup release
+	go test -tags release -count=1 -timeout 60m -v -run TestARelease ./internal/release
+
 bench: setup reference ## measure the figures of docs/benchmarks.md
 	scripts/bench
 
@@ -132,4 +139,4 @@ bench-web: build ## measure frame times, heap and time to the first text in a re
 
 check: test test-agents lint race build ## run everything that CI runs
 
-.PHONY: help dev reference console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint build bench bench-agents bench-web check
+.PHONY: help dev reference console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint build release release-check bench bench-agents bench-web check

@@ -58,14 +58,14 @@ func TestBashCompletesCommandsAndFlags(t *testing.T) {
 	_, code, _ := runCommand(t, "completion", "bash")
 	testenv.Must(t, os.WriteFile(filepath.Join(dir, "completion"), []byte(code), 0o600))
 	for line, want := range map[string]string{
-		"bellhop ser":                     "serve",
-		"bellhop hosts up":                "update",
-		"bellhop doctor --st":             "--streams",
-		"bellhop torture --s":             "",
-		"bellhop migrate status --databa": "--database-url",
+		"bellhop ser":                         "serve",
+		"bellhop hosts up":                    "update",
+		"bellhop doctor --st":                 "--streams",
+		"bellhop torture --s":                 "",
+		"bellhop migrate status --database-u": "--database-url",
 	} {
 		const script = `. ./completion && [[ $(complete -p bellhop) == *" -C "*bellhop ]] && exec bellhop`
-		command := exec.Command("bash", "-c", script) //nolint:noctx // short
+		command := exec.Command("bash", "-c", script)
 		command.Dir = dir
 		command.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"),
 			"COMP_LINE="+line, "COMP_POINT="+strconv.Itoa(len(line)))

@@ -17,8 +17,8 @@ import (
 )
 
 // BenchmarkIngestIsObserved compares ingest on PostgreSQL with and without metrics and traces, as
-// BenchmarkIngestIsBounded does. An event is observed twice, as the server's request and as ingest. The collector of the
-// traces runs in this process, so that its time counts too.
+// BenchmarkIngestIsBounded does. An event is observed twice, as the server's request and as ingest. The collector
+// of the traces runs in this process, so that its time counts too.
 func BenchmarkIngestIsObserved(b *testing.B) {
 	for _, with := range []struct {
 		name   string

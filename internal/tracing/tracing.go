@@ -195,7 +195,8 @@ func parentOf(ctx context.Context) trace.SpanContext {
 		return trace.SpanContext{}
 	}
 	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID(raw[:16]), SpanID: trace.SpanID(raw[16:24]), TraceFlags: trace.TraceFlags(raw[24]), Remote: true,
+		TraceID: trace.TraceID(raw[:16]), SpanID: trace.SpanID(raw[16:24]), TraceFlags: trace.TraceFlags(raw[24]),
+		Remote: true,
 	})
 }
 
