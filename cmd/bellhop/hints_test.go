@@ -47,9 +47,7 @@ func TestHintsNameCommandsAndFlagsThatExist(t *testing.T) {
 func unknownWord(node *kong.Node, words []string) string {
 	for i, word := range words {
 		if name, isFlag := strings.CutPrefix(word, "--"); isFlag {
-			if !slices.ContainsFunc(node.AllFlags(false), func(group []*kong.Flag) bool {
-				return slices.ContainsFunc(group, func(f *kong.Flag) bool { return f.Name == name })
-			}) {
+			if !hasFlag(node, name) && (node.DefaultCmd == nil || !hasFlag(node.DefaultCmd, name)) {
 				return word
 			}
 			continue
@@ -64,6 +62,12 @@ func unknownWord(node *kong.Node, words []string) string {
 		node = node.Children[child]
 	}
 	return ""
+}
+
+func hasFlag(node *kong.Node, name string) bool {
+	return slices.ContainsFunc(node.AllFlags(false), func(group []*kong.Flag) bool {
+		return slices.ContainsFunc(group, func(f *kong.Flag) bool { return f.Name == name })
+	})
 }
 
 // kong shows a line that begins with white space as it is: two spaces mean an example. A tab there

@@ -73,6 +73,9 @@ func TestStories(t *testing.T) {
 			}
 			env.Values[worldKey{}] = w
 			env.Defer(func() { w.close(env.T()) })
+			if err := writeDocuments(env); err != nil {
+				return err
+			}
 			return os.WriteFile(filepath.Join(env.WorkDir, "tour.sh"), []byte(tour), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
