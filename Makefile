@@ -117,6 +117,9 @@ lint: ## golangci-lint, gofumpt and a tidy go.mod
 	@out=$$(git ls-files -z | xargs -0 wc -c | awk '$$1 > 1048576 && $$2 != "total" && $$2 !~ /\.wasm/ { print $$2 }'); \
 		test -z "$$out" || { echo "too large to commit, build output?: $$out"; exit 1; }
 
+site: ## the documentation as a web site in dist/site, without network
+	go run ./internal/site/build -o dist/site
+
 build: console ## one static binary in bin/, console included
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop ./cmd/bellhop
 
@@ -139,4 +142,4 @@ bench-web: build ## measure frame times, heap and time to the first text in a re
 
 check: test test-agents lint race build ## run everything that CI runs
 
-.PHONY: help dev reference console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint build release release-check bench bench-agents bench-web check
+.PHONY: help dev reference console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check

@@ -193,17 +193,3 @@ func TestThePingIntervalIsStatedOnce(t *testing.T) {
 		t.Errorf("%s states the ping interval %d times", page, stated)
 	}
 }
-
-func TestAnchorsEqualGitHubs(t *testing.T) {
-	for heading, want := range map[string]string{
-		"1.6 Relay":                              "16-relay",
-		"1.1 Check-in: `POST /api/agent`":        "11-check-in-post-apiagent",
-		"The AI SDK's own format":                "the-ai-sdks-own-format",
-		"[Agents](agents.md) and *policy*":       "agents-and-policy",
-		"2.2 Status, and programs in workspaces": "22-status-and-programs-in-workspaces",
-	} {
-		if got := anchorOf(heading); got != want {
-			t.Errorf("%s: %s, want %s", heading, got, want)
-		}
-	}
-}

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"bellhop/internal/site"
 )
 
 const root = "../.."
@@ -94,25 +96,13 @@ func (p page) anchors() map[string]bool {
 		if !ok || l.code || marks == "" || strings.Trim(marks, "#") != "" {
 			continue
 		}
-		anchor := anchorOf(heading)
+		anchor := site.Anchor(heading)
 		for n := 1; all[anchor]; n++ {
-			anchor = fmt.Sprintf("%s-%d", anchorOf(heading), n)
+			anchor = fmt.Sprintf("%s-%d", site.Anchor(heading), n)
 		}
 		all[anchor] = true
 	}
 	return all
-}
-
-var (
-	linkText   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	notAnchors = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
-)
-
-// anchorOf returns the anchor that GitHub gives to a heading.
-func anchorOf(heading string) string {
-	heading = linkText.ReplaceAllString(strings.TrimSpace(heading), "$1")
-	heading = notAnchors.ReplaceAllString(strings.ToLower(heading), "")
-	return strings.ReplaceAll(heading, " ", "-")
 }
 
 // exists reports whether a path below the root exists.

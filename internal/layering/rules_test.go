@@ -39,6 +39,7 @@ var rules = []struct {
 	{pattern: "internal/explore", layer: kit}, // drives the cores of host and broker against each other
 	{pattern: "internal/e2e/**", layer: kit},
 	{pattern: "internal/bench", layer: app},
+	{pattern: "internal/site/build", layer: cmd},
 	{pattern: "internal/layering", layer: kit},
 	{pattern: "internal/torture/check", layer: words}, // the checker imports nothing of ours, not even the protocol
 	{pattern: "internal/language", layer: kit},
