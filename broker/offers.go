@@ -26,6 +26,8 @@ type Offers struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
+	DefaultAgent string // of tasks that name none; "" = that of their host
+
 	mu    sync.Mutex
 	known map[string]*hostOffer // by host id
 }
@@ -51,6 +53,8 @@ type hostOffer struct {
 	askedAt   time.Time
 	url       string // of the host that was asked
 	err       error  // of the last request
+
+	installed string // the ended installations of the host, as the broker knew them last
 }
 
 // List returns the offers of all hosts. It asks those whose answer is older than half a
@@ -60,7 +64,7 @@ func (s *Offers) List(ctx context.Context) (*protocol.OfferList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &protocol.OfferList{Hosts: make([]protocol.OfferingHost, len(hosts))}
+	list := &protocol.OfferList{Hosts: make([]protocol.OfferingHost, len(hosts)), DefaultAgent: s.DefaultAgent}
 	var group errgroup.Group
 	group.SetLimit(probesAtOnce)
 	for i := range hosts {
@@ -149,6 +153,16 @@ func (s *Offers) ofHost(ctx context.Context, h *Host) protocol.OfferingHost {
 		}
 	}
 	return known.view(h)
+}
+
+// installed has the host asked again if other installations have ended there than at the last call.
+func (s *Offers) installed(hostID, ended string) {
+	known := s.entry(hostID)
+	known.asking.Lock()
+	defer known.asking.Unlock()
+	if known.installed != ended {
+		known.installed, known.askedAt = ended, time.Time{}
+	}
 }
 
 func (s *Offers) ask(ctx context.Context, h *Host) (*protocol.HostOffer, error) {

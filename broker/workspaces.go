@@ -268,7 +268,7 @@ func (s *Sessions) Workspace(ctx context.Context, userID, taskID string) (*proto
 		return nil, err
 	}
 	if w := found.Workspace; w != nil {
-		w.Branch, w.Metadata = cleanText(w.Branch), cleanMetadata(w.Metadata)
+		w.Branch, w.Metadata, w.Dir = cleanText(w.Branch), cleanMetadata(w.Metadata), cleanText(w.Dir)
 		w.Ships = slices.DeleteFunc(w.Ships, func(step protocol.ShipStep) bool {
 			return !slices.Contains(protocol.ShipSteps(), step)
 		})

@@ -29,6 +29,8 @@ const (
 	AuditHostChanged    AuditAction = "host.changed"
 	AuditHostRemoved    AuditAction = "host.removed"
 	AuditHostReconciled AuditAction = "host.reconciled"
+	AuditHostInstalled  AuditAction = "host.installed" // an administrator had the host install an agent's program
+	AuditHostCancelled  AuditAction = "host.cancelled" // an administrator ended such an installation
 	AuditTaskAdopted    AuditAction = "task.adopted"
 	AuditTaskAnswered   AuditAction = "task.answered"  // a person allowed or denied a tool call, or answered a question
 	AuditTaskMode       AuditAction = "task.mode"      // how much a person wants to be asked about
@@ -59,6 +61,7 @@ func AuditActions() []AuditAction {
 		AuditTokenCreated, AuditTokenRevoked, AuditUserCreated, AuditUserPassword, AuditUserDisabled, AuditUserEnabled,
 		AuditUserDeleted, AuditUserErased, AuditFactorEnabled, AuditFactorDisabled, AuditFactorReset, AuditFactorCodes,
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
+		AuditHostInstalled, AuditHostCancelled,
 		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded,
 		AuditTaskFetched, AuditTaskPushed, AuditTaskRequested, AuditTaskExpired, AuditShareCreated,
 		AuditShareRevoked, AuditForgeAdded, AuditForgeRemoved, AuditWebhookRotated, AuditNotificationsOn,

@@ -81,8 +81,16 @@ type OfferedAgent struct {
 	Installed bool   `json:"installed"`         // its program was found
 	Version   string `json:"version,omitempty"` // of the program, if that is known
 	// HasKey: the host has a key of the agent's language model; absent when the host cannot know.
-	HasKey       *bool  `json:"hasKey,omitempty"`
-	DefaultModel string `json:"defaultModel,omitempty"` // of tasks that name none; absent when the agent chooses
+	HasKey *bool `json:"hasKey,omitempty"`
+	// Keys are the variables of the host's environment that can hold the key, each also with the suffix _FILE.
+	Keys []string `json:"keys,omitempty"`
+	// Program is what the host lets administrators of the broker install for the agent; absent if it does not.
+	Program string `json:"program,omitempty"`
+	// Scripted: it follows a script, and no language model answers.
+	Scripted bool `json:"scripted,omitempty"`
+
+	// DefaultModel is the one of tasks that name none; absent when the agent chooses.
+	DefaultModel string `json:"defaultModel,omitempty"`
 	// Models are those that the agent reported in its last session; empty when it reports none.
 	Models []Choice `json:"models"`
 	Modes  []Choice `json:"modes"` // as models: the agent's own modes of work
@@ -117,6 +125,8 @@ const MaxOfferedBranches = 200
 type OfferList struct {
 	Agents []OfferedChoice `json:"agents"` // installed on at least one host, by id
 	Hosts  []OfferingHost  `json:"hosts"`  // by name
+	// DefaultAgent is the one of tasks that name none; absent when each host's own default is.
+	DefaultAgent string `json:"defaultAgent,omitempty"`
 }
 
 // OfferedChoice is an agent that a task can name.

@@ -7,6 +7,8 @@ type WorkspaceState struct {
 	Branch   string            `json:"branch"` // that is checked out; "" without git
 	Dirty    bool              `json:"dirty"`  // has uncommitted changes
 	Metadata map[string]string `json:"metadata"`
+	// Dir is the directory on the host in which the agent works: its tools name files below it.
+	Dir string `json:"dir,omitempty"`
 
 	Ships  []ShipStep   `json:"ships,omitempty"`  // what the host does with the session's work
 	Remote *RemoteState `json:"remote,omitempty"` // where the host pushes it; absent if the project has no remote

@@ -43,6 +43,8 @@ type API struct {
 	// Offer describes what tasks can choose from; nil = GET /offer answers 404.
 	Offer func(ctx context.Context) (*protocol.HostOffer, error)
 
+	Installations Installations // nil = the host installs no programs
+
 	// Describe returns the description of a workspace, for GET /status; nil = there is none.
 	Describe func(ctx context.Context, path string) (*agenthost.WorkspaceDescription, error)
 

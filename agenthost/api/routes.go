@@ -68,6 +68,7 @@ func (a *API) Routes(e *echo.Echo) {
 
 	e.GET("/workspaces", httpapi.Handle(ok, a.listWorkspaces), passwordOnly, withKeys)
 	e.GET("/offer", httpapi.Handle(ok, a.offer), passwordOnly)
+	a.installationRoutes(e)
 	e.PUT("/announcements", httpapi.Handle(ok, a.putAnnouncements), passwordOnly)
 	e.POST("/projects/:project/stop", httpapi.Handle(ok, a.stopProject, httpapi.OptionalBody()), a.requireOperator)
 
@@ -85,6 +86,14 @@ func (a *API) fileRoutes(e *echo.Echo) {
 	e.GET("/session/:id/search", httpapi.Handle(ok, a.searchFiles), a.requireSessionAccess)
 	e.GET("/session/:id/commands", httpapi.Handle(ok, a.sessionCommands), a.requireSessionAccess)
 	e.GET("/projects/:project/paths", httpapi.Handle(ok, a.projectPaths), a.requirePassword)
+}
+
+// installationRoutes are about agents' programs on this machine.
+func (a *API) installationRoutes(e *echo.Echo) {
+	const ok = http.StatusOK
+	e.GET("/installations", httpapi.Handle(ok, a.listInstallations), a.requirePassword)
+	e.POST("/installations", httpapi.Handle(ok, a.install), a.requirePassword)
+	e.DELETE("/installations/:program", httpapi.Handle(ok, a.cancelInstallation), a.requirePassword)
 }
 
 // StreamKinds are the kinds of the routes that answer with a stream, for metrics.

@@ -62,6 +62,9 @@ func (c *Cache) Find(ctx context.Context, name string, want Want) (Program, erro
 	return c.findOnPath(ctx, agent, want)
 }
 
+// Accepts reports whether the program that Install installs is one that is wanted.
+func (w Want) Accepts(a Agent) bool { return w.Path == "" && w.acceptsPinned(a) }
+
 func (w Want) acceptsPinned(a Agent) bool {
 	return w.Version == "" || w.Version == a.Version || w.Version == AnyVersion
 }

@@ -3,11 +3,14 @@ package setup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"bellhop/protocol"
@@ -26,17 +29,21 @@ type Installer struct {
 
 	// OnProgress is called many times a second during an install; nil = not called.
 	OnProgress func(Progress)
+	// OnLine is called with each line that npm prints; nil = not called.
+	OnLine func(line string)
 }
 
 // Step is a step of an install.
-type Step string
+type Step = protocol.InstallationStep
 
-// Steps in their order. An install has either StepNPM or the two steps before it.
+// Steps in their order. An install has either StepNPM or the two steps before it, and StepWait only
+// while another one installs the same program.
 const (
-	StepDownload Step = "download"
-	StepUnpack   Step = "unpack"
-	StepNPM      Step = "npm"
-	StepCheck    Step = "check"
+	StepWait     = protocol.InstallationWait
+	StepDownload = protocol.InstallationDownload
+	StepUnpack   = protocol.InstallationUnpack
+	StepNPM      = protocol.InstallationNPM
+	StepCheck    = protocol.InstallationCheck
 )
 
 // Progress describes the progress of an install. Total is 0 if it is unknown.
@@ -49,9 +56,18 @@ type Progress struct {
 // Install downloads the pinned version of an agent, verifies it and moves it into the
 // cache atomically. If it is already installed, fresh is false. Concurrent installs of
 // one agent wait for each other. CodeNotFound: unknown agent. CodeInvalid: no build
-// for this platform, no registry configured, or Node.js is missing. CodeUnavailable:
-// the registry failed or sent a package with another checksum.
+// for this platform, no registry configured, Node.js or npm is missing, or the directory cannot be
+// written. CodeUnavailable: the registry failed or sent a package with another checksum.
+// CodeStorageFull: the disk is full.
 func (i *Installer) Install(ctx context.Context, name string) (program Program, fresh bool, err error) {
+	program, fresh, err = i.install(ctx, name)
+	if err != nil && ctx.Err() == nil {
+		err = withDiskRemedy(name, err)
+	}
+	return program, fresh, err
+}
+
+func (i *Installer) install(ctx context.Context, name string) (program Program, fresh bool, err error) {
 	agent, err := i.Cache.Agent(name)
 	if err != nil {
 		return Program{}, false, err
@@ -69,7 +85,7 @@ func (i *Installer) Install(ctx context.Context, name string) (program Program, 
 		return Program{}, false, err
 	}
 	home := filepath.Join(i.Cache.dir, agent.Name)
-	unlock, err := lock(ctx, home)
+	unlock, err := lock(ctx, home, func() { i.progress(Progress{Agent: name, Step: StepWait}) })
 	if err != nil {
 		return Program{}, false, err
 	}
@@ -123,7 +139,7 @@ func (i *Installer) fetchFiles(ctx context.Context, a Agent, work, files string)
 		return err
 	}
 	if a.Locked != "" {
-		return i.npmInstall(ctx, a, base.String(), files)
+		return i.npmInstall(ctx, a, base, files)
 	}
 	artifact, _ := a.Artifact(i.Cache.platform)
 	archive := filepath.Join(work, "package.tgz")
@@ -203,6 +219,23 @@ func removeInterrupted(home string) error {
 		}
 	}
 	return nil
+}
+
+// withDiskRemedy names the remedy if the disk or its owner is the reason of err.
+func withDiskRemedy(name string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return &protocol.Error{
+			Code: protocol.CodeStorageFull, Message: "the disk is full: there is no room for " + name, Err: err,
+			Hint: "Nothing was installed. Free some room, or set BELLHOP_AGENTS_DIR to a directory on another disk.",
+		}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "the directory of agents' programs cannot be written", Err: err,
+			Hint: "Give it to the user of the host, or set BELLHOP_AGENTS_DIR to another directory.",
+		}
+	}
+	return err
 }
 
 func (i *Installer) progress(p Progress) {

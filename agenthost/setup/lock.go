@@ -15,9 +15,9 @@ import (
 // be cancelled when ctx ends.
 const lockPoll = 100 * time.Millisecond
 
-// lock creates dir and takes its lock. The system releases the lock when the process
-// ends.
-func lock(ctx context.Context, dir string) (unlock func(), err error) {
+// lock creates dir and takes its lock. It calls onWait if another one holds the lock. The system releases
+// the lock when the process ends.
+func lock(ctx context.Context, dir string, onWait func()) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -27,13 +27,16 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	}
 	ticker := time.NewTicker(lockPoll)
 	defer ticker.Stop()
-	for {
+	for tries := 0; ; tries++ {
 		err := filelock.Try(file)
 		if err == nil {
 			return func() { _ = file.Close() }, nil
 		}
 		if !errors.Is(err, filelock.ErrHeld) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), file.Close())
+		}
+		if tries == 0 {
+			onWait()
 		}
 		select {
 		case <-ticker.C:

@@ -33,6 +33,7 @@ type API struct {
 	Feed          Feed
 	Webhook       Webhook
 	Offers        *broker.Offers
+	Installations *broker.Installations
 	Workspaces    *broker.Workspaces
 	Files         *broker.Files
 	Ships         *broker.Ships

@@ -135,10 +135,12 @@ func (s *site) wire(c config, log *slog.Logger) {
 		Store: st, Updater: updater, Targets: targets, PublicURL: publicURL, Now: now, Log: log,
 		Secrets: []seal.Secret{seal.NewSecret(installationSecret)},
 	}
+	offers := &broker.Offers{Store: st, Targets: targets, Link: s.host, Now: now, Log: log}
 	s.api = &api.API{
-		Templates: &broker.Templates{Store: st, Now: now},
-		Shares:    shares, Transcripts: &broker.Transcripts{Store: st, Targets: targets, Secrets: shares.Secrets},
-		Offers:     &broker.Offers{Store: st, Targets: targets, Link: s.host, Now: now, Log: log},
+		Installations: &broker.Installations{Store: st, Targets: targets, Link: s.host, Offers: offers, Now: now},
+		Templates:     &broker.Templates{Store: st, Now: now},
+		Shares:        shares, Transcripts: &broker.Transcripts{Store: st, Targets: targets, Secrets: shares.Secrets},
+		Offers:     offers,
 		Workspaces: s.tasks.Workspaces,
 		Auth:       s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,
 		Queue:        &broker.Queue{Store: st, Updater: updater, Sessions: sessions, Now: now, Log: log},

@@ -75,9 +75,10 @@ func TestAnExportIsJSONLines(t *testing.T) {
 			`"hint":"Use one of sign-in, sign-in.failed, sign-in.link, sign-in.ended, sign-in.password, `+
 			`sign-out, token.created, token.revoked, user.created, user.password, user.disabled, `+
 			`user.enabled, user.deleted, user.erased, second-factor.enabled, second-factor.disabled, second-factor.reset, `+
-			`second-factor.codes, host.created, host.changed, host.removed, host.reconciled, task.adopted, `+
-			`task.answered, task.mode, task.committed, task.discarded, task.fetched, task.pushed, task.requested, `+
-			`task.expired, share.created, share.revoked, forge-token.added, forge-token.removed, webhook.rotated, `+
+			`second-factor.codes, host.created, host.changed, host.removed, host.reconciled, `+
+			`host.installed, host.cancelled, task.adopted, task.answered, task.mode, task.committed, task.discarded, `+
+			`task.fetched, task.pushed, task.requested, `+
+			`task.expired, task.terminal-opened, task.terminal-closed, share.created, share.revoked, forge-token.added, forge-token.removed, webhook.rotated, `+
 			`notifications.on, notifications.off, keys.rotated, audit.exported, data.exported, data.imported, `+
 			`or the part before a point"}`)
 	if got := len(s.audit("?action=audit.exported").Entries); got != 2 {

@@ -19,6 +19,9 @@ type host struct {
 	asked   []broker.Target
 
 	announced []*protocol.HostAnnouncements
+
+	installation *protocol.Installation // the last one
+	offered      int                    // how often it was asked for its offer
 }
 
 func (h *host) call(t broker.Target) error {
@@ -123,6 +126,9 @@ func (h *host) Workspaces(_ context.Context, t broker.Target, userID string) (*p
 }
 
 func (h *host) Offer(_ context.Context, t broker.Target) (*protocol.HostOffer, error) {
+	h.mu.Lock()
+	h.offered++
+	h.mu.Unlock()
 	return &protocol.HostOffer{
 		DefaultAgent: "demo", Projects: []protocol.OfferedProject{},
 		PermissionModes: []protocol.PermissionMode{protocol.ModeAsk},
@@ -131,6 +137,36 @@ func (h *host) Offer(_ context.Context, t broker.Target) (*protocol.HostOffer, e
 			Models: []protocol.Choice{}, Modes: []protocol.Choice{},
 		}},
 	}, h.call(t)
+}
+
+func (h *host) Installations(_ context.Context, t broker.Target) (*protocol.InstallationList, error) {
+	if err := h.call(t); err != nil {
+		return nil, err
+	}
+	return &protocol.InstallationList{Allowed: true, Installations: []protocol.Installation{*h.installation}}, nil
+}
+
+func (h *host) Install(
+	_ context.Context, t broker.Target, req *protocol.InstallRequest,
+) (*protocol.Installation, error) {
+	if err := h.call(t); err != nil {
+		return nil, err
+	}
+	h.installation = &protocol.Installation{
+		ID: "i1", Program: req.Program, Title: "Codex", Version: "1.0.0", State: protocol.InstallationRunning,
+		StartedAt: start, Lines: []string{"Downloads Codex"},
+	}
+	return new(*h.installation), nil
+}
+
+func (h *host) CancelInstallation(
+	_ context.Context, t broker.Target, program string,
+) (*protocol.Installation, error) {
+	if h.installation == nil || h.installation.Program != program {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "Nobody has installed it")
+	}
+	h.installation.State = protocol.InstallationCancelled
+	return new(*h.installation), h.call(t)
 }
 
 func (h *host) Announce(_ context.Context, t broker.Target, req *protocol.HostAnnouncements) error {

@@ -59,6 +59,8 @@ var guarded = []string{
 	"GET /api/audit", "GET /api/audit/export",
 	"GET /api/orphans", "POST /api/orphans/:sessionId",
 	"GET /api/hosts", "POST /api/hosts", "PATCH /api/hosts/:id", "DELETE /api/hosts/:id",
+	"GET /api/hosts/:id/installations", "POST /api/hosts/:id/installations",
+	"DELETE /api/hosts/:id/installations/:program",
 }
 
 func TestTheRoutesAreThoseOfTheProtocol(t *testing.T) {

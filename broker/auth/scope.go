@@ -102,6 +102,10 @@ var routeScopes = map[string]broker.Scope{
 	"PATCH /api/hosts/:id":                        hosts,
 	"DELETE /api/hosts/:id":                       hosts,
 
+	"GET /api/hosts/:id/installations":             hosts,
+	"POST /api/hosts/:id/installations":            hosts,
+	"DELETE /api/hosts/:id/installations/:program": hosts,
+
 	"POST /api/coding-agent/notebooks":             notebooks,
 	"POST /api/coding-agent/sources/with-context":  notebooks,
 	"GET /api/coding-agent/sources":                notebooks,

@@ -150,7 +150,7 @@ func (c agentsInstallCommand) Run(env *environment) error {
 	bar := newProgressBar(env.stderr)
 	installer := &setup.Installer{
 		Cache: cache, OnProgress: bar.update,
-		Registry: func(ctx context.Context) (string, error) { return setup.NPMRegistry(ctx, os.Getenv) },
+		Registry: npmRegistry,
 	}
 	var failed error
 	for _, name := range names {
@@ -176,6 +176,9 @@ func (c agentsInstallCommand) Run(env *environment) error {
 	}
 	return failed
 }
+
+// npmRegistry returns the registry that npm uses.
+func npmRegistry(ctx context.Context) (string, error) { return setup.NPMRegistry(ctx, os.Getenv) }
 
 func (c agentsInstallCommand) selectedNames() ([]string, error) {
 	switch {

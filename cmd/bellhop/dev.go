@@ -61,7 +61,8 @@ func (c devCommand) Run(env *environment) error {
 		AllowedOrigins: c.AllowOrigin, HostAllowedOrigins: c.HostOrigin,
 		Agent: c.Agent, Model: c.Model, Project: c.Project, Record: c.Record,
 		DemoAgent: demoAgentCommandLine(self), VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(),
-		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, Version: version, Log: env.log,
+		AgentsDir: c.AgentsDir, Registry: npmRegistry, AgentEnv: agentEnv, NoSandbox: c.NoSandbox,
+		Version: version, Log: env.log,
 	})
 	if err != nil {
 		return fmt.Errorf("dev: %w", err)

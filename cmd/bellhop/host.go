@@ -25,6 +25,7 @@ type hostCommand struct {
 	DiskWarning    diskSize    `env:"BELLHOP_HOST_DISK_WARNING" default:"1GiB" placeholder:"SIZE" help:"Free space on the disk of the data below which a warning is shown (${default}); 0 for none."`
 	AdminListen    string      `env:"BELLHOP_HOST_ADMIN_LISTEN" placeholder:"ADDR" help:"Address for metrics and profiles (pprof) with the host's password, such as :7711, which is on loopback. Default: none."`
 	TrustedProxies []string    `env:"BELLHOP_HOST_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the host, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
+	AllowInstalls  bool        `env:"BELLHOP_HOST_ALLOW_INSTALLS" help:"Let administrators of brokers install agents' programs on this host, from the npm registry (no by default)."`
 	AllowedOrigins []string    `env:"BELLHOP_HOST_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of pages that may read streams, comma-separated."`
 }
 
@@ -85,7 +86,8 @@ func (c hostCommand) Run(env *environment) error {
 		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data,
 		File: config, Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins,
 		TrustedProxies: c.TrustedProxies, DemoAgent: demoAgentCommandLine(self), AdminListen: c.AdminListen,
-		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox,
+		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, AllowInstalls: c.AllowInstalls,
+		Registry:    npmRegistry,
 		DiskWarning: int64(c.DiskWarning), Log: env.log,
 	}
 	return c.traced(env, "bellhop-host", func(tracer *tracing.Tracer) error {

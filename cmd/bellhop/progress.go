@@ -27,7 +27,8 @@ func newProgressBar(out io.Writer) *progressBar {
 
 var stepLabels = map[setup.Step]string{
 	setup.StepDownload: "downloading", setup.StepUnpack: "unpacking",
-	setup.StepNPM: "npm fetches its parts", setup.StepCheck: "checking",
+	setup.StepWait: "waiting for another installation",
+	setup.StepNPM:  "npm fetches its parts", setup.StepCheck: "checking",
 }
 
 func (b *progressBar) update(p setup.Progress) {

@@ -267,6 +267,9 @@ func (a *Admin) newBroker(
 		}),
 		Parts: books.apiParts(a), Offers: b.offers, Workspaces: b.Tasks.Workspaces,
 		Files: &broker.Files{Sessions: b.Sessions, Link: link, CommandLink: link, ContentLink: link}, Doctor: a.diagnose,
+		Installations: &broker.Installations{
+			Store: a.Store, Targets: targets, Link: link, Offers: b.offers, Now: now,
+		},
 		Ships:       &broker.Ships{Sessions: b.Sessions, Users: a.Store, Link: link, Tokens: a.Forge},
 		ForgeTokens: a.Forge,
 		Ready:       (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
@@ -312,7 +315,7 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPasswords, Now: now}
 	ends := &broker.SessionEnds{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	quotas := &broker.Quotas{Limits: c.Quotas.QuotaLimits, Store: st, Now: now}
-	offers := &broker.Offers{Store: st, Targets: targets, Link: link, Now: now, Log: log}
+	offers := &broker.Offers{Store: st, Targets: targets, Link: link, DefaultAgent: c.DefaultAgent, Now: now, Log: log}
 	tasks := &broker.Tasks{
 		Store: st, Updater: updater, Ends: ends, Offers: offers, Quotas: quotas, DefaultAgent: c.DefaultAgent,
 		CheckURL: guard.CheckURL, Now: now, Log: log,

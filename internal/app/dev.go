@@ -33,6 +33,7 @@ type DevConfig struct {
 	Project   string // directory of the project "project"; "" = no project
 	DemoAgent []string
 	AgentsDir string // as in HostConfig
+	Registry  func(ctx context.Context) (string, error)
 	AgentEnv  map[string]string
 	Record    string // as in HostConfig
 	NoSandbox bool   // as in HostConfig
@@ -132,6 +133,7 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 		AllowedOrigins: slices.Concat([]string{d.Broker.URL}, c.AllowedOrigins, c.HostAllowedOrigins), DemoAgent: c.DemoAgent,
 		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record,
 		Version: c.Version, NoSandbox: c.NoSandbox,
+		AllowInstalls: true, Registry: c.Registry, // its one user can run 'bellhop agents install' on this machine too
 		DiskWarning: diskspace.DefaultWarnBelow, Log: c.Log,
 	})
 	return err

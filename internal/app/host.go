@@ -52,10 +52,15 @@ type HostConfig struct {
 	AgentEnv       map[string]string // values of agents.Variables that are set
 	Version        string            // of the program, for recordings and clients of lines
 	DiskWarning    int64             // bytes of free space below which a warning is shown; 0 = none
-	NoSandbox      bool              // run agents without a sandbox, whatever File says
-	Traces         observe.Observer  // of all operations, beside the metrics; nil = none
-	AdminListen    string            // address for metrics and profiles, with Password; "" = none
-	Log            *slog.Logger
+	AllowInstalls  bool              // administrators of brokers may install agents' programs, from Registry
+
+	NoSandbox   bool             // run agents without a sandbox, whatever File says
+	Traces      observe.Observer // of all operations, beside the metrics; nil = none
+	AdminListen string           // address for metrics and profiles, with Password; "" = none
+	Log         *slog.Logger
+
+	// Registry returns the URL of the npm registry; nil = nothing can be installed.
+	Registry func(ctx context.Context) (string, error)
 
 	// Providers are further agents, by id, for tests and benchmarks.
 	Providers map[string]agenthost.Provider
@@ -88,6 +93,7 @@ type hostParts struct {
 	policy     *policy.Live
 	sandbox    *hostSandbox
 	agents     *providerSet
+	offers     *offers
 	record     *recording.Writer // nil: nothing is recorded
 
 	operatorKey seal.Secret
@@ -185,8 +191,9 @@ func (c HostConfig) newHost(
 	host.api = &hostapi.API{
 		Host: host.Domain, Password: c.Password, OperatorKey: host.operatorKey, PublicURL: publicURL,
 		AllowedOrigins: httpapi.BrowserOrigins(origins), Log: c.Log, Disk: disk, Version: c.Version,
-		Ready: (&probe.Probe{Check: host.journal.Probe}).Ready, Offer: newOffers(host.agents, host.workspaces).Current,
-		Describe: workspaceAdapter{host.workspaces}.describe, Metrics: measured.Handler(),
+		Ready: (&probe.Probe{Check: host.journal.Probe}).Ready, Offer: host.offers.Current,
+		Installations: host.agents.installations,
+		Describe:      workspaceAdapter{host.workspaces}.describe, Metrics: measured.Handler(),
 	}
 	if err := c.newServers(host, listener, observer); err != nil {
 		return nil, errors.Join(err, host.closeParts())
@@ -222,6 +229,10 @@ func (p *hostParts) openParts(c HostConfig, records string, local net.Addr) (err
 	if p.agents, err = c.newProviders(records); err != nil {
 		return err
 	}
+	p.offers = newOffers(p.agents, p.workspaces)
+	if p.agents.installations, err = c.openInstallations(p.agents.cache, p.offers.Changed); err != nil {
+		return err
+	}
 	p.record, p.recordInput, err = c.openRecording()
 	return err
 }
@@ -239,6 +250,9 @@ func (p *hostParts) options(c HostConfig) agenthost.Options {
 // closeParts releases the parts that are open.
 func (p *hostParts) closeParts() error {
 	var failures []error
+	if p.agents != nil && p.agents.installations != nil { // its checks of programs use the sandbox
+		failures = append(failures, p.agents.installations.Close())
+	}
 	if p.sandbox != nil {
 		failures = append(failures, p.sandbox.Close())
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
 	"bellhop/protocol"
 )
@@ -30,9 +31,10 @@ type offers struct {
 	now      func() time.Time
 	flight   singleflight.Group
 
-	mu   sync.Mutex
-	last *protocol.HostOffer
-	at   time.Time
+	mu      sync.Mutex
+	last    *protocol.HostOffer
+	at      time.Time
+	changes int // since the host started; a description that began before a change is not kept
 }
 
 // projectLister is a *workspace.Manager.
@@ -56,10 +58,15 @@ func (o *offers) Current(ctx context.Context) (*protocol.HostOffer, error) {
 	described := o.flight.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), offerLimit)
 		defer cancel()
+		o.mu.Lock()
+		changes := o.changes
+		o.mu.Unlock()
 		offer := o.describe(ctx)
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.last, o.at = offer, o.now()
+		if o.changes == changes {
+			o.last, o.at = offer, o.now()
+		}
 		return offer, nil
 	})
 	select {
@@ -69,6 +76,15 @@ func (o *offers) Current(ctx context.Context) (*protocol.HostOffer, error) {
 		offer, _ := result.Val.(*protocol.HostOffer)
 		return offer, result.Err
 	}
+}
+
+// Changed has the next Current describe the host again, such as after the installation of a program.
+func (o *offers) Changed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last = nil
+	o.changes++
+	o.flight.Forget("")
 }
 
 func (o *offers) describe(ctx context.Context) *protocol.HostOffer {
@@ -110,21 +126,45 @@ func (a *providerSet) describe(ctx context.Context, name string) protocol.Offere
 	}
 	switch {
 	case name == agents.Demo:
-		shown.Title, shown.Installed, shown.Version = demoTitle, true, a.config.Version
+		shown.Title, shown.Installed, shown.Version, shown.Scripted = demoTitle, true, a.config.Version, true
 	case !hasEntry || a.config.Providers[name] != nil: // part of this process
 		shown.Installed = true
 	default:
 		if kind.Kind == name {
 			shown.Title = kind.Title
 		}
-		shown.HasKey = hasKey(kind, entry, a.config.agentEnv(kind, entry))
+		shown.HasKey, shown.Keys = hasKey(kind, entry, a.config.agentEnv(kind, entry)), keyVariables(kind)
 		shown.Version, shown.Problem, shown.Hint = a.findVersion(ctx, kind.Kind, name, entry)
 		shown.Installed = shown.Problem == ""
+		shown.Program = a.installableProgram(kind.Kind, entry)
 	}
 	return shown
 }
 
-const demoTitle = "Demo agent"
+// installableProgram returns the program that administrators can have the host install for an agent; "" if they
+// cannot, or if its entry names another program or version.
+func (a *providerSet) installableProgram(kind string, entry agents.Entry) string {
+	program, want := kind, wanted(entry)
+	if kind == agents.KindACP {
+		program, want = entry.Command[0], setup.Want{}
+	}
+	agent, err := a.cache.Agent(program)
+	if err != nil || a.installations == nil || !want.Accepts(agent) || !a.installations.Can(program) {
+		return ""
+	}
+	return program
+}
+
+// demoTitle says what answers wherever the agent is named.
+const demoTitle = "Scripted demo agent"
+
+// keyVariables returns the variables of which one has to hold a key of the agent's language model.
+func keyVariables(kind agents.Agent) (names []string) {
+	for _, api := range kind.ModelAPIs() {
+		names = append(names, api.KeyVariables()...)
+	}
+	return names
+}
 
 func (a *providerSet) defaultModel(name string, entry agents.Entry) string {
 	if a.config.Model != "" && name == a.config.defaultAgent() {
@@ -177,18 +217,15 @@ func kindProgram(kind string, entry agents.Entry) string {
 // hasKey reports whether an agent's environment has a key of a language model. It is nil where
 // the agent may have a key that the host does not know, or needs none.
 func hasKey(kind agents.Agent, entry agents.Entry, env []string) *bool {
-	apis := kind.ModelAPIs()
-	if len(apis) == 0 {
+	if len(kind.ModelAPIs()) == 0 {
 		return nil
 	}
 	found := entry.Login != ""
-	for _, api := range apis {
-		for _, key := range api.Keys {
-			found = found || slices.ContainsFunc(env, func(pair string) bool {
-				value, isKey := strings.CutPrefix(pair, key.Variable+"=")
-				return isKey && value != ""
-			})
-		}
+	for _, variable := range keyVariables(kind) {
+		found = found || slices.ContainsFunc(env, func(pair string) bool {
+			value, isKey := strings.CutPrefix(pair, variable+"=")
+			return isKey && value != ""
+		})
 	}
 	if !found && (kind.Kind == agents.KindACP || entry.Config != "") {
 		return nil

@@ -56,19 +56,22 @@ func TestAHostDescribesItsAgents(t *testing.T) {
 	testenv.Must(t, err)
 	got := strings.ReplaceAll(string(raw), dir, "DIR")
 	const none = `"models":[],"modes":[]`
+	const anthropicKeys = `"keys":["ANTHROPIC_API_KEY","ANTHROPIC_AUTH_TOKEN","CLAUDE_CODE_OAUTH_TOKEN"],`
+	const everyKey = `"keys":["ANTHROPIC_API_KEY","ANTHROPIC_AUTH_TOKEN","CLAUDE_CODE_OAUTH_TOKEN","OPENAI_API_KEY",` +
+		`"GEMINI_API_KEY","GOOGLE_API_KEY","OPENROUTER_API_KEY"],`
 	const all, noPDF = none + `,"attachments":["image","text","pdf"]`, none + `,"attachments":["image","text"]`
 	want := `{"defaultAgent":"acp:DIR/mine","agents":[` + strings.Join([]string{
-		`{"id":"acp:DIR/mine","title":"acp:DIR/mine","kind":"acp","installed":true,"hasKey":true,"defaultModel":"chosen",` +
+		`{"id":"acp:DIR/mine","title":"acp:DIR/mine","kind":"acp","installed":true,"hasKey":true,` + everyKey + `"defaultModel":"chosen",` +
 			noPDF + `}`,
-		`{"id":"claude","title":"Claude Code","kind":"claude","installed":true,"version":"9.9.9","hasKey":true,"defaultModel":"opus",` + all + `}`,
-		`{"id":"codex","title":"Codex","kind":"codex","installed":false,"hasKey":false,` + noPDF +
+		`{"id":"claude","title":"Claude Code","kind":"claude","installed":true,"version":"9.9.9","hasKey":true,` + anthropicKeys + `"defaultModel":"opus",` + all + `}`,
+		`{"id":"codex","title":"Codex","kind":"codex","installed":false,"hasKey":false,"keys":["OPENAI_API_KEY"],` + noPDF +
 			`,"problem":"Its program cannot be used","hint":"The operator of the host sees why: bellhop agents list"}`,
-		`{"id":"demo","title":"Demo agent","kind":"jsonl","installed":true,"version":"1.2.3",` + all + `}`,
-		`{"id":"gemini","title":"Gemini CLI","kind":"gemini","installed":false,"hasKey":false,` + noPDF +
+		`{"id":"demo","title":"Scripted demo agent","kind":"jsonl","installed":true,"version":"1.2.3","scripted":true,` + all + `}`,
+		`{"id":"gemini","title":"Gemini CLI","kind":"gemini","installed":false,"hasKey":false,"keys":["GEMINI_API_KEY","GOOGLE_API_KEY"],` + noPDF +
 			`,"problem":"Its program is not installed on the host","hint":"The operator installs it: bellhop agents install gemini"}`,
 		`{"id":"lost","title":"lost","kind":"jsonl","installed":false,` + all +
 			`,"problem":"Its program cannot be used","hint":"The operator of the host sees why: bellhop agents list"}`,
-		`{"id":"opencode","title":"OpenCode","kind":"opencode","installed":false,"hasKey":true,` + all +
+		`{"id":"opencode","title":"OpenCode","kind":"opencode","installed":false,"hasKey":true,` + everyKey + all +
 			`,"problem":"Its program is not installed on the host","hint":"The operator installs it: bellhop agents install opencode"}`,
 		`{"id":"own","title":"own","kind":"jsonl","installed":true,"models":[{"id":"m1","name":"Model One"}],"modes":[{"id":"plan","name":"Plan"}]}`,
 	}, ",") + `],"projects":[{"name":"shop","isRepository":false,"branches":["main"]}],` +

@@ -30,6 +30,8 @@ type providerSet struct {
 	cache     *setup.Cache
 	records   string                        // directory of process records
 	providers map[string]agenthost.Provider // by agent id
+
+	installations *setup.Installations // nil: the host installs nothing
 }
 
 func (c HostConfig) newProviders(records string) (*providerSet, error) {

@@ -16,8 +16,8 @@ type chapter struct {
 // navigation has every page. A page that is missing here fails the build, so that none is out of reach.
 var navigation = []chapter{
 	{"Start", []string{
-		"README.md", "docs/concepts.md", "docs/tutorials/app.md", "docs/tutorials/agent.md", "docs/tutorials/hosts.md",
-		"docs/faq.md", "docs/comparison.md",
+		"README.md", "docs/quickstart.md", "docs/concepts.md", "docs/tutorials/app.md", "docs/tutorials/agent.md",
+		"docs/tutorials/hosts.md", "docs/faq.md", "docs/comparison.md",
 	}},
 	{"Use", []string{
 		"docs/console.md", "docs/agents.md", "docs/policy.md", "docs/notebooks.md", "docs/headless.md",

@@ -11,7 +11,19 @@ type ModelAPI struct {
 	Address string // variable with the base URL; "" = there is none
 	URL     string // base URL without that variable
 	Keys    []ModelKey
+	Login   string   // variable of a login that stands in for a key; "" = there is none
 	Names   []string // of the interface, and of the login to it
+}
+
+// KeyVariables are the variables of which one has to be set.
+func (a ModelAPI) KeyVariables() (names []string) {
+	for _, key := range a.Keys {
+		names = append(names, key.Variable)
+	}
+	if a.Login != "" {
+		names = append(names, a.Login)
+	}
+	return names
 }
 
 // ModelKey is a variable with a key, and the header in which the key is sent.
@@ -21,6 +33,7 @@ var modelAPIs = []ModelAPI{
 	{
 		Name: "anthropic", Address: "ANTHROPIC_BASE_URL", URL: "https://api.anthropic.com",
 		Keys:  []ModelKey{{"ANTHROPIC_API_KEY", "X-Api-Key", ""}, {"ANTHROPIC_AUTH_TOKEN", "Authorization", "Bearer "}},
+		Login: "CLAUDE_CODE_OAUTH_TOKEN",
 		Names: []string{"api.anthropic.com", "console.anthropic.com", "platform.claude.com"},
 	},
 	{

@@ -61,6 +61,15 @@ export const maxSearchQuery = 256;
 /** maxForgeToken is how many bytes the token for a forge has at most. */
 export const maxForgeToken = 1_024;
 
+/** of a host */
+export const maxInstallations = 32;
+
+/** of an installation */
+export const maxInstallationLines = 12;
+
+/** bytes of a line, an error or a hint */
+export const maxInstallationText = 500;
+
 /** pingIntervalMs is how often a server sends a comment on a stream that is otherwise silent. */
 export const pingIntervalMs = 10_000;
 
@@ -300,6 +309,8 @@ export type AuditAction =
   | 'host.changed'
   | 'host.removed'
   | 'host.reconciled'
+  | 'host.installed' // an administrator had the host install an agent's program
+  | 'host.cancelled' // an administrator ended such an installation
   | 'task.adopted'
   | 'task.answered' // a person allowed or denied a tool call, or answered a question
   | 'task.mode' // how much a person wants to be asked about
@@ -1034,6 +1045,65 @@ export interface ForgeCredential {
   token: string;
 }
 
+/** Installation is the last installation of an agent's program on a host. */
+export interface Installation {
+  id: string;
+  /** as OfferedAgent.program */
+  program: string;
+  /** of the program */
+  title: string;
+  /** the one that the host was tested with */
+  version: string;
+  state: InstallationState;
+  /** of a running one */
+  step?: InstallationStep;
+  /** done and total are bytes while downloading; total is 0 if it is unknown. */
+  done: number;
+  total: number;
+  startedAt: string;
+  /** absent while it runs */
+  endedAt?: string;
+  /** the last ones that it printed */
+  lines: string[];
+  /** why it failed */
+  error?: string;
+  /** of the error */
+  code?: Code;
+  /** what the operator can do about it */
+  hint?: string;
+}
+
+/** InstallationState is how far an installation is. */
+export type InstallationState =
+  | 'running'
+  | 'installed'
+  | 'present' // the version was installed before, nothing was changed
+  | 'failed'
+  | 'cancelled';
+
+/** InstallationStep is what an installation does at present. */
+export type InstallationStep =
+  | 'wait' // for another process that installs the program
+  | 'download'
+  | 'unpack'
+  | 'npm'
+  | 'check';
+
+/**
+ * InstallationList is the response to GET /installations of a host and to GET /api/hosts/:id/installations of a broker.
+ */
+export interface InstallationList {
+  /** the host lets administrators of brokers install programs */
+  allowed: boolean;
+  installations: Installation[];
+}
+
+/** InstallRequest has a host install the program of an agent. */
+export interface InstallRequest {
+  /** as OfferedAgent.program */
+  program: string;
+}
+
 /**
  * Line is one message of the headless interface (protocol section 4): one JSON object per line on stdio, one text
  * message on a WebSocket. One struct has the members of all types; absent ones are not written.
@@ -1449,7 +1519,13 @@ export interface OfferedAgent {
   version?: string;
   /** hasKey: the host has a key of the agent's language model; absent when the host cannot know. */
   hasKey?: boolean;
-  /** of tasks that name none; absent when the agent chooses */
+  /** keys are the variables of the host's environment that can hold the key, each also with the suffix _FILE. */
+  keys?: string[];
+  /** program is what the host lets administrators of the broker install for the agent; absent if it does not. */
+  program?: string;
+  /** scripted: it follows a script, and no language model answers. */
+  scripted?: boolean;
+  /** defaultModel is the one of tasks that name none; absent when the agent chooses. */
   defaultModel?: string;
   /** models are those that the agent reported in its last session; empty when it reports none. */
   models: Choice[];
@@ -1490,6 +1566,8 @@ export interface OfferList {
   agents: OfferedChoice[];
   /** by name */
   hosts: OfferingHost[];
+  /** defaultAgent is the one of tasks that name none; absent when each host's own default is. */
+  defaultAgent?: string;
 }
 
 /** OfferedChoice is an agent that a task can name. */
@@ -2331,6 +2409,8 @@ export interface WorkspaceState {
   /** has uncommitted changes */
   dirty: boolean;
   metadata: Record<string, string>;
+  /** dir is the directory on the host in which the agent works: its tools name files below it. */
+  dir?: string;
   /** what the host does with the session's work */
   ships?: ShipStep[];
   /** where the host pushes it; absent if the project has no remote */

@@ -71,6 +71,8 @@ export const acts: Record<AuditAction, string> = {
   'host.changed': 'Host changed',
   'host.removed': 'Host removed',
   'host.reconciled': 'Host reconciled',
+  'host.installed': 'Agent installed on a host',
+  'host.cancelled': 'Installation cancelled',
   'task.adopted': 'Task adopted',
   'task.answered': 'Question answered',
   'task.mode': 'Permission mode chosen',
