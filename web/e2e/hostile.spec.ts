@@ -87,7 +87,7 @@ test('terminal escapes produce only colours', async ({ bell, far, world }) => {
     .getByRole('button', { name: /run|Ran|command/i })
     .first()
     .click();
-  const output = bell.thread.getByRole('region', { name: /Output of/ });
+  const output = bell.thread.getByRole('group', { name: /Output of/ });
   await expect(output).toContainText('red');
   const more = output.getByRole('button', { name: /Show more/ });
   await expect(async () => {

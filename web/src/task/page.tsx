@@ -1,11 +1,14 @@
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useRef, useState } from 'react';
+import { useNavigate, useParams, useRouter, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense, useMemo, useRef, useState, type ReactNode } from 'react';
 import { useTitle } from '../inbox/attention.ts';
 import { useOfflineHosts } from '../hosts/api.ts';
 import { useTask } from '../tasks/api.ts';
 import { Failure } from '../ui/failure.tsx';
 import { Loading } from '../ui/page.tsx';
+import { useTaskWorkspace } from '../workspaces/api.ts';
 import { TaskHeader } from './header.tsx';
+import type { WorkspaceFile } from './tool/file.ts';
+import { FileLinksContext, type FileLinks } from './tool/links.ts';
 import { TaskView } from './view.tsx';
 import type { Diff, Task } from '../app/types.ts';
 import type { Deliver } from './composer/outbox.ts';
@@ -69,15 +72,17 @@ function OneTask({ taskId }: { taskId: string }) {
           }}
           onStop={() => stop.current?.() ?? Promise.reject(new Error('The task is not loaded yet'))}
         />
-        <TaskView
-          task={task.data}
-          deliver={deliver}
-          stop={stop}
-          onDiff={(diff) => {
-            setChosen(diff);
-            showDiff(true);
-          }}
-        />
+        <LinkedFiles task={task.data}>
+          <TaskView
+            task={task.data}
+            deliver={deliver}
+            stop={stop}
+            onDiff={(diff) => {
+              setChosen(diff);
+              showDiff(true);
+            }}
+          />
+        </LinkedFiles>
       </div>
       {search.files && <Files task={task.data} path={search.file ?? ''} line={search.line} show={showFiles} />}
       {search.diff && (
@@ -93,6 +98,25 @@ function OneTask({ taskId }: { taskId: string }) {
       )}
     </main>
   );
+}
+
+/** Lets the tool calls in it link to the files of the task's workspace. A basic host shows no files. */
+function LinkedFiles({ task, children }: { task: Task; children: ReactNode }) {
+  const router = useRouter();
+  const dir = useTaskWorkspace(task)?.dir ?? '';
+  const links = useMemo<FileLinks>(() => {
+    const to = ({ path, line }: WorkspaceFile) => ({
+      to: '/tasks/$taskId' as const,
+      params: { taskId: task.id },
+      search: { files: true, file: path, ...(line !== undefined && { line }) },
+    });
+    return {
+      dir,
+      href: (file) => router.history.createHref(router.buildLocation(to(file)).href),
+      open: (file) => void router.navigate({ ...to(file), replace: true }),
+    };
+  }, [router, task.id, dir]);
+  return <FileLinksContext value={task.basicHost ? null : links}>{children}</FileLinksContext>;
 }
 
 /** Shows a file, or the directories for ''. */

@@ -1,10 +1,13 @@
-import { memo, useEffect, useRef, useState } from 'react';
+import { memo, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import { spellName } from '../../ui/bidi.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { duration } from '../../ui/time.tsx';
 import { cx } from '../../ui/class.ts';
 import type { ToolItem, ToolState } from '../thread/items.ts';
 import { OutcomeLine } from '../thread/question.tsx';
+import { fileOfCall } from './file.ts';
+import { FileLinksContext } from './links.ts';
 import { outputText } from './output.ts';
 import { argumentsOf, commandOf, summarise } from './summary.ts';
 import { Terminal } from './terminal.tsx';
@@ -33,35 +36,61 @@ export const ToolRow = memo(function ToolRow({ item }: { item: ToolItem }) {
   const took = ranFor(item) ?? seen;
   return (
     <div className={cx(styles.tool, styles[item.state])}>
-      <button
-        type="button"
-        className={styles.line}
-        aria-expanded={open}
-        onClick={() => {
-          touched.current = true;
-          setOpen(!open);
-        }}
-      >
-        <Icon name={icon} className={styles.kind} />
-        <span className={styles.verb}>{verb}</span>
-        <code className={styles.target} dir="ltr">
-          <bdi>{target}</bdi>
-        </code>
-        <span className={styles.state}>
-          {took && <span className={styles.took}>{took}</span>}
-          {item.exit !== undefined && item.exit !== 0 && <span className={styles.exit}>exit {item.exit}</span>}
-          <Sign state={item.state} />
-          <span className={item.state === 'done' || item.state === 'running' ? 'visually-hidden' : undefined}>
-            {states[item.state]}
+      <div className={styles.row}>
+        <button
+          type="button"
+          className={styles.line}
+          aria-expanded={open}
+          onClick={() => {
+            touched.current = true;
+            setOpen(!open);
+          }}
+        >
+          <Icon name={icon} className={styles.kind} />
+          <span className={styles.verb}>{verb}</span>
+          <code className={styles.target} dir="ltr">
+            <bdi>{target}</bdi>
+          </code>
+          <span className={styles.state}>
+            {took && <span className={styles.took}>{took}</span>}
+            {item.exit !== undefined && item.exit !== 0 && <span className={styles.exit}>exit {item.exit}</span>}
+            <Sign state={item.state} />
+            <span className={item.state === 'done' || item.state === 'running' ? 'visually-hidden' : undefined}>
+              {states[item.state]}
+            </span>
           </span>
-        </span>
-        <Icon name="down" size={12} className={cx(styles.chevron, open && styles.turned)} />
-      </button>
+          <Icon name="down" size={12} className={cx(styles.chevron, open && styles.turned)} />
+        </button>
+        <FileLink item={item} />
+      </div>
       {item.permission && <OutcomeLine question={item.permission} />}
       {open && <Details item={item} />}
     </div>
   );
 });
+
+/** Opens the file that a call names beside the conversation. A call that did not run may name one that is not there. */
+function FileLink({ item: { name, input, state } }: { item: ToolItem }) {
+  const links = useContext(FileLinksContext);
+  const file = useMemo(() => links && fileOfCall(name, input, links.dir), [links, name, input]);
+  if (!links || !file || state === 'preparing' || stopped(state)) return null;
+  const shown = spellName(file.line ? `${file.path}:${file.line}` : file.path);
+  return (
+    <a
+      className={styles.open}
+      href={links.href(file)}
+      aria-label={`Open ${shown} in the files`}
+      title={`Open ${shown}`}
+      onClick={(e) => {
+        if (e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
+        e.preventDefault();
+        links.open(file);
+      }}
+    >
+      <Icon name="file" size={14} />
+    </a>
+  );
+}
 
 const stopped = (state: ToolState) => state === 'denied' || state === 'unanswered';
 
@@ -82,7 +111,7 @@ function Details({ item }: { item: ToolItem }) {
   return (
     <div className={styles.details}>
       {input && (
-        <section aria-label={`Input of ${item.name}`}>
+        <section role="group" aria-label={`Input of ${item.name}`}>
           <header>
             <span>{command === null ? `${item.name} · input` : `${item.name} · command`}</span>
             <Copy text={input} label="Copy input" />
@@ -93,7 +122,7 @@ function Details({ item }: { item: ToolItem }) {
         </section>
       )}
       {output && (
-        <section aria-label={`Output of ${item.name}`}>
+        <section role="group" aria-label={`Output of ${item.name}`}>
           <header>
             <span>{item.error ? 'error' : 'output'}</span>
             <Copy text={output} label="Copy output" />
