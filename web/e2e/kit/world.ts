@@ -24,11 +24,12 @@ export interface World {
   stop: () => Promise<void>;
 }
 
-export async function openWorld(): Promise<World> {
+export async function openWorld(env: Record<string, string> = {}): Promise<World> {
   const { path, remove } = directory();
   const dev = await start(
     ['dev', '--data', path, '--listen', '127.0.0.1:0', '--host-listen', '127.0.0.1:0'],
     (output) => output.includes('everything is kept in'),
+    env,
   );
   const file = JSON.parse(readFileSync(join(path, 'dev.json'), 'utf8')) as Record<
     'brokerUrl' | 'hostUrl' | 'email' | 'password' | 'apiToken',
@@ -81,9 +82,10 @@ const hostPassword = 'a-password-of-tests-only';
 const configOf = (path: string) => join(path, 'host.yaml');
 
 /** Starts a host with a configuration file, in a directory. */
-async function startHost(
+export async function startHost(
   world: World,
   { path, port, config, publicUrl }: { path: string; port: number; config: string; publicUrl: string },
+  env: Record<string, string> = {},
 ): Promise<Program> {
   writeFileSync(configOf(path), config);
   return start(
@@ -100,6 +102,7 @@ async function startHost(
       BELLHOP_HOST_DATA: join(path, 'data'),
       BELLHOP_HOST_CONFIG: configOf(path),
       BELLHOP_HOST_ALLOWED_ORIGINS: world.broker,
+      ...env,
     },
   );
 }
@@ -109,6 +112,11 @@ export async function removeHost(world: World, id: string): Promise<void> {
   const { tasks } = await world.api.call<{ tasks: { id: string; hostId: string }[] }>('GET', '/api/tasks');
   for (const task of tasks.filter((t) => t.hostId === id)) await world.api.call('DELETE', `/api/tasks/${task.id}`);
   await world.api.call('DELETE', `/api/hosts/${id}?force=true`);
+}
+
+/** Registers a host that startHost started, and returns its id. */
+export async function addHost(world: World, name: string, url: string): Promise<string> {
+  return (await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword })).id;
 }
 
 /** A host whose project "shop" has its remote at a forge of tests. */
@@ -166,7 +174,7 @@ export async function openForgeHost(
   const forges = `forges:\n  ${JSON.stringify(api.host)}: ${forgeOf}\n`;
   const config = `projects:\n  shop: ${JSON.stringify(shop)}\n${forges}${agents}`;
   const host = await startHost(world, { path, port, config, publicUrl: url });
-  const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
+  const id = await addHost(world, name, url);
   return {
     id,
     forge: api.host,
@@ -211,7 +219,7 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
   const scripted = `  scripted:\n    kind: acp\n    command: ${JSON.stringify(agent('acp'))}\n`;
   const agents = `agents:\n${mischief}${scripted}`;
   const host = await startHost(world, { path, port, config: agents, publicUrl: proxy.url });
-  const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
+  const id = await addHost(world, name, url);
   // The content policy of a page has the host's public address once the broker knows it from a check-in.
   const task = await world.api.newTask('warm-up', { hostId: id, agent: 'mischief' });
   await world.api.prompt(task.id, 'say hello');

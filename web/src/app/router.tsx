@@ -32,6 +32,11 @@ const task = createRoute({
   component: lazyRouteComponent(() => import('../task/page.tsx'), 'TaskPage'),
 });
 
+const firstSteps = createRoute({
+  getParentRoute: () => root,
+  path: '/first-steps',
+  component: lazyRouteComponent(() => import('../firststeps/page.tsx'), 'FirstStepsPage'),
+});
 const inbox = createRoute({
   getParentRoute: () => root,
   path: '/inbox',
@@ -97,6 +102,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     home,
     task,
+    firstSteps,
     inbox,
     notebooks,
     notebook,

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { useDiskNotices } from '../hosts/api.ts';
 import { useOpenInteractions } from '../inbox/api.ts';
 import { useUnread } from '../notebooks/unread.ts';
@@ -8,6 +9,8 @@ import { Button, IconButton } from '../ui/button.tsx';
 import { Bell, Icon } from '../ui/icon.tsx';
 import { places } from './places.ts';
 import styles from './sidebar.module.css';
+
+const FirstStepsLink = lazy(() => import('../firststeps/link.tsx').then((m) => ({ default: m.FirstStepsLink })));
 
 export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () => void; onHelp: () => void }) {
   const Tag = asMain ? 'main' : 'div';
@@ -27,6 +30,11 @@ export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () 
           New task
         </Button>
       </header>
+      {asMain && (
+        <Suspense>
+          <FirstStepsLink />
+        </Suspense>
+      )}
       <nav aria-label="Pages" className={styles.nav}>
         {places
           .filter((p) => !p.foot && (!p.admin || me?.admin))

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Host, HostHealth, OfferedSandbox, SandboxState } from '@bellhop/client';
+import type { Host, HostHealth, OfferedSandbox, OfferingHost, SandboxState } from '@bellhop/client';
 import { AdminPage } from '../auth/admin.tsx';
 import { useTitle } from '../inbox/attention.ts';
 import { useOffers } from '../tasks/api.ts';
@@ -12,6 +12,7 @@ import { Icon } from '../ui/icon.tsx';
 import { Empty } from '../ui/page.tsx';
 import { QueryStatus } from '../ui/query.tsx';
 import { AddHost } from './add.tsx';
+import { InstallDialog } from './install.tsx';
 import { useHosts, useRemoveHost, useUpdateHost } from './api.ts';
 import { Table } from '../ui/table.tsx';
 import styles from '../ui/table.module.css';
@@ -35,7 +36,7 @@ export function HostsPage() {
   useTitle('Agent hosts');
   const query = useHosts();
   const offers = useOffers();
-  const sandboxOf = (id: string) => offers.data?.hosts.find((h) => h.hostId === id)?.offer?.sandbox;
+  const offeringOf = (id: string) => offers.data?.hosts.find((h) => h.hostId === id);
   const [adding, setAdding] = useState(false);
   const remove = useRemoveHost();
   return (
@@ -70,7 +71,7 @@ export function HostsPage() {
       {query.data && query.data.length > 0 && (
         <Table columns={['Name', 'Health', 'Open turns', 'Sandbox of agents', 'Browsers reach it']} actions>
           {query.data.map((h) => (
-            <HostRow key={h.id} host={h} sandbox={sandboxOf(h.id)} onRemove={() => remove.mutate(h.id)} />
+            <HostRow key={h.id} host={h} offering={offeringOf(h.id)} onRemove={() => remove.mutate(h.id)} />
           ))}
         </Table>
       )}
@@ -104,12 +105,14 @@ function Sandbox({ level }: { level: OfferedSandbox | undefined }) {
 
 interface RowProps {
   host: Host;
-  sandbox: OfferedSandbox | undefined;
+  /** What it offers; undefined while that is read. */
+  offering: OfferingHost | undefined;
   onRemove: () => void;
 }
 
-function HostRow({ host, sandbox, onRemove }: RowProps) {
+function HostRow({ host, offering, onRemove }: RowProps) {
   const update = useUpdateHost();
+  const [agents, setAgents] = useState(false);
   return (
     <tr>
       <td>
@@ -121,7 +124,7 @@ function HostRow({ host, sandbox, onRemove }: RowProps) {
       </td>
       <td data-label="Open turns">{host.openTurns}</td>
       <td data-label="Sandbox of agents">
-        <Sandbox level={sandbox} />
+        <Sandbox level={offering?.offer?.sandbox} />
       </td>
       <td data-label="Browsers reach it">
         {host.reach ? (
@@ -140,6 +143,10 @@ function HostRow({ host, sandbox, onRemove }: RowProps) {
         {update.error && <Failure what="Not changed" error={update.error} />}
       </td>
       <td>
+        <Button small aria-label={`Agents of ${host.name}`} onClick={() => setAgents(true)}>
+          Agents
+        </Button>
+        {agents && offering && <InstallDialog hosts={[offering]} onClose={() => setAgents(false)} />}
         <ConfirmButton
           label="Remove"
           title={`Remove ${host.name}?`}

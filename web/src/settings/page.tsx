@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { config } from '../app/config.ts';
 import { useMe, useSignOut } from '../auth/session.ts';
+import { FirstStepsSetting } from '../firststeps/setting.tsx';
 import { useTitle } from '../inbox/attention.ts';
 import { notificationsOn, setNotifications } from '../inbox/notify.ts';
 import { ShareTable } from '../shares/table.tsx';
@@ -51,6 +52,7 @@ export function SettingsPage() {
           ))}
         </div>
       </fieldset>
+      <FirstStepsSetting />
       <fieldset className={styles.section}>
         <legend>Notifications</legend>
         <label className={styles.check}>

@@ -10,10 +10,12 @@ let taskId = 'one';
 vi.mock('@tanstack/react-router', () => ({
   useNavigate: () => () => undefined,
   useParams: () => ({ taskId }),
+  useRouter: () => ({}),
   useSearch: () => ({ diff: true }),
 }));
 vi.mock('../tasks/api.ts', () => ({ useTask: (id: string) => ({ data: { id, title: id, lastTurn: null } }) }));
 vi.mock('../hosts/api.ts', () => ({ useOfflineHosts: () => new Set() }));
+vi.mock('../workspaces/api.ts', () => ({ useTaskWorkspace: () => null }));
 vi.mock('./header.tsx', () => ({ TaskHeader: () => null }));
 vi.mock('./view.tsx', () => ({
   TaskView: ({ onDiff }: { onDiff: (diff: Diff) => void }) => (

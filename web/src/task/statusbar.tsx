@@ -4,7 +4,7 @@ import type { Task, WorkspaceState } from '../app/types.ts';
 import { RequestLink } from '../ship/request.tsx';
 import { useTotals } from '../ship/totals.ts';
 import { TaskMode } from '../tasks/mode.tsx';
-import { TaskModel, useHostName } from '../tasks/model.tsx';
+import { TaskModel, useHostName, useIsScripted } from '../tasks/model.tsx';
 import { spellName } from '../ui/bidi.ts';
 import styles from './statusbar.module.css';
 import { contextOf, costOf, readUsage } from './usage.ts';
@@ -18,13 +18,14 @@ export const usageQuery = (task: Task) => ({
 /** Where a task works, and what it has changed and used, in one line that scrolls on a phone. */
 export function StatusBar({ task, workspace }: { task: Task; workspace: WorkspaceState | null }) {
   const host = useHostName(task);
+  const isScripted = useIsScripted(task);
   const totals = useTotals(task);
   const usage = readUsage(task.lastTurn?.usage);
   const sum = useQuery({ ...usageQuery(task), enabled: task.lastTurn !== null }).data;
   const all = sum && sum.turns > 1 ? costOf(sum.usage) : '';
   const branch = workspace?.branch ? spellName(workspace.branch) : '';
   const facts: readonly (readonly [name: string, text: string])[] = [
-    ['Agent', task.agent],
+    ['Agent', isScripted ? `${task.agent} (scripted)` : task.agent],
     ['Project', task.project],
     ['Starting branch', task.branch ? `from ${task.branch}` : ''],
     ['Host', host],

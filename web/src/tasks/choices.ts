@@ -77,6 +77,9 @@ function group<T>(all: readonly T[], key: (one: T) => string): Map<string, NonEm
 const enabledFirst = (a: Choice, b: Choice) =>
   Number(a.disabled ?? false) - Number(b.disabled ?? false) || a.label.localeCompare(b.label);
 
+/** The note wherever an agent is chosen that no language model answers for. */
+export const scriptedNote = 'It follows a script: no language model answers';
+
 function agentChoice(same: NonEmpty<OfferedAgent>): Choice {
   const installed = same.filter((a) => a.installed);
   const best = installed.find((a) => a.hasKey !== false) ?? installed[0];
@@ -90,9 +93,25 @@ function agentChoice(same: NonEmpty<OfferedAgent>): Choice {
     };
   }
   const label = [best.title, best.version].filter(Boolean).join(' ');
+  if (best.scripted) return { value: best.id, label, note: scriptedNote };
   return best.hasKey === false
     ? { value: best.id, label: `${label} (no key)`, note: 'The host has no key of its language model' }
     : { value: best.id, label };
+}
+
+/** The agent of tasks that name none, if all hosts agree. */
+export function defaultAgent({ hosts, defaultAgent: own }: OfferList, hostId: string): OfferedAgent | undefined {
+  const offering = hosts.filter((h) => h.offer && (!hostId || h.hostId === hostId));
+  const [first, ...others] = new Set(offering.map((h) => own ?? h.offer?.defaultAgent));
+  if (first === undefined || others.length > 0) return undefined;
+  return offering.flatMap((h) => h.offer?.agents ?? []).find((a) => a.id === first);
+}
+
+/** The agent of a task, as its host offers it. */
+export function agentOf(list: OfferList, { agent, hostId }: Pick<Picks, 'agent' | 'hostId'>): OfferedAgent | undefined {
+  if (!agent) return defaultAgent(list, hostId);
+  const offering = list.hosts.filter((h) => !hostId || h.hostId === hostId);
+  return offering.flatMap((h) => h.offer?.agents ?? []).find((a) => a.id === agent);
 }
 
 function projectChoice(same: NonEmpty<OfferedProject>): Choice {

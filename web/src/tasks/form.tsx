@@ -17,6 +17,8 @@ import styles from './form.module.css';
 
 const TemplatePicker = lazy(() => import('../templates/picker.tsx').then((m) => ({ default: m.TemplatePicker })));
 
+const Examples = lazy(() => import('../firststeps/examples.tsx').then((m) => ({ default: m.Examples })));
+
 const draftKey = 'new';
 
 /** The text of the first message, which survives reloads. */
@@ -52,7 +54,7 @@ function newTask(text: string, { agent, model, project, branch, hostId, workspac
 }
 
 /** The first message of a task and where it runs; the task takes its title from the message. */
-export function NewTaskForm({ onDone }: { onDone?: () => void }) {
+export function NewTaskForm({ onDone, hasExamples = false }: { onDone?: () => void; hasExamples?: boolean }) {
   const [message, change] = useFirstMessage();
   const [remembered, setPicks] = useState(readPicks);
   const { offers, workspaces, picks } = useOffered(remembered);
@@ -78,10 +80,13 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
       },
     });
   };
-  const use = ({ prompt, task }: FilledTemplate) => {
-    change(prompt);
-    setPicks(picksOf(task, picks));
+  const write = (text: string) => {
+    change(text);
     field.current?.focus();
+  };
+  const use = ({ prompt, task }: FilledTemplate) => {
+    setPicks(picksOf(task, picks));
+    write(prompt);
   };
   return (
     <div className={styles.form}>
@@ -122,6 +127,11 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
           />
         )}
         {create.error && <Failure what="The task was not created" error={create.error} retry={() => submit()} />}
+        {hasExamples && offers.data && (
+          <Suspense>
+            <Examples offers={offers.data} picks={picks} onChoose={write} />
+          </Suspense>
+        )}
         <div className={styles.actions}>
           <span className={styles.hint}>Enter starts it, Shift Enter breaks the line</span>
           <Button kind="primary" type="submit" disabled={!message.trim() || create.isPending}>

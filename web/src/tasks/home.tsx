@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { lazy, Suspense, useRef } from 'react';
 import { useOpenInteractions } from '../inbox/api.ts';
 import { useTitle } from '../inbox/attention.ts';
 import { Bell } from '../ui/icon.tsx';
@@ -6,11 +7,14 @@ import { NewTaskForm } from './form.tsx';
 import { useTasks } from './api.ts';
 import styles from './home.module.css';
 
+const Checklist = lazy(() => import('../firststeps/checklist.tsx').then((m) => ({ default: m.Checklist })));
+
 export function Home() {
   useTitle('');
   const waiting = useOpenInteractions().data ?? [];
   const hasNoTask = useTasks('', false).data?.pages[0]?.tasks.length === 0;
   const oldest = waiting[0];
+  const form = useRef<HTMLDivElement>(null);
   return (
     <main className={styles.home}>
       <div className={styles.column}>
@@ -29,12 +33,12 @@ export function Home() {
             </Link>
           </p>
         )}
-        <NewTaskForm />
-        {hasNoTask && (
-          <p className={styles.try}>
-            With the demo agent, try <code>help</code>, <code>list</code> or <code>write notes.md: hello</code>.
-          </p>
-        )}
+        <div ref={form}>
+          <NewTaskForm hasExamples={hasNoTask} />
+        </div>
+        <Suspense>
+          <Checklist onStart={() => form.current?.querySelector('textarea')?.focus()} />
+        </Suspense>
       </div>
     </main>
   );

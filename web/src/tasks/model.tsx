@@ -1,6 +1,6 @@
 import type { Task } from '../app/types.ts';
 import { useOffers, useUpdateTask } from './api.ts';
-import { choicesOf } from './choices.ts';
+import { agentOf, choicesOf } from './choices.ts';
 import styles from './mode.module.css';
 
 /** The model of a task's next turns, where its host lists the models of its agent. */
@@ -28,6 +28,12 @@ export function TaskModel({ task }: { task: Task }) {
       ))}
     </select>
   );
+}
+
+/** Whether a task's agent follows a script, and no language model answers. */
+export function useIsScripted(task: Task): boolean {
+  const offers = useOffers().data;
+  return offers !== undefined && agentOf(offers, task)?.scripted === true;
 }
 
 /** The name of a task's host; "" for an agent at its own address, and while the names are read. */

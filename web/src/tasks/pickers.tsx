@@ -2,7 +2,7 @@ import type { HostWorkspaceList, OfferList } from '../app/types.ts';
 import { Field } from '../ui/field.tsx';
 import { placeOf, workspaceChoices } from '../workspaces/choices.ts';
 import { BranchPicker } from './branch.tsx';
-import { branchesOf, choicesOf, type Choice, type Picks } from './choices.ts';
+import { branchesOf, choicesOf, defaultAgent, scriptedNote, type Choice, type Picks } from './choices.ts';
 import { ModeSelect } from './mode.tsx';
 import { lastBranch } from './picks.ts';
 import styles from './form.module.css';
@@ -24,19 +24,27 @@ export function Pickers({
   const offered = offers ?? { agents: [], hosts: [] };
   const { agents, models, projects, hosts } = choicesOf(offered, picks);
   const branches = branchesOf(offered, picks);
-  const pick = (key: keyof Picks, label: string, unset: string, choices: Choice[], also: Partial<Picks> = {}) => (
+  const unset = defaultAgent(offered, picks.hostId);
+  const pick = (key: keyof Picks, label: string, unset: string, choices: Choice[]) => (
     <Picker
       label={label}
       unset={unset}
       value={picks[key]}
       choices={choices}
-      onChange={(value) => onChange({ ...also, [key]: value })}
+      onChange={(value) => onChange({ [key]: value })}
     />
   );
   const existing = workspaces ? workspaceChoices(workspaces, picks) : [];
   return (
     <div className={styles.options}>
-      {pick('agent', 'Agent', 'Default', agents, { model: '' })}
+      <Picker
+        label="Agent"
+        unset={unset ? `Default (${unset.title})` : 'Default'}
+        unsetNote={unset?.scripted ? scriptedNote : undefined}
+        value={picks.agent}
+        choices={agents}
+        onChange={(agent) => onChange({ agent, model: '' })}
+      />
       {models.length > 0 && pick('model', 'Model', 'Default', models)}
       <Picker
         label="Project"
@@ -68,6 +76,7 @@ export function Pickers({
 function Picker({
   label,
   unset,
+  unsetNote,
   value,
   choices,
   onChange,
@@ -75,13 +84,14 @@ function Picker({
   label: string;
   /** What "" means. */
   unset: string;
+  unsetNote?: string | undefined;
   value: string;
   choices: Choice[];
   onChange: (value: string) => void;
 }) {
   const chosen = choices.find((c) => c.value === value);
   return (
-    <Field label={label} hint={chosen?.note}>
+    <Field label={label} hint={chosen ? chosen.note : unsetNote}>
       {(id) => (
         <select id={id} value={chosen ? value : ''} onChange={(e) => onChange(e.target.value)}>
           <option value="">{unset}</option>

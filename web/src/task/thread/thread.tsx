@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { Diff, Task } from '../../app/types.ts';
+import { useIsScripted } from '../../tasks/model.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -37,6 +38,7 @@ export function Thread({
   sent,
 }: Props) {
   const { scroll, content, away, toEnd, element } = useStick();
+  const isScripted = useIsScripted(task);
   const seen = useRef(sent);
   useLayoutEffect(() => {
     if (seen.current === sent) return;
@@ -92,6 +94,7 @@ export function Thread({
                 questions={history.questions.get(t.turnId)}
                 ending={t.turnId === task.openTurn ? undefined : history.endings.get(t.turnId)}
                 onDiff={onDiff}
+                isScripted={isScripted}
                 onRetry={last && !task.openTurn && !runningTurn ? onRetry : undefined}
                 running={t.turnId === runningTurn || (last && runningTurn === 'pending')}
                 failure={last ? failure : undefined}

@@ -32,13 +32,27 @@ interface Props {
   onDiff?: (diff: Diff) => void;
   /** Whether the reader is not the user who wrote the messages. */
   isShared?: boolean;
+  /** Whether the agent follows a script, and no language model answers. */
+  isScripted?: boolean;
   /** Sends the user's message again, as a new turn. */
   onRetry?: ((text: string) => void) | undefined;
 }
 
 /** A message of the user and the agent's answer. */
 export const TurnView = memo(function TurnView(props: Props) {
-  const { user, group, live, questions, ending, running, failure, onDiff, onRetry, isShared = false } = props;
+  const {
+    user,
+    group,
+    live,
+    questions,
+    ending,
+    running,
+    failure,
+    onDiff,
+    onRetry,
+    isShared = false,
+    isScripted = false,
+  } = props;
   const items = useMemo(() => itemsOfTurn(group, live, questions), [group, live, questions]);
   const rows = useMemo(() => foldSteps(items, running), [items, running]);
   const answer = running ? '' : items.flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('\n\n');
@@ -54,6 +68,7 @@ export const TurnView = memo(function TurnView(props: Props) {
       {items.length > 0 && (
         <div className={styles.answer}>
           <h2 className="visually-hidden">Answer</h2>
+          {isScripted && <p className={styles.note}>Scripted demo agent</p>}
           {rows.map((row) =>
             row.kind === 'steps' ? (
               <StepsView key={row.key} tools={row.tools} />
