@@ -67,9 +67,10 @@ check-web:
 test-client:
 	cd web/client && npm test --silent
 
-test-agents: setup build ## the real agents with a scripted model (installs them from the npm registry first)
+test-agents: setup build web/client/node_modules/.package-lock.json ## the real agents with a scripted model, and a story in the browser (installs the agents from the npm registry first)
 	bin/bellhop agents install --dir '$(AGENTS)' --all
 	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 2 -timeout 25m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
+	cd web && BELLHOP_AGENTS_DIR='$(AGENTS)' BELLHOP_E2E_BINARY='$(CURDIR)/bin/bellhop' npm run e2e-agents --silent
 
 test-long: setup ## in full: crash tests, torture, exploration, the version before, a million rows (SEED=n)
 	BELLHOP_LONG=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 150m -v \

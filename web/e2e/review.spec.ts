@@ -1,6 +1,14 @@
 import type { Locator, Page } from '@playwright/test';
 import { accessible } from './kit/axe.ts';
-import { modified, newFiles, openChanges, showChanges, type ChangedFile } from './kit/changes.ts';
+import {
+  commentForm as form,
+  commentOn,
+  modified,
+  newFiles,
+  openChanges,
+  showChanges,
+  type ChangedFile,
+} from './kit/changes.ts';
 import { expect, test } from './kit/test.ts';
 
 const greeting = (lines: string): ChangedFile => ({
@@ -30,11 +38,6 @@ const devices = [
   },
 ];
 
-const commentOn = (pane: Locator, line: number, file = 'src/greeting.ts', removed = '') =>
-  pane
-    .getByRole('region', { name: `Changes in ${file}` })
-    .getByRole('button', { name: `Comment on ${removed}line ${line}`, exact: true });
-const form = (pane: Locator) => pane.getByRole('textbox', { name: /^Comment on/ });
 const again = (pane: Locator) => pane.getByRole('button', { name: 'Read the changes again' }).click();
 
 const fitsSideways = (page: Page) =>

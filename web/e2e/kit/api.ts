@@ -88,6 +88,8 @@ export interface Task {
   archived?: boolean;
   id: string;
   agent: string;
+  hostId?: string;
+  project?: string;
   openTurn: string | null;
   agentStatus: string;
   lastTurn: { id: string; finishReason: string; reason: string } | null;

@@ -58,3 +58,12 @@ export async function openChanges(page: Page): Promise<Locator> {
   await page.getByRole('button', { name: 'Changes', exact: true }).click();
   return paneOf(page);
 }
+
+/** The button that begins a comment on a line of a file. */
+export const commentOn = (pane: Locator, line: number, file = 'src/greeting.ts', removed = ''): Locator =>
+  pane
+    .getByRole('region', { name: `Changes in ${file}` })
+    .getByRole('button', { name: `Comment on ${removed}line ${line}`, exact: true });
+
+/** The field of the comment that is being written. */
+export const commentForm = (pane: Locator): Locator => pane.getByRole('textbox', { name: /^Comment on/ });

@@ -15,7 +15,8 @@ function run(command: string, args: string[], cwd: string) {
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stdout + stderr}`);
 }
 
-function build(dir: string, what: string): string {
+/** Builds a command of this checkout and returns its path. */
+export function build(dir: string, what: string): string {
   const binary = join(dir, basename(what));
   run('go', ['build', '-o', binary, what], join(web, '..'));
   return binary;

@@ -143,12 +143,14 @@ interface ForgeOptions {
   merger?: boolean;
   /** The host's token for the forge. */
   hostToken?: string;
+  /** More of the host's environment. */
+  env?: Record<string, string>;
 }
 
 export async function openForgeHost(
   world: World,
   name: string,
-  { files = {}, merger = false, hostToken = forgeToken }: ForgeOptions = {},
+  { files = {}, merger = false, hostToken = forgeToken, env = {} }: ForgeOptions = {},
 ): Promise<ForgeHost> {
   const { path, remove } = directory();
   const shop = join(path, 'shop');
@@ -173,7 +175,7 @@ export async function openForgeHost(
   const agents = merger ? `agents:\n  merger:\n    command: ${JSON.stringify(agent('merger'))}\n` : '';
   const forges = `forges:\n  ${JSON.stringify(api.host)}: ${forgeOf}\n`;
   const config = `projects:\n  shop: ${JSON.stringify(shop)}\n${forges}${agents}`;
-  const host = await startHost(world, { path, port, config, publicUrl: url });
+  const host = await startHost(world, { path, port, config, publicUrl: url }, env);
   const id = await addHost(world, name, url);
   return {
     id,

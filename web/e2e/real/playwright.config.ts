@@ -1,0 +1,14 @@
+import { defineConfig } from '@playwright/test';
+import base from '../../playwright.config.ts';
+
+/** Stories with a real agent. `make test-agents` installs the agents and runs them. */
+export default defineConfig({
+  ...base,
+  testDir: '.',
+  testMatch: '*.real.ts',
+  outputDir: '../results/real',
+  globalSetup: './setup.ts',
+  workers: 1,
+  timeout: 600_000,
+  expect: { timeout: 120_000 },
+});
