@@ -1,5 +1,5 @@
 import { defineConfig } from '@playwright/test';
-import { browser } from './e2e/kit/browser.ts';
+import { browser, firefox } from './e2e/kit/browser.ts';
 
 export default defineConfig({
   testDir: 'e2e',
@@ -14,5 +14,9 @@ export default defineConfig({
   forbidOnly: Boolean(process.env.CI),
   reporter: [['list']],
   // Tests change requests of pages; a service worker would send some of them itself.
-  use: { ...browser, serviceWorkers: 'block', trace: 'retain-on-failure' },
+  use: { serviceWorkers: 'block', trace: 'retain-on-failure' },
+  projects: [
+    { name: 'firefox', use: firefox, grep: /@core/ },
+    { name: 'chromium', use: browser },
+  ],
 });

@@ -96,7 +96,9 @@ for (const device of [
   test.describe(`on ${device.name}`, () => {
     test.use({ viewport: device.viewport });
     for (const count of [1, 4, 40, 400]) {
-      test(`the last line of ${count} changed files can be reached`, async ({ bell, world }) => {
+      test(`the last line of ${count} changed files can be reached`, {
+        tag: count === 40 && device.name === 'a desktop' ? '@core' : [],
+      }, async ({ bell, world }) => {
         test.slow();
         const task = await world.api.newTask('say hello');
         await world.api.prompt(task.id, 'say hello');

@@ -57,7 +57,7 @@ test('typing never answers a permission; Ctrl+Enter allows it while typing', asy
   expect(written(world, id, 'typed.txt')).toContain('by keyboard');
 });
 
-test('Ctrl+Shift+Backspace denies, and nothing is written', async ({ bell, world }) => {
+test('Ctrl+Shift+Backspace denies, and nothing is written', { tag: '@core' }, async ({ bell, world }) => {
   const id = await bell.newTask('write denied.txt: no');
   await expect(bell.allow).toBeEnabled();
   await bell.page.keyboard.press('Control+Shift+Backspace');
@@ -77,7 +77,7 @@ test('a reason reaches the agent', async ({ bell }) => {
   await expect(bell.thread).toContainText('there is a backup rule');
 });
 
-test('allowed for the session, a tool does not ask again', async ({ bell }) => {
+test('allowed for the session, a tool does not ask again', { tag: '@core' }, async ({ bell }) => {
   await bell.newTask('write one.txt: 1');
   await bell.dock.getByRole('button', { name: 'Allow for this session' }).click();
   await bell.done();

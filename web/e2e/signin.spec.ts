@@ -5,7 +5,7 @@ import { openWorld } from './kit/world.ts';
 // The browser logs the failed logins that this test causes.
 const refused = /status of 40[013]/;
 
-test('the printed link signs in once, and leaves the address', async ({ signedOut: page, guard }) => {
+test('the printed link signs in once, and leaves the address', { tag: '@core' }, async ({ signedOut: page, guard }) => {
   guard.allow(refused);
   const world = await openWorld();
   try {
@@ -24,7 +24,7 @@ test('the printed link signs in once, and leaves the address', async ({ signedOu
   }
 });
 
-test('a wrong password is reported, the right one leads to the page that was requested', async ({
+test('a wrong password is reported, the right one leads to the page that was requested', { tag: '@core' }, async ({
   signedOut: page,
   world,
   guard,

@@ -2,7 +2,7 @@ import { accessible } from './kit/axe.ts';
 import type { Console } from './kit/console.ts';
 import { expect, test } from './kit/test.ts';
 
-test('text grows while the agent writes, and is complete after a reload', async ({ bell }) => {
+test('text grows while the agent writes, and is complete after a reload', { tag: '@core' }, async ({ bell }) => {
   await bell.newTask('slow 120'); // long enough for six looks of a busy machine
   const counts: number[] = [];
   await expect
@@ -25,7 +25,7 @@ test('text grows while the agent writes, and is complete after a reload', async 
   await expect.poll(() => bell.answer()).toBe(before);
 });
 
-test('a reload during a turn continues the turn', async ({ bell }) => {
+test('a reload during a turn continues the turn', { tag: '@core' }, async ({ bell }) => {
   await bell.newTask('slow 30');
   await expect(bell.thread).toContainText('1 2 3 4 5');
   await bell.page.reload();
@@ -34,7 +34,7 @@ test('a reload during a turn continues the turn', async ({ bell }) => {
   await expect(bell.thread.getByRole('article')).toHaveCount(1);
 });
 
-test('Esc stops the agent', async ({ bell, world }) => {
+test('Esc stops the agent', { tag: '@core' }, async ({ bell, world }) => {
   const id = await bell.newTask('slow 300');
   await expect(bell.thread).toContainText('1 2 3');
   await bell.message.press('Escape');
@@ -43,7 +43,7 @@ test('Esc stops the agent', async ({ bell, world }) => {
   expect((await world.api.task(id)).lastTurn?.reason).toBe('aborted');
 });
 
-test('a message written while the agent works waits, can be changed, and is sent by itself', async ({
+test('a message written while the agent works waits, can be changed, and is sent by itself', { tag: '@core' }, async ({
   bell,
   world,
 }) => {

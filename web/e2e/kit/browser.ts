@@ -1,13 +1,34 @@
 import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { BrowserContext } from '@playwright/test';
 
 const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
+const page = { viewport: { width: 1280, height: 800 }, locale: 'en-GB', timezoneId: 'Europe/Berlin' };
+
+/** The installed Firefox, which is not the one that Playwright has changed. */
+export const firefox = {
+  ...page,
+  browserName: 'firefox' as const,
+  channel: 'moz-firefox',
+  launchOptions: { executablePath: fileURLToPath(new URL('firefox.mjs', import.meta.url)) },
+};
+
+/**
+ * Lets Playwright type whole texts into Firefox: what it does over BiDi sets the value in a way that React takes for
+ * its own, so that no input is seen. This inserts the text as an editing command, like a paste of a user.
+ */
+export async function typeTexts(context: BrowserContext): Promise<void> {
+  await context.addInitScript(() => {
+    const insert = (text: string) => void document.execCommand('insertText', false, text);
+    Object.defineProperty(globalThis, '__pw_bidiInsertText', { get: () => insert, set: () => undefined });
+  });
+}
+
 /** The installed Chromium without its background services. */
 export const browser = {
+  ...page,
   browserName: 'chromium' as const,
-  viewport: { width: 1280, height: 800 },
-  locale: 'en-GB',
-  timezoneId: 'Europe/Berlin',
   launchOptions: {
     executablePath: process.env.CHROMIUM ?? installed.find((path) => existsSync(path)) ?? 'chromium',
     args: [

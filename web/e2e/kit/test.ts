@@ -1,4 +1,5 @@
 import { test as base, expect, type Page } from '@playwright/test';
+import { typeTexts } from './browser.ts';
 import { Console } from './console.ts';
 import { Guard } from './guard.ts';
 import { signIn, type Cookies } from './session.ts';
@@ -38,6 +39,10 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   ],
   session: [async ({ world }, use) => use(await signIn(world)), { scope: 'worker' }],
   baseURL: async ({ world }, use) => use(world.console),
+  context: async ({ context, browserName }, use) => {
+    if (browserName === 'firefox') await typeTexts(context);
+    await use(context);
+  },
   guard: [
     async ({ context }, use) => {
       const guard = new Guard();
