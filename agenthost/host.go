@@ -14,6 +14,7 @@ import (
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/agenthost/terminal"
+	"bellhop/agenthost/usershell"
 	"bellhop/protocol"
 )
 
@@ -33,6 +34,7 @@ type Host struct {
 	credentials stream.CredentialStreams
 
 	registry
+	Shells
 	Programs
 	Terminals
 	access.UserWorkspaces
@@ -72,6 +74,10 @@ func New(opts Options) (*Host, error) {
 	h.Files = access.NewFiles(opts.Workspaces, h.workspaceOf)
 	h.Shipping = access.NewShipping(opts.Workspaces, h.workspaceOf, h.whileIdle)
 	h.Terminals = Terminals{h: h, turns: terminal.NewCollector(opts.Now)}
+	var err error
+	if h.Shells, err = usershell.NewOpener(opts.Shells, shellPlaces(h)); err != nil {
+		return nil, err
+	}
 	h.Clients = Clients{h: h}
 	h.Brokers = Brokers{h: h}
 	h.work, h.stopWork = context.WithCancel(context.Background())
@@ -150,6 +156,7 @@ const (
 // stream. Call it once.
 func (h *Host) Run(ctx context.Context) error {
 	h.enter(running)
+	shellsEnded := h.RunShells(ctx)
 	for _, s := range h.all() {
 		s.mu.Lock()
 		effects{s}.wakeDelivery()
@@ -157,6 +164,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 
+	<-shellsEnded
 	began := time.Now()
 	h.enter(draining)
 	h.stopTurns()

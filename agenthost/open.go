@@ -318,6 +318,7 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 		return false, err
 	}
 	s.agent.close()
+	h.EndShells(sessionID)
 	s.mu.Lock()
 	project := s.state.Record.Project
 	if _, err = s.apply(core.Deleted{}); err == nil {

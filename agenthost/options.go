@@ -66,6 +66,7 @@ type Options struct {
 	// "" when there is none.
 	LocalURL string
 
+	Shells *ShellOptions // of users in workspaces; nil: they open none
 	// Policy decides about confirms before a user is asked; nil asks every time.
 	Policy Policy
 

@@ -8,6 +8,7 @@ import (
 
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/terminal"
+	"bellhop/agenthost/usershell"
 	"bellhop/internal/masking"
 	"bellhop/internal/process"
 	"bellhop/protocol"
@@ -305,4 +306,46 @@ func (s terminalSession) journalFirst() (isDone bool) {
 	}
 	s.terminalTurns = s.terminalTurns[1:]
 	return true
+}
+
+// ShellOptions configure the shells that users open in workspaces.
+type ShellOptions = usershell.Options
+
+// Shells are the shells that users open in workspaces.
+type Shells = usershell.Opener
+
+// Shell is a shell that a user has opened.
+type Shell = usershell.Shell
+
+// ShellSize is the size of a terminal.
+type ShellSize = usershell.Size
+
+// ShellScreen shows a shell.
+type ShellScreen = usershell.Screen
+
+// ErrShellExited is why a screen is left whose shell has exited by itself.
+var ErrShellExited = usershell.ErrExited
+
+// ErrNoShells is the error of a host that opens no shells.
+func ErrNoShells() error { return usershell.ErrNone() }
+
+// shellPlaces returns where users' shells run: where the session's agent does, confined as it is.
+func shellPlaces(h *Host) func(ctx context.Context, sessionID string) (usershell.Place, error) {
+	return func(ctx context.Context, sessionID string) (usershell.Place, error) {
+		s, err := h.session(sessionID)
+		if err != nil {
+			return usershell.Place{}, err
+		}
+		s.mu.Lock()
+		rec := s.state.Record
+		s.mu.Unlock()
+		if rec.Dir == "" {
+			return usershell.Place{}, &protocol.Error{
+				Code: protocol.CodeNoWorkspace, Message: "The session has no workspace yet", Hint: "Its first turn makes one",
+			}
+		}
+		dir, home, err := h.opts.Workspaces.Dir(ctx, s.id, rec.Project)
+		to := Confined{Session: s.id, Agent: rec.Agent, Project: rec.Project, Dir: dir, StateDir: home}
+		return usershell.Place{Session: s.id, Dir: dir, Home: home, Confine: h.opts.confine(to)}, err
+	}
 }

@@ -80,10 +80,7 @@ func (s *Files) read(ctx context.Context, userID, taskID string, ask func(at *se
 		return err
 	}
 	if task.OpenTurn == "" && task.LastTurn == nil || s.Sessions.Targets.missing(task) {
-		return &protocol.Error{
-			Code: protocol.CodeNoWorkspace, Message: "The task has no workspace yet",
-			Hint: "Send a message first: the agent works in a workspace from its first turn on",
-		}
+		return errNoTurnYet()
 	}
 	at, err := s.Sessions.find(ctx, userID, taskID)
 	if err != nil {

@@ -107,20 +107,29 @@ func (s *Sessions) route(
 	if direct == "" {
 		direct = target.URL + "/stream/" + url.PathEscape(task.ID)
 	}
-	origin, owner := originOf(direct), cmp.Or(task.HostID, task.UserID)
-	if origin != "" && !s.mayName(target.URL, origin) {
+	s.allowOrigin(ctx, task, target, originOf(direct))
+	return "", direct
+}
+
+// allowOrigin lets the console connect to an origin of a task's host. It reports whether the console may.
+func (s *Sessions) allowOrigin(ctx context.Context, task *Task, target Target, origin string) bool {
+	owner := cmp.Or(task.HostID, task.UserID)
+	if origin == "" {
+		return false
+	}
+	if !s.mayName(target.URL, origin) {
 		if last, seen := s.refusedOrigins.Swap(owner, origin); !seen || last != origin {
 			s.Log.WarnContext(ctx, "the console uses the relay, because the host's origin is not in BELLHOP_STREAM_ORIGINS",
 				"origin", origin, "host", target.URL)
 		}
-	} else if origin != "" {
-		err := s.Store.AddStreamOrigin(context.WithoutCancel(ctx), owner, origin)
-		if err != nil {
-			s.Log.WarnContext(ctx, "a host's origin is not stored, the console will use the relay", "origin", origin,
-				"error", err)
-		}
+		return false
 	}
-	return "", direct
+	if err := s.Store.AddStreamOrigin(context.WithoutCancel(ctx), owner, origin); err != nil {
+		s.Log.WarnContext(ctx, "a host's origin is not stored, the console will use the relay", "origin", origin,
+			"error", err)
+		return false
+	}
+	return true
 }
 
 // mayName reports whether a host may have the console connect to an origin: one at the name at
@@ -157,8 +166,8 @@ func (s *Sessions) StreamOrigins(ctx context.Context, userID string) ([]string, 
 	slices.Sort(origins)
 	origins = slices.DeleteFunc(slices.Compact(origins), func(o string) bool { return o == "" })
 	n, size := 0, 0
-	for n < min(len(origins), maxOrigins) && size+len(origins[n])+1 <= maxOriginBytes {
-		size += len(origins[n]) + 1
+	for n < min(len(origins), maxOrigins) && size+2*len(origins[n])+2 <= maxOriginBytes {
+		size += 2*len(origins[n]) + 2 // the page also names its WebSockets
 		n++
 	}
 	return origins[:n], nil

@@ -45,6 +45,9 @@ const (
 	AuditShareCreated   AuditAction = "share.created" // a user made a link to the transcript of a task
 	AuditShareRevoked   AuditAction = "share.revoked"
 	AuditWebhookRotated AuditAction = "webhook.rotated" // the secret that signs what a webhook gets was replaced
+	// A page shows a terminal in the workspace of a task, and does not any more.
+	AuditTerminalOpened AuditAction = "task.terminal-opened"
+	AuditTerminalClosed AuditAction = "task.terminal-closed"
 	// A browser was added to those that get notifications, or removed.
 	AuditNotificationsOn  AuditAction = "notifications.on"
 	AuditNotificationsOff AuditAction = "notifications.off"
@@ -63,7 +66,8 @@ func AuditActions() []AuditAction {
 		AuditHostCreated, AuditHostChanged, AuditHostRemoved, AuditHostReconciled,
 		AuditHostInstalled, AuditHostCancelled,
 		AuditTaskAdopted, AuditTaskAnswered, AuditTaskMode, AuditTaskCommitted, AuditTaskDiscarded,
-		AuditTaskFetched, AuditTaskPushed, AuditTaskRequested, AuditTaskExpired, AuditShareCreated,
+		AuditTaskFetched, AuditTaskPushed, AuditTaskRequested, AuditTaskExpired, AuditTerminalOpened,
+		AuditTerminalClosed, AuditShareCreated,
 		AuditShareRevoked, AuditForgeAdded, AuditForgeRemoved, AuditWebhookRotated, AuditNotificationsOn,
 		AuditNotificationsOff, AuditKeysRotated, AuditExported, AuditDataExported, AuditDataImported,
 	}

@@ -10,7 +10,10 @@ type WorkspaceState struct {
 	// Dir is the directory on the host in which the agent works: its tools name files below it.
 	Dir string `json:"dir,omitempty"`
 
-	Ships  []ShipStep   `json:"ships,omitempty"`  // what the host does with the session's work
+	Ships []ShipStep `json:"ships,omitempty"` // what the host does with the session's work
+	// Terminal: users can open terminals there. A broker sets it for users who may.
+	Terminal bool `json:"terminal,omitempty"`
+
 	Remote *RemoteState `json:"remote,omitempty"` // where the host pushes it; absent if the project has no remote
 }
 

@@ -245,10 +245,19 @@ func guardPage(header http.Header, origins []string) {
 // policy allows the page to load its own files and to call its own server and the
 // hosts.
 func policy(origins []string) string {
-	connect := strings.Join(append([]string{"'self'"}, origins...), " ")
+	connect := strings.Join(append([]string{"'self'"}, withSockets(origins)...), " ")
 	return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
 		"manifest-src 'self'; worker-src 'self'; connect-src " + connect +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// withSockets adds to each origin the one of its WebSockets, which an origin of HTTP does not allow.
+func withSockets(origins []string) []string {
+	all := make([]string, 0, 2*len(origins))
+	for _, origin := range origins {
+		all = append(all, origin, strings.Replace(origin, "http", "ws", 1))
+	}
+	return all
 }
 
 func send(w http.ResponseWriter, r *http.Request, a *asset) {

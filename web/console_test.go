@@ -163,7 +163,8 @@ func TestContentPolicy(t *testing.T) {
 	}})
 	rec, _ := get(c, "GET", "/", "X-Own", "http://own.example:7701")
 	want := "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
-		"manifest-src 'self'; worker-src 'self'; connect-src 'self' https://host.example http://own.example:7701; " +
+		"manifest-src 'self'; worker-src 'self'; connect-src 'self' https://host.example wss://host.example " +
+		"http://own.example:7701 ws://own.example:7701; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	if got := rec.Header().Get("Content-Security-Policy"); got != want {
 		t.Errorf("got %s", got)

@@ -65,6 +65,7 @@ type API struct {
 	Settle  time.Duration // for how long a call is held back, because a question about it may follow; 0 = 1 s
 
 	channels channels
+	tickets  shellTickets
 	wrong    *httpapi.Limiter // of wrong passwords, by address
 	ended    chan struct{}
 	endOnce  sync.Once
@@ -92,4 +93,11 @@ func (a *API) Wait(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 	}
+}
+
+func (a *API) now() time.Time {
+	if a.Now == nil {
+		return time.Now()
+	}
+	return a.Now()
 }

@@ -127,3 +127,41 @@ func TestRequestsToEndCredentialsAreChecked(t *testing.T) {
 		t.Errorf("nothing ended: %d %s", status, body)
 	}
 }
+
+// The right password is accepted at once, however many wrong ones came from the same address.
+func TestWrongPasswordsAreLimited(t *testing.T) {
+	h := newHost(t, nil)
+	h.open("s1")
+	wrong := []string{"Authorization: Bearer guess"}
+	for _, q := range []request{
+		{"GET", "/status", "", wrong},
+		{"POST", "/session/s1/interrupt", "", wrong},
+		{"GET", "/sessions/s1/history", "", wrong},
+	} {
+		limited := false
+		for range 50 {
+			status, header, body := h.call(q)
+			switch {
+			case status == http.StatusTooManyRequests && header.Get("Retry-After") != "" &&
+				strings.Contains(body, `"too_many_requests"`):
+				limited = true
+			case status != http.StatusUnauthorized:
+				t.Fatalf("%s: %d %s", q.path, status, body)
+			}
+		}
+		if !limited {
+			t.Errorf("%s: fifty guesses, and no limit", q.path)
+		}
+	}
+	if status, _, body := h.call(request{"GET", "/status", "", []string{bearerPassword}}); status != http.StatusOK {
+		t.Errorf("the right one: %d %s", status, body)
+	}
+	for name, header := range map[string][]string{
+		"none": nil, "an expired stream token": {"Authorization: Bearer bhs_expired"},
+	} {
+		attempt := request{"POST", "/session/s1/interrupt", "", header}
+		if status, _, body := h.call(attempt); status != http.StatusUnauthorized {
+			t.Errorf("%s is no guess: %d %s", name, status, body)
+		}
+	}
+}

@@ -47,6 +47,8 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), keyed)
 	e.GET("/session/:id/workspace", httpapi.Handle(ok, a.sessionWorkspace), keyed)
 	a.fileRoutes(e)
+	e.GET("/session/:id/shell", a.shell, keyed)
+	e.GET("/session/:id/shell/direct", a.directShell)
 	e.POST("/session/:id/commit", httpapi.Handle(ok, a.commit), keyed)
 	e.POST("/session/:id/discard", httpapi.Handle(ok, a.discard), keyed)
 	e.POST("/session/:id/fetch", httpapi.Handle(ok, a.fetchRemote, httpapi.OptionalBody()), keyed)
@@ -98,7 +100,10 @@ func (a *API) installationRoutes(e *echo.Echo) {
 
 // StreamKinds are the kinds of the routes that answer with a stream, for metrics.
 func StreamKinds() map[string]string {
-	return map[string]string{"/stream/:id": "session", "/ws/:id": "lines", "/status/events": "status"}
+	return map[string]string{
+		"/stream/:id": "session", "/ws/:id": "lines", "/status/events": "status",
+		"/session/:id/shell": "shell", "/session/:id/shell/direct": "shell",
+	}
 }
 
 // metrics serves GET /metrics.

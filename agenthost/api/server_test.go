@@ -119,6 +119,12 @@ func (acceptingBroker) Do(r *http.Request) (*http.Response, error) {
 // newHost starts a host. Before that, change may modify its API and its server.
 func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	t.Helper()
+	return newHostWith(t, nil, change)
+}
+
+// newHostWith starts a host whose users may open shells.
+func newHostWith(t *testing.T, shells *agenthost.ShellOptions, change func(*api.API, *http.Server)) *host {
+	t.Helper()
 	h := &host{
 		t: t, fake: &providertest.Fake{},
 		clock: testenv.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &lockedBuffer{},
@@ -141,6 +147,7 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 			"demo": h.fake, "program": jsonl.New(jsonl.Options{Name: "program", Command: []string{"sh", "-c", markAgent}}),
 		},
 		Workspaces: workspaces, Poster: acceptingBroker{}, Password: seal.NewSecret(password), Now: h.clock.Now, Log: log,
+		Shells: shells,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (a *API) sessionWorkspace(ctx context.Context, req *sessionRequest) (*proto
 	return &protocol.SessionWorkspace{
 		Workspace: &protocol.WorkspaceState{
 			Branch: found.Branch, Dirty: found.Dirty, Metadata: metadata, Ships: a.Host.Ships(req.ID),
-			Remote: a.Host.Remote(ctx, req.ID), Dir: path,
+			Remote: a.Host.Remote(ctx, req.ID), Terminal: a.Host.HasShells(), Dir: path,
 		},
 	}, nil
 }

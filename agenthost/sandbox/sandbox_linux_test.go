@@ -160,6 +160,15 @@ func (m *machine) attack() map[string]string {
 	must(m.T, err)
 	results := map[string]string{}
 	must(m.T, json.Unmarshal([]byte(out), &results))
+	m.removeMarks(results)
+	if len(results) != len(escapes) {
+		m.Fatalf("%d results of %d escapes", len(results), len(escapes))
+	}
+	return results
+}
+
+// removeMarks removes what escapes wrote into directories that all users share.
+func (m *machine) removeMarks(results map[string]string) {
 	// The program may have written into the sandbox's own /tmp, which is no escape. Then
 	// the host's directory of this name does not have the file.
 	for _, shared := range []string{"/tmp", "/dev/shm"} {
@@ -168,10 +177,6 @@ func (m *machine) attack() map[string]string {
 			results[name] = "its own " + shared
 		}
 	}
-	if len(results) != len(escapes) {
-		m.Fatalf("%d results of %d escapes", len(results), len(escapes))
-	}
-	return results
 }
 
 const (

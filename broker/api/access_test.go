@@ -45,7 +45,7 @@ func TestAFeedEndsOnARevocationAndNotOnAnOutage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := &API{Auth: &fixedAuth{caller: c.caller, err: c.auth}}
 			allowed := a.stillAllowed(httptest.NewRequest(http.MethodGet, "/api/events",
-				http.NoBody), func(context.Context) error {
+				http.NoBody), func(context.Context, broker.Caller) error {
 				return c.reach
 			})
 			if got := allowed(t.Context()); got != c.allowed {

@@ -41,8 +41,10 @@ type API struct {
 	Shares        *broker.Shares
 	Transcripts   *broker.Transcripts
 	Templates     *broker.Templates
-	Parts         []Part  // other resources of the same server
-	Console       Console // serves the paths without a route; may be nil
+	Shells        *broker.Shells
+	ShellCheck    time.Duration // between checks of what the user of a terminal may; 0 = 5 s
+	Parts         []Part        // other resources of the same server
+	Console       Console       // serves the paths without a route; may be nil
 	Doctor        func(ctx context.Context) *doctor.Report
 	Metrics       http.Handler     // answers GET /metrics; may be nil: there are none
 	Observer      observe.Observer // of requests; may be nil

@@ -13,7 +13,7 @@ import (
 
 func (a *API) taskFeed(c echo.Context) error {
 	userID, taskID := a.Auth.Caller(c.Request().Context()).UserID, c.Param("id")
-	allowed := a.stillAllowed(c.Request(), func(ctx context.Context) error {
+	allowed := a.stillAllowed(c.Request(), func(ctx context.Context, _ broker.Caller) error {
 		_, err := a.Tasks.Get(ctx, userID, taskID, broker.Await{})
 		return err
 	})
@@ -27,7 +27,7 @@ func (a *API) taskFeed(c echo.Context) error {
 
 func (a *API) userFeed(c echo.Context) error {
 	userID := a.Auth.Caller(c.Request().Context()).UserID
-	allowed := a.stillAllowed(c.Request(), func(context.Context) error { return nil })
+	allowed := a.stillAllowed(c.Request(), func(context.Context, broker.Caller) error { return nil })
 	leave, err := a.Quotas.OpenFeed(userID)
 	if err != nil {
 		return err
@@ -43,9 +43,11 @@ func withoutBudget(r *http.Request) *http.Request {
 }
 
 // stillAllowed returns a function that checks the credentials of a feed again.
-// checkAccess checks the access to the feed's task. The function returns true while
+// checkAccess checks what the caller, as they are now, may do with the feed's task. The function returns true while
 // the database is unavailable.
-func (a *API) stillAllowed(r *http.Request, checkAccess func(context.Context) error) func(context.Context) bool {
+func (a *API) stillAllowed(
+	r *http.Request, checkAccess func(context.Context, broker.Caller) error,
+) func(context.Context) bool {
 	before := a.Auth.Caller(r.Context())
 	return func(ctx context.Context) bool {
 		now, err := a.Auth.Authenticate(r.WithContext(ctx))
@@ -53,7 +55,7 @@ func (a *API) stillAllowed(r *http.Request, checkAccess func(context.Context) er
 			return false
 		}
 		if err == nil {
-			err = checkAccess(ctx)
+			err = checkAccess(ctx, now)
 		}
 		switch protocol.CodeOf(err) {
 		case protocol.CodeUnauthorized, protocol.CodeForbidden, protocol.CodeNotFound, protocol.CodeGone:

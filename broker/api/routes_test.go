@@ -49,6 +49,7 @@ var guarded = []string{
 	"GET /api/agents", "GET /api/workspaces", "GET /api/paths", "GET /api/doctor", "GET /metrics",
 	"GET /api/tasks/:id/usage", "GET /api/tasks/:id/workspace", "GET /api/tasks/:id/paths",
 	"GET /api/tasks/:id/commands", "GET /api/tasks/:id/files", "GET /api/tasks/:id/file", "GET /api/tasks/:id/search",
+	"GET /api/tasks/:id/shell",
 	"POST /api/tasks/:id/commit", "POST /api/tasks/:id/discard", "POST /api/tasks/:id/push",
 	"POST /api/tasks/:id/pull-request",
 	"POST /api/tasks/:id/fetch",

@@ -13,10 +13,14 @@ func (a *API) listWorkspaces(ctx context.Context, _ *struct{}) (*protocol.HostWo
 
 // taskWorkspace returns what the workspace of the task's session holds.
 func (a *API) taskWorkspace(ctx context.Context, req *taskRequest) (*protocol.SessionWorkspace, error) {
-	userID := a.Auth.Caller(ctx).UserID
-	found, err := a.Sessions.Workspace(ctx, userID, req.ID)
-	if err != nil || found.Workspace == nil || found.Workspace.Remote == nil {
+	caller := a.Auth.Caller(ctx)
+	found, err := a.Sessions.Workspace(ctx, caller.UserID, req.ID)
+	if err != nil || found.Workspace == nil {
 		return found, err
 	}
-	return found, a.ForgeTokens.AddForge(ctx, userID, found.Workspace.Remote)
+	found.Workspace.Terminal = found.Workspace.Terminal && a.Shells.May(caller)
+	if found.Workspace.Remote == nil {
+		return found, nil
+	}
+	return found, a.ForgeTokens.AddForge(ctx, caller.UserID, found.Workspace.Remote)
 }

@@ -79,6 +79,7 @@ var routeScopes = map[string]broker.Scope{
 	"GET /api/tasks/:id/file":                     tasksRead,
 	"GET /api/tasks/:id/search":                   tasksRead,
 	"GET /api/tasks/:id/commands":                 tasksRead,
+	"GET /api/tasks/:id/shell":                    noToken,
 	"GET /api/workspaces":                         tasksRead,
 	"GET /api/tasks/:id/workspace":                tasksRead,
 	"GET /api/tasks/:id/usage":                    tasksRead,

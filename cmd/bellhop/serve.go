@@ -27,6 +27,7 @@ type serveCommand struct {
 	Quotas          quotaFlags     `embed:"" prefix:"quota-"`
 	RememberedTasks int            `env:"BELLHOP_REMEMBERED_TASKS" default:"20000" placeholder:"N" help:"How many tasks' keys, tokens and last states are kept in memory (${default}); 0 for none."`
 	Retention       retentionFlags `embed:""`
+	Terminals       string         `env:"BELLHOP_TERMINALS" enum:"off,admins,all" default:"admins" help:"Who may open terminals in workspaces, on hosts that enable them (${enum}; ${default})."`
 	SessionKeys     string         `env:"BELLHOP_SESSION_KEYS" enum:"on,off" default:"on" help:"'off' while replicas of a release without session keys run longer than an hour beside this one."`
 	AdminListen     string         `env:"BELLHOP_ADMIN_LISTEN" placeholder:"ADDR" help:"Address for metrics and profiles (pprof), such as :7710, which is on loopback. Default: none."`
 	AdminToken      seal.Secret    `name:"admin-token-file" env:"BELLHOP_ADMIN_TOKEN" secret:"" placeholder:"FILE" help:"File with the token of requests to the admin address, at least 16 characters."`
@@ -112,7 +113,7 @@ func (c serveCommand) Run(env *environment) error {
 		DefaultAgent: c.DefaultAgent, NoSessionKeys: c.SessionKeys == "off", AgentLifetime: c.AgentLifetime,
 		VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(), Version: version,
 		DiskWarning: int64(c.DiskWarning), Retention: retention, Remember: &c.RememberedTasks,
-		TokenLife: c.TokenLife, Quotas: c.Quotas.limits(),
+		TokenLife: c.TokenLife, Terminals: broker.ShellRights(c.Terminals), Quotas: c.Quotas.limits(),
 		AdminListen: c.AdminListen, AdminToken: c.AdminToken,
 	}
 	return c.traced(env, "bellhop-broker", func(tracer *tracing.Tracer) error {

@@ -45,8 +45,9 @@ type BrokerConfig struct {
 	OutboundAllow   []netip.Prefix
 	AllowLoopback   bool // users' agent URLs may name this machine (dev)
 	CustomAgentURL  string
-	CustomPasswords bool // CustomAgentURL gets the stored password of the task or its host
-	NoSessionKeys   bool // hosts are not asked to bind keys, while replicas of an earlier release run
+	Terminals       broker.ShellRights // who may open terminals
+	CustomPasswords bool               // CustomAgentURL gets the stored password of the task or its host
+	NoSessionKeys   bool               // hosts are not asked to bind keys, while replicas of an earlier release run
 	DefaultAgent    string
 	AgentLifetime   time.Duration // of inactive notebook connections; 0 = 30 days
 	VerifyWorker    []string      // command line of "bellhop verify-worker"; nil = most languages are unsupported
@@ -272,6 +273,7 @@ func (a *Admin) newBroker(
 		},
 		Ships:       &broker.Ships{Sessions: b.Sessions, Users: a.Store, Link: link, Tokens: a.Forge},
 		ForgeTokens: a.Forge,
+		Shells:      &broker.Shells{Sessions: b.Sessions, Store: a.Store, Link: link, Rights: c.Terminals},
 		Ready:       (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console, Disk: c.disk(),
 		Metrics: a.metrics.Handler(), Observer: a.observer(),

@@ -106,7 +106,7 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 			DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log,
 		},
 		Listen: c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins,
-		AllowLoopback: true, DefaultAgent: c.Agent, Retention: DefaultRetention(),
+		AllowLoopback: true, DefaultAgent: c.Agent, Retention: DefaultRetention(), Terminals: broker.ShellsForAdmins,
 		VerifyWorker: c.VerifyWorker, VerifyCache: c.VerifyCache, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
 	})
 	return err

@@ -168,7 +168,7 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 func (c HostConfig) newHost(
 	listener, localListener net.Listener, origins []string, disk diskspace.Monitor,
 ) (*Host, error) {
-	records := filepath.Join(c.Data, "processes")
+	records := c.records()
 	if err := c.stopEarlierAgents(records); err != nil {
 		return nil, err
 	}
@@ -201,6 +201,9 @@ func (c HostConfig) newHost(
 	host.policy.ShowWith(func(isWrong bool) { showPolicy(host.api, isWrong) })
 	return host, nil
 }
+
+// records is the directory of the records of running programs.
+func (c HostConfig) records() string { return filepath.Join(c.Data, "processes") }
 
 // openParts opens the parts. After an error closeParts releases those that are open.
 func (p *hostParts) openParts(c HostConfig, records string, local net.Addr) (err error) {
@@ -243,6 +246,7 @@ func (p *hostParts) options(c HostConfig) agenthost.Options {
 	return agenthost.Options{
 		Journal: p.journal, Providers: p.agents.providers, DefaultAgent: c.defaultAgent(),
 		Secrets: func(string) []string { return secrets }, Record: p.recordInput,
+		Shells:     c.File.Terminal.options(c),
 		Workspaces: workspaceAdapter{p.workspaces}, Sandbox: p.sandbox, Password: c.Password, Policy: p.policy, Log: c.Log,
 	}
 }

@@ -18,10 +18,11 @@ import (
 type HostFile struct {
 	Agents   map[string]agents.Entry `yaml:"agents"`
 	Projects map[string]ProjectFile  `yaml:"projects"`
-	Default  string                  `yaml:"default"` // agent of sessions that name none
-	Policy   yamlfile.Node           `yaml:"policy"`  // rules, or the path of a file with rules
-	Sandbox  SandboxFile             `yaml:"sandbox"` // what agents can use of this machine
-	Forges   map[string]ForgeFile    `yaml:"forges"`  // by the host names of remotes
+	Default  string                  `yaml:"default"`  // agent of sessions that name none
+	Policy   yamlfile.Node           `yaml:"policy"`   // rules, or the path of a file with rules
+	Sandbox  SandboxFile             `yaml:"sandbox"`  // what agents can use of this machine
+	Forges   map[string]ForgeFile    `yaml:"forges"`   // by the host names of remotes
+	Terminal TerminalFile            `yaml:"terminal"` // shells that users open in workspaces
 
 	path string // "" = no file
 }
@@ -74,6 +75,9 @@ func (f HostFile) check() error {
 		if err := f.Projects[name].check(name); err != nil {
 			return err
 		}
+	}
+	if err := f.Terminal.check(); err != nil {
+		return err
 	}
 	return f.Sandbox.check(f)
 }

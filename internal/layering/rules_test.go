@@ -78,6 +78,7 @@ var rules = []struct {
 	{pattern: "agenthost/headless", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/recording", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/terminal", layer: part, domain: "agenthost"},
+	{pattern: "agenthost/usershell", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/provider/stdio", layer: shared, domain: "agenthost"},
 	{pattern: "agenthost/provider/*/**", layer: edge, domain: "agenthost"},
 	{pattern: "agenthost/*/**", layer: edge, domain: "agenthost"},

@@ -236,6 +236,9 @@ export const maxTemplateChoices = 50;
 /** maxTemplateValue limits a default and a choice of a variable. */
 export const maxTemplateValue = 2_000;
 
+/** maxTerminalMessage is the most bytes of one message. */
+export const maxTerminalMessage = 65_536;
+
 /**
  * Announcement is a notice of an administrator to every user: consoles show it, and hosts show it to the clients of
  * their headless interface.
@@ -325,6 +328,8 @@ export type AuditAction =
   | 'share.created' // a user made a link to the transcript of a task
   | 'share.revoked'
   | 'webhook.rotated' // the secret that signs what a webhook gets was replaced
+  | 'task.terminal-opened'
+  | 'task.terminal-closed'
   | 'notifications.on'
   | 'notifications.off'
   | 'keys.rotated' // secrets are sealed with the present key of the keyset
@@ -2364,6 +2369,48 @@ export interface TemplateGone {
   value: string;
 }
 
+/** TerminalSize is the size of a terminal in characters, each side 1 to 1,000. */
+export interface TerminalSize {
+  columns: number;
+  rows: number;
+}
+
+/**
+ * TerminalRequest is a text message of a client. The first one of a broker's connection has size, the first one of a
+ * page's own connection to the host has size and ticket.
+ */
+export interface TerminalRequest {
+  /** of the first message: the terminal to show again; "" opens one */
+  id?: string;
+  /** the terminal gets this size */
+  size?: TerminalSize;
+  /** of the first message: the client wants a ticket */
+  direct?: boolean;
+  ticket?: string;
+  /** bytes of output that the client has shown since its last message */
+  shown?: number;
+  /** the terminal ends with its programs */
+  end?: boolean;
+}
+
+/** TerminalNotice is a text message of a host, or of a broker in front of it. */
+export interface TerminalNotice {
+  /** of a broker: where the page may connect to the host itself */
+  url?: string;
+  /** what follows is output of this terminal */
+  id?: string;
+  /** with id: how many bytes of it were shown before, here or elsewhere */
+  repeated?: number;
+  /** for one connection to the host itself, within 30 seconds */
+  ticket?: string;
+  /** why nothing more is shown */
+  ended?: string;
+  /** the exit code, if the shell has exited */
+  exit?: number;
+  /** why no terminal is shown */
+  error?: ErrorBody;
+}
+
 /**
  * Usage is what a turn used. It is read from the object totalUsage of a finish event, which has the member names of the
  * AI SDK and three more: costUSD, contextTokens, contextWindow. Agents report different members; 0 = not reported.
@@ -2413,6 +2460,8 @@ export interface WorkspaceState {
   dir?: string;
   /** what the host does with the session's work */
   ships?: ShipStep[];
+  /** terminal: users can open terminals there. A broker sets it for users who may. */
+  terminal?: boolean;
   /** where the host pushes it; absent if the project has no remote */
   remote?: RemoteState;
 }

@@ -86,6 +86,8 @@ export const acts: Record<AuditAction, string> = {
   'forge-token.removed': 'Token for a forge removed',
   'share.created': 'Share link made',
   'share.revoked': 'Share link revoked',
+  'task.terminal-opened': 'Terminal opened',
+  'task.terminal-closed': 'Terminal left',
   'webhook.rotated': 'Webhook secret replaced',
   'notifications.on': 'Browser notified',
   'notifications.off': 'Browser notified no more',
