@@ -115,13 +115,14 @@ func TestTheConsoleMayCallTheHostsOfItsUser(t *testing.T) {
 			t.Fatal(rec.Body)
 		}
 	}
+	const direct = "https://direct.example:7701 wss://direct.example:7701"
 	id := s.newTask("")
 	for name, c := range map[string]struct {
 		who  *person
 		want string
 	}{
 		"a visitor without a session sees no host":          {nil, "'self'"},
-		"every signed-in user reaches the registered hosts": {s.bob, "'self' https://direct.example:7701"},
+		"every signed-in user reaches the registered hosts": {s.bob, "'self' " + direct},
 	} {
 		if got := policy(c.who); got != c.want {
 			t.Errorf("%s: %s", name, got)
@@ -131,7 +132,7 @@ func TestTheConsoleMayCallTheHostsOfItsUser(t *testing.T) {
 	if rec.Code != 200 {
 		t.Fatal(rec.Body)
 	}
-	if got := policy(s.ada); got != "'self' http://agents.example https://direct.example:7701" {
+	if got := policy(s.ada); got != "'self' http://agents.example ws://agents.example "+direct {
 		t.Errorf("a task's own host: %s", got)
 	}
 	if got := policy(s.bob); strings.Contains(got, "agents.example") {

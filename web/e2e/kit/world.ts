@@ -200,6 +200,27 @@ export function git(dir: string, ...args: string[]): string {
   return execFileSync('git', [...identity, ...args], { cwd: dir, env, encoding: 'utf8' }).trim();
 }
 
+/** A host that lets users open terminals. Pages reach it themselves, or only through the broker. */
+export async function openTerminalHost(
+  world: World,
+  name: string,
+  reach: 'direct' | 'relay',
+): Promise<{ id: string; stop: () => Promise<void> }> {
+  const { path, remove } = directory();
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const host = await startHost(world, { path, port, config: 'terminal: on\n', publicUrl: url });
+  const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
+  if (reach === 'relay') await world.api.call('PATCH', `/api/hosts/${id}`, { reach });
+  return {
+    id,
+    stop: async () => {
+      await host.stop();
+      remove();
+    },
+  };
+}
+
 /** A second host behind a proxy that fails on demand. One of its agents misbehaves on demand, one speaks ACP. */
 export interface FarHost {
   id: string;

@@ -11,9 +11,10 @@ const home = createRoute({
   component: lazyRouteComponent(() => import('../tasks/home.tsx'), 'Home'),
 });
 
-/** The pane beside a conversation: the changes, or the files with the one that is shown. */
+/** The pane beside a conversation: the changes, a terminal, or the files with the one that is shown. */
 interface TaskSearch {
   diff?: boolean;
+  terminal?: boolean;
   files?: boolean;
   file?: string;
   line?: number;
@@ -24,6 +25,7 @@ const task = createRoute({
   path: '/tasks/$taskId',
   validateSearch: (search: Record<string, unknown>): TaskSearch => {
     if (search.diff) return { diff: true };
+    if (search.terminal) return { terminal: true };
     if (!search.files) return {};
     const file =
       typeof search.file === 'string' || typeof search.file === 'number' ? { file: String(search.file) } : {};

@@ -34,6 +34,8 @@ export type {
   TaskList,
   TaskQueue,
   TaskUsage,
+  TerminalNotice,
+  TerminalRequest,
   ToolUse,
   TurnReason,
   Usage,

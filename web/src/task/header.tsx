@@ -22,6 +22,8 @@ interface Props {
   onDiff: () => void;
   filesOpen: boolean;
   onFiles: () => void;
+  terminalOpen: boolean;
+  onTerminal: () => void;
   /** Shows the changes with the form of a commit. */
   onCommit: () => void;
   /** Stops the agent's open turn. */
@@ -29,7 +31,8 @@ interface Props {
 }
 
 /** The title of a task, its state, and what can be done with it. */
-export function TaskHeader({ task, offline, diffOpen, onDiff, filesOpen, onFiles, onCommit, onStop }: Props) {
+export function TaskHeader(props: Props) {
+  const { task, offline, diffOpen, onDiff, filesOpen, onFiles, terminalOpen, onTerminal, onCommit, onStop } = props;
   const status = statusOf(task, offline);
   const workspace = useTaskWorkspace(task);
   const canCommit = !task.openTurn && workspace?.dirty === true && (workspace.ships?.includes('commit') ?? false);
@@ -37,6 +40,7 @@ export function TaskHeader({ task, offline, diffOpen, onDiff, filesOpen, onFiles
   useTaskActs(task, {
     ...{ diffOpen, onDiff, filesOpen },
     ...(!task.basicHost && { onFiles }),
+    ...(workspace?.terminal && { onTerminal }),
     ...(canCommit && { onCommit }),
     ...(task.openTurn && { onStop: stop }),
   });
@@ -74,6 +78,11 @@ export function TaskHeader({ task, offline, diffOpen, onDiff, filesOpen, onFiles
             <span className={styles.word}>Files</span>
           </Button>
         )}
+        {workspace?.terminal && (
+          <Button small kind="quiet" aria-pressed={terminalOpen} onClick={onTerminal} aria-label="Terminal">
+            <Icon name="terminal" />
+          </Button>
+        )}
         <TaskMenu task={task} workspace={workspace} />
       </header>
       <StatusBar task={task} workspace={workspace} />
@@ -97,12 +106,13 @@ interface Shown {
   onDiff: () => void;
   filesOpen: boolean;
   onFiles?: () => void;
+  onTerminal?: () => void;
   onCommit?: () => void;
   onStop?: () => void;
 }
 
 /** Offers in the palette what can be done with the shown task. */
-function useTaskActs(task: Task, { diffOpen, onDiff, filesOpen, onFiles, onCommit, onStop }: Shown) {
+function useTaskActs(task: Task, { diffOpen, onDiff, filesOpen, onFiles, onTerminal, onCommit, onStop }: Shown) {
   const update = useUpdateTask();
   const archive = { label: task.archived ? 'Unarchive this task' : 'Archive this task', icon: 'archive' as const };
   useActs([
@@ -111,6 +121,7 @@ function useTaskActs(task: Task, { diffOpen, onDiff, filesOpen, onFiles, onCommi
     ...(onFiles
       ? [{ label: filesOpen ? 'Hide the files' : 'Show the files', icon: 'file' as const, run: onFiles }]
       : []),
+    ...(onTerminal ? [{ label: 'Show or hide the terminal', icon: 'terminal' as const, run: onTerminal }] : []),
     ...(onCommit ? [{ label: 'Commit the changes', icon: 'branch' as const, run: onCommit }] : []),
     ...(task.basicHost ? [] : modeActs(task, (permissionMode) => update.mutate({ id: task.id, permissionMode }))),
     { ...archive, run: () => update.mutate({ id: task.id, archived: !task.archived }) },

@@ -14,6 +14,7 @@ import type { Diff, Task } from '../app/types.ts';
 import type { Deliver } from './composer/outbox.ts';
 import styles from './page.module.css';
 
+const TerminalPanel = lazy(() => import('../terminal/panel.tsx'));
 const FilesPanel = lazy(() => import('../files/panel.tsx'));
 const DiffPanel = lazy(() => import('../diff/panel.tsx'));
 
@@ -23,9 +24,24 @@ export function TaskPage() {
   return <OneTask key={taskId} taskId={taskId} />;
 }
 
-function OneTask({ taskId }: { taskId: string }) {
+/** The pane beside the conversation, which is in the address. */
+function usePane(taskId: string) {
   const search = useSearch({ from: '/tasks/$taskId' });
   const navigate = useNavigate();
+  const show = (pane: typeof search) =>
+    void navigate({ to: '/tasks/$taskId', params: { taskId }, search: pane, replace: true });
+  const showFiles: ShowFiles = (open, file = '', line) =>
+    show(open ? { files: true, ...(file && { file }), ...(line && { line }) } : {});
+  return {
+    search,
+    showDiff: (open: boolean) => show(open ? { diff: true } : {}),
+    showFiles,
+    showTerminal: (open: boolean) => show(open ? { terminal: true } : {}),
+  };
+}
+
+function OneTask({ taskId }: { taskId: string }) {
+  const { search, showDiff, showFiles, showTerminal } = usePane(taskId);
   const task = useTask(taskId);
   const offline = useOfflineHosts();
   const [chosen, setChosen] = useState<Diff | null>(null);
@@ -34,12 +50,6 @@ function OneTask({ taskId }: { taskId: string }) {
   const stop = useRef<() => Promise<void>>(undefined);
   useTitle(task.data?.title ?? '');
 
-  const showDiff = (open: boolean) =>
-    void navigate({ to: '/tasks/$taskId', params: { taskId }, search: open ? { diff: true } : {}, replace: true });
-  const showFiles: ShowFiles = (open, file = '', line) => {
-    const shown = { files: true, ...(file && { file }), ...(line && { line }) };
-    void navigate({ to: '/tasks/$taskId', params: { taskId }, search: open ? shown : {}, replace: true });
-  };
   if (!task.data) {
     return (
       <main className={styles.alone}>
@@ -52,7 +62,7 @@ function OneTask({ taskId }: { taskId: string }) {
     );
   }
   return (
-    <main className={styles.page} data-diff={search.diff || search.files || undefined}>
+    <main className={styles.page} data-diff={search.diff || search.files || search.terminal || undefined}>
       <div className={styles.task}>
         <TaskHeader
           task={task.data}
@@ -60,6 +70,8 @@ function OneTask({ taskId }: { taskId: string }) {
           diffOpen={search.diff === true}
           filesOpen={search.files === true}
           onFiles={() => showFiles(!search.files)}
+          terminalOpen={search.terminal === true}
+          onTerminal={() => showTerminal(!search.terminal)}
           onDiff={() => {
             setCommits(0);
             setChosen(null);
@@ -84,6 +96,11 @@ function OneTask({ taskId }: { taskId: string }) {
           />
         </LinkedFiles>
       </div>
+      {search.terminal && (
+        <Suspense fallback={<Loading what="the terminal" />}>
+          <TerminalPanel task={task.data} onClose={() => showTerminal(false)} />
+        </Suspense>
+      )}
       {search.files && <Files task={task.data} path={search.file ?? ''} line={search.line} show={showFiles} />}
       {search.diff && (
         <Suspense fallback={<Loading what="the changes" />}>

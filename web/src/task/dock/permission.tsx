@@ -146,6 +146,9 @@ function DenyReason({
   );
 }
 
+/** Whether a key belongs to a program in the terminal. */
+const isInTerminal = ({ target }: KeyboardEvent) => target instanceof Element && target.closest('[data-terminal]');
+
 function useDockKeys(ready: boolean, onAnswer: (answer: Answer) => void) {
   const latest = useRef(onAnswer);
   latest.current = onAnswer;
@@ -153,7 +156,7 @@ function useDockKeys(ready: boolean, onAnswer: (answer: Answer) => void) {
     if (!ready) return;
     const onKey = (event: KeyboardEvent) => {
       const key = dockKey(event);
-      if (!key || document.querySelector('dialog[open]')) return;
+      if (!key || document.querySelector('dialog[open]') || isInTerminal(event)) return;
       event.preventDefault();
       event.stopPropagation();
       latest.current({ approved: key === 'allow' });
