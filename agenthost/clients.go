@@ -172,13 +172,13 @@ type Clients struct{ h *Host }
 // HeadlessRequest is POST /sessions. With SessionID an existing headless session
 // gets another token; its other members are ignored then.
 type HeadlessRequest struct {
-	SessionID    string `json:"session_id"`
-	Instructions string `json:"instructions"` // goes before the first prompt
-	Agent        string `json:"agent"`
-	Model        string `json:"model"`
-	Project      string `json:"project"`
+	SessionID    string `json:"session_id,omitempty"`
+	Instructions string `json:"instructions,omitempty"` // goes before the first prompt
+	Agent        string `json:"agent,omitempty"`
+	Model        string `json:"model,omitempty"`
+	Project      string `json:"project,omitempty"`
 
-	PermissionMode protocol.PermissionMode `json:"permission_mode"`
+	PermissionMode protocol.PermissionMode `json:"permission_mode,omitempty"`
 }
 
 // HeadlessResponse is the answer to a HeadlessRequest.

@@ -329,10 +329,10 @@ type RestartingAgent interface {
 
 // Terminal is a command for a person's terminal. Env holds secrets.
 type Terminal struct {
-	Command []string `json:"command"`
+	Command []string `json:"command" openapi:"nullable"`
 	Dir     string   `json:"dir"`
-	Env     []string `json:"env"` // KEY=value, beside the person's own
-	Dials   []int    `json:"-"`   // ports of the loopback that it connects to
+	Env     []string `json:"env" openapi:"nullable"` // KEY=value, beside the person's own
+	Dials   []int    `json:"-"`                      // ports of the loopback that it connects to
 }
 
 // The records of the journal, and the values between a session and its agent, are those of the core.

@@ -46,7 +46,7 @@ type HostRequest struct {
 	URL      string `json:"url"`
 	Password string `json:"password"`
 
-	Reach protocol.Reach `json:"reach"` // "" = direct
+	Reach protocol.Reach `json:"reach,omitempty"` // "" = direct
 }
 
 // HostPatch changes the members that are not nil.

@@ -28,14 +28,16 @@ type TaskEvent struct {
 	Args   json.RawMessage // of the tool call that a question is about; webhooks do not get it
 }
 
-type turnFinished struct {
+// TurnFinished is the data of a webhook about a turn that ended.
+type TurnFinished struct {
 	Title        string                `json:"title"`
 	FinishReason protocol.FinishReason `json:"finishReason"`
 	Reason       string                `json:"reason"`
 	Usage        json.RawMessage       `json:"usage"`
 }
 
-type interactionOpened struct {
+// InteractionOpened is the data of a webhook about a question to the user.
+type InteractionOpened struct {
 	Title         string                   `json:"title"`
 	InteractionID string                   `json:"interactionId"`
 	Kind          protocol.InteractionKind `json:"kind"`
@@ -60,7 +62,7 @@ func taskEvents(b *Batch) []TaskEvent {
 		events = append(events, TaskEvent{
 			ID: taskEventID(protocol.WebhookTurnFinished, b.Task.ID, t.ID), Type: protocol.WebhookTurnFinished,
 			TaskID: b.Task.ID, TurnID: t.ID, At: *t.FinishedAt,
-			Data: turnFinished{Title: b.Task.Title, FinishReason: t.FinishReason, Reason: t.Reason, Usage: nullIfEmpty(t.Usage)},
+			Data: TurnFinished{Title: b.Task.Title, FinishReason: t.FinishReason, Reason: t.Reason, Usage: nullIfEmpty(t.Usage)},
 		})
 	}
 	for i := range b.Interactions {
@@ -71,7 +73,7 @@ func taskEvents(b *Batch) []TaskEvent {
 		events = append(events, TaskEvent{
 			ID: taskEventID(protocol.WebhookInteractionOpened, b.Task.ID, q.ID), Type: protocol.WebhookInteractionOpened,
 			TaskID: b.Task.ID, TurnID: q.TurnID, At: q.CreatedAt, Args: q.Args,
-			Data: interactionOpened{
+			Data: InteractionOpened{
 				Title: b.Task.Title, InteractionID: q.ID, Kind: q.Kind, Prompt: q.Prompt, ToolName: q.ToolName,
 				Level: q.Level, Warning: q.Warning, Options: q.Options, ExpiresAt: q.ExpiresAt,
 			},

@@ -33,6 +33,9 @@ const (
 var routeClasses = map[string]class{
 	"GET /healthz":                        public,
 	"GET /readyz":                         public,
+	"GET /openapi.yaml":                   public,
+	"GET /openapi.json":                   public,
+	"GET /openapi":                        public,
 	"POST /session":                       byKey,
 	"GET /session":                        byPassword,
 	"GET /session/:id":                    byKey,

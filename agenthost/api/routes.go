@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
+	"bellhop/openapi"
 	"bellhop/protocol"
 )
 
@@ -34,6 +35,7 @@ func (a *API) Routes(e *echo.Echo) {
 
 	e.GET("/healthz", httpapi.Handle(ok, a.healthz))
 	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
+	openapi.Host().Routes(e)
 
 	e.POST("/session", httpapi.Handle(ok, a.openSession), passwordOnly, withKeys)
 	e.GET("/session", httpapi.Handle(ok, a.boundSessions), passwordOnly)
@@ -59,24 +61,32 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), keyed)
 	e.DELETE("/session/:id/key", httpapi.Handle(ok, a.releaseKey), a.requireOperator)
 
-	e.POST("/stream/:id", a.startStream, httpapi.RequestDeadline(protocol.PromptTimeout))
-	e.GET("/stream/:id", a.attachStream)
+	e.POST("/stream/:id", httpapi.Describe(a.startStream, describedPrompt),
+		httpapi.RequestDeadline(protocol.PromptTimeout))
+	e.GET("/stream/:id", httpapi.Describe(a.attachStream, describedStream))
 
+	a.otherRoutes(e)
+
+	e.GET("/metrics", httpapi.Describe(a.metrics, describedMetrics), passwordOnly)
+	e.GET("/status", httpapi.Handle(ok, a.status), passwordOnly, a.noteOperator)
+	e.GET("/status/events", httpapi.Describe(a.statusEvents, describedStatusEvents), passwordOnly, a.noteOperator)
+}
+
+// otherRoutes are those of the headless interface and of the host itself.
+func (a *API) otherRoutes(e *echo.Echo) {
+	const ok = http.StatusOK
+	passwordOnly, keyed, keyedOrToken := a.requirePassword, a.requireSessionKey, a.requireSessionAccess
 	e.POST("/sessions", httpapi.Handle(ok, a.createSession, httpapi.OptionalBody()), passwordOnly)
 	e.GET("/sessions", httpapi.Handle(ok, a.listSessions), passwordOnly)
 	e.GET("/sessions/:id/history", httpapi.Handle(ok, a.history), keyedOrToken)
 	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, a.endSession), keyed)
-	e.GET("/ws/:id", a.serveLines)
+	e.GET("/ws/:id", httpapi.Describe(a.serveLines, describedLines))
 
 	e.GET("/workspaces", httpapi.Handle(ok, a.listWorkspaces), passwordOnly, withKeys)
 	e.GET("/offer", httpapi.Handle(ok, a.offer), passwordOnly)
 	a.installationRoutes(e)
 	e.PUT("/announcements", httpapi.Handle(ok, a.putAnnouncements), passwordOnly)
 	e.POST("/projects/:project/stop", httpapi.Handle(ok, a.stopProject, httpapi.OptionalBody()), a.requireOperator)
-
-	e.GET("/metrics", a.metrics, passwordOnly)
-	e.GET("/status", httpapi.Handle(ok, a.status), passwordOnly, a.noteOperator)
-	e.GET("/status/events", a.statusEvents, passwordOnly, a.noteOperator)
 }
 
 // fileRoutes are about files and commands, for messages and to read.

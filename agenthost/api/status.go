@@ -33,7 +33,8 @@ func (a *API) readyz(ctx context.Context, _ *struct{}) (*protocol.Readiness, err
 
 // hostStatus is the host's status with that of its disk.
 type hostStatus struct {
-	*agenthost.HostStatus
+	*agenthost.HostStatus `openapi:"always"`
+
 	Disk *diskspace.Space `json:"disk,omitempty"` // absent when it cannot be measured
 }
 

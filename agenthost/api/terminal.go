@@ -11,9 +11,9 @@ import (
 // terminalRequest asks for the command of the agent's terminal client, or reports about an open one.
 type terminalRequest struct {
 	ID          string `param:"id" json:"-"`
-	Attached    bool   `json:"attached"`    // the terminal client is open
-	Closed      bool   `json:"closed"`      // it has ended
-	WaitSeconds int    `json:"waitSeconds"` // with Attached: answer after so long, or when a prompt takes the session over
+	Attached    bool   `json:"attached,omitempty"`    // the terminal client is open
+	Closed      bool   `json:"closed,omitempty"`      // it has ended
+	WaitSeconds int    `json:"waitSeconds,omitempty"` // with Attached: answer after so long, or when a prompt takes the session over
 }
 
 // terminalResponse is the command, or the answer to a report.

@@ -15,10 +15,10 @@ import (
 const maxLogin = 8 << 10
 
 type loginRequest struct {
-	Email    string `json:"email"`
-	Password string `json:"password"`
-	Code     string `json:"code"` // of the second factor
-	Link     string `json:"link"`
+	Email    string `json:"email,omitempty"`
+	Password string `json:"password,omitempty"`
+	Code     string `json:"code,omitempty"` // of the second factor
+	Link     string `json:"link,omitempty"` // instead of the others
 }
 
 type userResponse struct {

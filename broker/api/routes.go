@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
+	"bellhop/openapi"
 	"bellhop/protocol"
 )
 
@@ -17,18 +18,48 @@ import (
 func (a *API) Routes(e *echo.Echo) {
 	a.guards(e)
 	noStore, user := httpapi.NoStore(), a.Auth.Middleware
-	const ok, created = http.StatusOK, http.StatusCreated
+	const ok = http.StatusOK
 
 	e.GET("/healthz", httpapi.Handle(ok, a.healthz))
 	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
-	e.GET("/metrics", a.metrics, noStore, user)
+	e.GET("/metrics", httpapi.Describe(a.metrics, describedMetrics), noStore, user)
 
-	e.POST("/api/agent/webhook", a.Webhook.Handle, noStore)
-	e.POST("/api/agent/webhook/renew", a.Webhook.Renew, noStore)
+	openapi.Broker().Routes(e)
+
+	e.POST("/api/agent/webhook", httpapi.Describe(a.Webhook.Handle, describedWebhook), noStore)
+	e.POST("/api/agent/webhook/renew", httpapi.Describe(a.Webhook.Renew, describedRenewal), noStore)
 
 	a.accountRoutes(e, noStore, user)
 	a.shareRoutes(e, noStore, user)
 
+	a.taskRoutes(e, noStore, user)
+	e.GET("/api/tasks/:id/events", httpapi.Describe(a.taskFeed, describedTaskFeed), user)
+	e.GET("/api/events", httpapi.Describe(a.userFeed, describedUserFeed), user)
+
+	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(protocol.MaxCheckIn)), noStore, user)
+	e.POST("/api/agent/attach", httpapi.Handle(ok, a.attach), noStore, user)
+	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
+	e.POST("/api/agent/restart", httpapi.Handle(ok, a.restart), noStore, user)
+	e.POST("/api/agent/finish", httpapi.Handle(ok, a.finish), noStore, user)
+	e.POST("/api/agent/stream/:taskId", httpapi.Describe(a.relay, describedRelayedPrompt),
+		noStore, httpapi.RequestDeadline(protocol.PromptTimeout))
+	e.GET("/api/agent/stream/:taskId", httpapi.Describe(a.relay, describedRelayedStream), noStore)
+	e.POST("/api/agent/diff", httpapi.Handle(ok, a.diff), noStore, user)
+	e.GET("/api/interactions", httpapi.Handle(ok, a.listInteractions), noStore, user)
+	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
+
+	e.GET("/api/workspaces", httpapi.Handle(ok, a.listWorkspaces), noStore, user)
+	e.GET("/api/agents", httpapi.Handle(ok, a.listAgents), noStore, user)
+	a.installationRoutes(e, noStore, user)
+
+	for _, part := range a.Parts {
+		part.Routes(e)
+	}
+}
+
+// taskRoutes are about tasks, their workspaces and their queues.
+func (a *API) taskRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
+	const ok, created = http.StatusOK, http.StatusCreated
 	e.POST("/api/tasks", httpapi.Handle(created, a.createTask), noStore, user)
 	e.GET("/api/tasks", httpapi.Handle(ok, a.listTasks), noStore, user)
 	e.GET("/api/tasks/:id", httpapi.Handle(ok, a.getTask), noStore, user)
@@ -51,27 +82,6 @@ func (a *API) Routes(e *echo.Echo) {
 		noStore, user)
 	e.DELETE("/api/tasks/:id/queue/:messageId", httpapi.Handle(ok, a.removeQueued), noStore, user)
 	e.POST("/api/tasks/:id/queue/:messageId/send", httpapi.Handle(ok, a.sendQueued), noStore, user)
-	e.GET("/api/tasks/:id/events", a.taskFeed, user)
-	e.GET("/api/events", a.userFeed, user)
-
-	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(protocol.MaxCheckIn)), noStore, user)
-	e.POST("/api/agent/attach", httpapi.Handle(ok, a.attach), noStore, user)
-	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
-	e.POST("/api/agent/restart", httpapi.Handle(ok, a.restart), noStore, user)
-	e.POST("/api/agent/finish", httpapi.Handle(ok, a.finish), noStore, user)
-	e.POST("/api/agent/stream/:taskId", a.relay, noStore, httpapi.RequestDeadline(protocol.PromptTimeout))
-	e.GET("/api/agent/stream/:taskId", a.relay, noStore)
-	e.POST("/api/agent/diff", httpapi.Handle(ok, a.diff), noStore, user)
-	e.GET("/api/interactions", httpapi.Handle(ok, a.listInteractions), noStore, user)
-	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
-
-	e.GET("/api/workspaces", httpapi.Handle(ok, a.listWorkspaces), noStore, user)
-	e.GET("/api/agents", httpapi.Handle(ok, a.listAgents), noStore, user)
-	a.installationRoutes(e, noStore, user)
-
-	for _, part := range a.Parts {
-		part.Routes(e)
-	}
 }
 
 // fileRoutes are about files and commands of agents, for messages and to read.
@@ -89,10 +99,10 @@ func (a *API) fileRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 // accountRoutes are about users, how they sign in, and their API tokens.
 func (a *API) accountRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	const ok, created = http.StatusOK, http.StatusCreated
-	e.POST("/api/auth/login", a.login, noStore)
-	e.POST("/api/auth/logout", a.logout, noStore)
+	e.POST("/api/auth/login", httpapi.Describe(a.login, describedLogin), noStore)
+	e.POST("/api/auth/logout", httpapi.Describe(a.logout, describedLogout), noStore)
 	e.GET("/api/auth/me", httpapi.Handle(ok, a.me), noStore, user)
-	e.POST("/api/auth/password", a.changePassword, noStore, user)
+	e.POST("/api/auth/password", httpapi.Describe(a.changePassword, describedPassword), noStore, user)
 	e.GET("/api/auth/sign-ins", httpapi.Handle(ok, a.listOwnSignIns), noStore, user)
 	e.DELETE("/api/auth/sign-ins/:signInId", httpapi.Handle(ok, a.endOwnSignIn), noStore, user)
 	e.GET("/api/auth/second-factor", httpapi.Handle(ok, a.getSecondFactor), noStore, user)
@@ -119,7 +129,7 @@ func (a *API) accountRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 // caller.
 func (a *API) shareRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	const ok, created = http.StatusOK, http.StatusCreated
-	e.GET("/api/tasks/:id/export", a.exportTask, noStore, user)
+	e.GET("/api/tasks/:id/export", httpapi.Describe(a.exportTask, describedTaskExport), noStore, user)
 	e.GET("/api/tasks/:id/shares", httpapi.Handle(ok, a.listTaskShares), noStore, user)
 	e.POST("/api/tasks/:id/shares", httpapi.Handle(created, a.createShare, httpapi.OptionalBody()), noStore, user)
 	e.GET("/api/shares", httpapi.Handle(ok, a.listShares), noStore, user)
@@ -129,8 +139,8 @@ func (a *API) shareRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	e.PUT("/api/templates/:id", httpapi.Handle(ok, a.updateTemplate), noStore, user)
 	e.DELETE("/api/templates/:id", httpapi.Handle(ok, a.deleteTemplate), noStore, user)
 	e.POST("/api/templates/:id/fill", httpapi.Handle(ok, a.fillTemplate), noStore, user)
-	e.GET("/api/shared", a.readShared, noStore)
-	e.GET("/api/shared/export", a.exportShared, noStore)
+	e.GET("/api/shared", httpapi.Describe(a.readShared, describedShared), noStore)
+	e.GET("/api/shared/export", httpapi.Describe(a.exportShared, describedSharedExport), noStore)
 }
 
 // StreamKinds are the kinds of the routes that answer with a stream, for metrics.
@@ -156,7 +166,7 @@ func (a *API) installationRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc
 	e.DELETE("/api/announcements/:id", httpapi.Handle(ok, a.cancelAnnouncement), noStore, user)
 	e.GET("/api/doctor", httpapi.Handle(ok, a.doctor), noStore, user)
 	e.GET("/api/audit", httpapi.Handle(ok, a.listAudit), noStore, user)
-	e.GET("/api/audit/export", a.exportAudit, noStore, user)
+	e.GET("/api/audit/export", httpapi.Describe(a.exportAudit, describedAuditExport), noStore, user)
 	e.GET("/api/orphans", httpapi.Handle(ok, a.listOrphans), noStore, user)
 	e.POST("/api/orphans/:sessionId", httpapi.Handle(created, a.adopt), noStore, user)
 }

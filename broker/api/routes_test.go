@@ -18,6 +18,9 @@ const (
 var open = map[string]string{
 	"GET /healthz":                   `200 {"status":"ok"}`,
 	"GET /readyz":                    `200 {"status":"ready"}`,
+	"GET /openapi.yaml":              "200",
+	"GET /openapi.json":              "200",
+	"GET /openapi":                   "200",
 	"POST /api/auth/login":           `400 {"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`,
 	"POST /api/auth/logout":          `200 {"success":true}`,
 	"POST /api/agent/webhook":        `400 {"error":"Missing token","code":"invalid"}`,

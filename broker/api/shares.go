@@ -39,7 +39,7 @@ func (a *API) revokeShare(ctx context.Context, req *shareRequest) (*protocol.Suc
 	return success(a.Shares.Revoke(ctx, a.Auth.Caller(ctx).UserID, req.ID))
 }
 
-const markdownMedia = "text/markdown; charset=utf-8"
+const markdownMedia = markdown + "; charset=utf-8"
 
 // exportTask writes a task as Markdown.
 func (a *API) exportTask(c echo.Context) error {

@@ -30,10 +30,10 @@ type tokensResponse struct {
 
 type createTokenRequest struct {
 	Name            string           `json:"name"`
-	Kind            broker.TokenKind `json:"kind"`
-	AgentIdentifier string           `json:"agentIdentifier"`
-	Scopes          []broker.Scope   `json:"scopes"`
-	ExpiresAt       *time.Time       `json:"expiresAt"`
+	Kind            broker.TokenKind `json:"kind,omitempty"`
+	AgentIdentifier string           `json:"agentIdentifier,omitempty"` // of kind agent
+	Scopes          []broker.Scope   `json:"scopes,omitempty"`          // required for kind user
+	ExpiresAt       *time.Time       `json:"expiresAt,omitempty"`       // required if tokens have a longest lifetime
 }
 
 type tokenRequest struct {

@@ -173,7 +173,8 @@ func TestTheHostListsTheWorkspacesOfAKey(t *testing.T) {
 		}
 	}
 	if status, body := h.get("/session/first/workspace", ""); status != http.StatusOK ||
-		!strings.Contains(body, `"dirty":false,"metadata":{},"ships":["commit","discard","discard-hunk","fetch","push","pull-request"]}`) {
+		!strings.Contains(body, `"dirty":false,"metadata":{},"dir":"/`) ||
+		!strings.Contains(body, `"ships":["commit","discard","discard-hunk","fetch","push","pull-request"]}`) {
 		t.Errorf("the session's own: %d %s", status, body)
 	}
 	if _, err := h.open("s1", "fix", adasKey); err != nil {

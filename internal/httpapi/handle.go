@@ -41,14 +41,24 @@ func Accepted[Resp any](choose func(*Resp) int) Option {
 // Validate() error method on *Req runs before do.
 //
 // The status is chosen by Accepted, else by the method HTTPStatus() int of the response, else
-// it is status. A nil response with 204 has no body.
+// it is status. A nil response with 204 has no body. Endpoints reads Req and Resp from the handler.
 func Handle[Req, Resp any](status int, do func(context.Context, *Req) (*Resp, error), opts ...Option) echo.HandlerFunc {
 	o := options{maxBody: DefaultMaxBody}
 	for _, opt := range opts {
 		opt(&o)
 	}
 	binding := bindingOf(reflect.TypeFor[Req]())
+	described := Endpoint{
+		Handler: nameOf(do), Request: reflect.TypeFor[Req](), MaxBody: o.maxBody, OptionalBody: o.optionalBody,
+		Status: status,
+	}
+	if status != http.StatusNoContent {
+		described.Response = reflect.TypeFor[Resp]()
+	}
 	return func(c echo.Context) error {
+		if answers(c, &described) {
+			return nil
+		}
 		req := new(Req)
 		if err := readInto(c, &o, &binding, req); err != nil {
 			return err

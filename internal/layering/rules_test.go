@@ -53,6 +53,7 @@ var rules = []struct {
 	{pattern: "policy/**", layer: leaf},
 	{pattern: "crypto/*", layer: leaf},
 	{pattern: "migrations", layer: leaf},
+	{pattern: "openapi", layer: leaf},
 	{pattern: "web", layer: leaf},
 	{pattern: "conformance", layer: leaf}, // uses only the protocol
 	{pattern: "internal/*", layer: leaf},

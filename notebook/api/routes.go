@@ -54,7 +54,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/sources/:id/conversation", httpapi.Handle(created, a.ask), noStore, user)
 	e.POST("/api/sources/:id/conversation/read", httpapi.Handle(ok, a.markRead), noStore, user)
 	e.GET("/api/agent-sessions", httpapi.Handle(ok, a.listSessions), noStore, user)
-	e.GET("/api/agent-sessions/:id/icon", a.icon, user)
+	e.GET("/api/agent-sessions/:id/icon", httpapi.Describe(a.icon, httpapi.Endpoint{Media: "image/*"}), user)
 	e.POST("/api/agent-sessions/:id/disconnect", httpapi.Handle(ok, a.disconnect), noStore, user)
 	e.POST("/api/agent-sessions/:id/renew", httpapi.Handle(ok, a.renew), noStore, user)
 }

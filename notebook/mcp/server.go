@@ -40,11 +40,11 @@ func (s *Server) Routes(e *echo.Echo) {
 	})
 	s.addTools(server)
 	format := httpapi.FormatErrors(s.formatError)
-	e.POST("/mcp", s.serve(server), format, httpapi.NoStore(), bearerOnly, s.Agent)
-	e.GET("/mcp", mcpserver.NoStream, format, httpapi.NoStore(), bearerOnly, s.Agent)
-	e.GET(metadataPath, s.metadata)
-	e.GET(metadataPath+"/mcp", s.metadata)
-	e.POST("/register", refuseRegistration, httpapi.NoStore())
+	e.POST("/mcp", httpapi.Describe(s.serve(server), describedMCP), format, httpapi.NoStore(), bearerOnly, s.Agent)
+	e.GET("/mcp", httpapi.Describe(mcpserver.NoStream, describedNoStream), format, httpapi.NoStore(), bearerOnly, s.Agent)
+	e.GET(metadataPath, httpapi.Describe(s.metadata, describedMetadata))
+	e.GET(metadataPath+"/mcp", httpapi.Describe(s.metadata, describedMetadata))
+	e.POST("/register", httpapi.Describe(refuseRegistration, describedRefusal), httpapi.NoStore())
 }
 
 // bearerOnly rejects requests that have only a cookie: no web page may call /mcp.

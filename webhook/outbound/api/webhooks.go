@@ -29,8 +29,8 @@ type webhooksResponse struct {
 type createWebhookRequest struct {
 	URL    string                  `json:"url"`
 	Events []protocol.WebhookEvent `json:"events"`
-	Format protocol.WebhookFormat  `json:"format"`
-	Secret seal.Secret             `json:"secret"`
+	Format protocol.WebhookFormat  `json:"format,omitempty"`
+	Secret seal.Secret             `json:"secret,omitzero"`
 }
 
 type webhookRequest struct {
@@ -39,7 +39,7 @@ type webhookRequest struct {
 
 type rotateRequest struct {
 	ID     string      `param:"id" json:"-"`
-	Secret seal.Secret `json:"secret"`
+	Secret seal.Secret `json:"secret,omitzero"`
 }
 
 type webhookResponse struct {

@@ -4,6 +4,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"reflect"
 
 	"github.com/labstack/echo/v4"
 
@@ -25,7 +26,7 @@ func (a *API) Routes(e *echo.Echo) {
 	const ok = http.StatusOK
 	noStore, user := httpapi.NoStore(), a.User
 	e.GET("/api/notifications", httpapi.Handle(ok, a.list), noStore, user)
-	e.PUT("/api/notifications", a.subscribe, noStore, user)
+	e.PUT("/api/notifications", httpapi.Describe(a.subscribe, describedSubscription), noStore, user)
 	e.PATCH("/api/notifications/:id", httpapi.Handle(ok, a.choose), noStore, user)
 	e.DELETE("/api/notifications/:id", httpapi.Handle(ok, a.remove), noStore, user)
 }
@@ -43,7 +44,7 @@ type keys struct {
 type subscribeRequest struct {
 	Endpoint string                       `json:"endpoint"`
 	Keys     keys                         `json:"keys"`
-	Events   []protocol.NotificationEvent `json:"events"`
+	Events   []protocol.NotificationEvent `json:"events,omitempty"` // absent: all, or what the browser had before
 }
 
 type chooseRequest struct {
@@ -69,6 +70,10 @@ func (a *API) list(ctx context.Context, _ *struct{}) (*listResponse, error) {
 		list[i] = notification.View(&found[i], a.SignIn(ctx))
 	}
 	return &listResponse{PublicKey: a.Service.Identity.PublicKey(), Subscriptions: list}, nil
+}
+
+var describedSubscription = httpapi.Endpoint{
+	Bodies: []reflect.Type{reflect.TypeFor[subscribeRequest]()}, Response: reflect.TypeFor[subscriptionResponse](),
 }
 
 func (a *API) subscribe(c echo.Context) error {
