@@ -143,13 +143,16 @@ func TestAnOfferHasTheNoticesOfItsHost(t *testing.T) {
 	var a *api.API
 	h := newHost(t, func(given *api.API, _ *http.Server) {
 		a = given
-		kept := &protocol.HostOffer{DefaultAgent: "demo", Agents: []protocol.OfferedAgent{}}
+		kept := &protocol.HostOffer{
+			DefaultAgent: "demo", Agents: []protocol.OfferedAgent{}, Projects: []protocol.OfferedProject{},
+			PermissionModes: []protocol.PermissionMode{},
+		}
 		a.Offer = func(context.Context) (*protocol.HostOffer, error) { return kept, nil }
 	})
 	shows := func(when, want string) {
 		t.Helper()
 		_, _, body := h.call(request{"GET", "/offer", "", []string{bearerPassword}})
-		expectEqual(t, when, body, `{"defaultAgent":"demo","agents":[],"projects":null,"permissionModes":null`+want+`}`)
+		expectEqual(t, when, body, `{"defaultAgent":"demo","agents":[],"projects":[],"permissionModes":[]`+want+`}`)
 	}
 	shows("at first", "")
 	h.putAnnouncements("b1", h.clock.Now().Add(time.Hour), "noon Restart at noon")

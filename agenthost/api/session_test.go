@@ -202,6 +202,7 @@ func TestInteractionsAreAnsweredOnce(t *testing.T) {
 		{"the same answer again", request{"POST", path, yes, []string{bearerPassword}}, 200, ""},
 		{"another answer", request{"POST", path, no, []string{bearerPassword}}, 409, "answered"},
 	} {
+		h.undescribed = c.rule == "the body cannot choose the session"
 		status, _, body := h.call(c.q)
 		var answer protocol.ErrorBody
 		_ = json.Unmarshal([]byte(body), &answer)

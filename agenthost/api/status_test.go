@@ -139,6 +139,7 @@ func TestAHostThatDescribesNothingAnswers404(t *testing.T) {
 		a.Offer = func(context.Context) (*protocol.HostOffer, error) {
 			return &protocol.HostOffer{
 				DefaultAgent: "demo", Agents: []protocol.OfferedAgent{}, Projects: []protocol.OfferedProject{},
+				PermissionModes: []protocol.PermissionMode{},
 			}, nil
 		}
 	})
@@ -146,7 +147,7 @@ func TestAHostThatDescribesNothingAnswers404(t *testing.T) {
 	if status != http.StatusOK {
 		t.Errorf("%d", status)
 	}
-	expectEqual(t, "body", body, `{"defaultAgent":"demo","agents":[],"projects":[],"permissionModes":null}`)
+	expectEqual(t, "body", body, `{"defaultAgent":"demo","agents":[],"projects":[],"permissionModes":[]}`)
 }
 
 func TestTheStatusDescribesWorkspaces(t *testing.T) {

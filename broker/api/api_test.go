@@ -25,6 +25,7 @@ import (
 	"bellhop/internal/database"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/testenv"
+	"bellhop/internal/testenv/apicheck"
 	"bellhop/internal/testenv/schema"
 	"bellhop/protocol"
 	"bellhop/webhook/inbound"
@@ -139,6 +140,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 	s.api = &api.API{
 		Installations: &broker.Installations{Store: st, Targets: targets, Link: s.host, Offers: offers, Now: now},
 		Templates:     &broker.Templates{Store: st, Now: now},
+		Shells:        &broker.Shells{Sessions: sessions, Store: st},
 		Shares:        shares, Transcripts: &broker.Transcripts{Store: st, Targets: targets, Secrets: shares.Secrets},
 		Offers:     offers,
 		Workspaces: s.tasks.Workspaces,
@@ -181,6 +183,17 @@ func must(t *testing.T, err error) {
 // for none).
 func (s *site) as(who *person, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	s.t.Helper()
+	r, rec := s.unchecked(who, method, target, body, headers...)
+	apicheck.Broker(s.t).Exchange(s.t, r, []byte(body), rec.Code, rec.Header(), rec.Body.Bytes())
+	return rec
+}
+
+// unchecked is as without the check against the document, for requests that it does not describe and that are accepted
+// all the same.
+func (s *site) unchecked(
+	who *person, method, target, body string, headers ...string,
+) (*http.Request, *httptest.ResponseRecorder) {
+	s.t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	if body == "" {
 		r = httptest.NewRequest(method, target, http.NoBody)
@@ -195,7 +208,7 @@ func (s *site) as(who *person, method, target, body string, headers ...string) *
 	}
 	rec := httptest.NewRecorder()
 	s.echo.ServeHTTP(rec, r)
-	return rec
+	return r, rec
 }
 
 // newTask creates a task of ada and returns its id.

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"bellhop/internal/testenv/apicheck"
 )
 
 // openFeed opens an event stream over a real connection and reads its first frame.
@@ -18,7 +20,8 @@ func openFeed(t *testing.T, s *site, path string, who *person) (first string, re
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
 	must(t, err)
 	r.Header.Set("Authorization", "Bearer "+who.token)
-	resp, err := server.Client().Do(r)
+	client := &http.Client{Transport: apicheck.Broker(t).Transport(t, server.Client().Transport)}
+	resp, err := client.Do(r)
 	must(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {

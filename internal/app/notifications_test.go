@@ -14,6 +14,7 @@ import (
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
+	"bellhop/internal/testenv/apicheck"
 	"bellhop/internal/testenv/pushservice"
 	"bellhop/protocol"
 )
@@ -82,7 +83,8 @@ func newBrowser(t *testing.T, b *Broker) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &browser{t: t, client: &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}}, url: b.URL}
+	checked := apicheck.Broker(t).Transport(t, &http.Transport{DisableKeepAlives: true})
+	return &browser{t: t, client: &http.Client{Jar: jar, Transport: checked}, url: b.URL}
 }
 
 func (b *browser) signIn() {

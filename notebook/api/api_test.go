@@ -18,6 +18,7 @@ import (
 
 	"bellhop/internal/httpapi"
 	"bellhop/internal/testenv"
+	"bellhop/internal/testenv/apicheck"
 	"bellhop/notebook"
 	"bellhop/notebook/api"
 	"bellhop/notebook/store/storetest"
@@ -79,6 +80,13 @@ func guard(agents bool) echo.MiddlewareFunc {
 	}
 }
 
+// asUser returns the request with a credential of the broker instead of this kit's header fields.
+func asUser(r *http.Request) *http.Request {
+	shown := r.Clone(r.Context())
+	shown.Header = http.Header{"Content-Type": r.Header["Content-Type"], "Authorization": {"Bearer token"}}
+	return shown
+}
+
 type who struct{ user, agent string }
 
 func (s *site) do(w who, method, path, body string) *httptest.ResponseRecorder {
@@ -89,6 +97,9 @@ func (s *site) do(w who, method, path, body string) *httptest.ResponseRecorder {
 	r.Header.Set("X-Agent", w.agent)
 	rec := httptest.NewRecorder()
 	s.echo.ServeHTTP(rec, r)
+	if !strings.Contains(body, `"unknown":`) { // members that the document does not describe are ignored
+		apicheck.Broker(s.t).Exchange(s.t, asUser(r), []byte(body), rec.Code, rec.Header(), rec.Body.Bytes())
+	}
 	return rec
 }
 

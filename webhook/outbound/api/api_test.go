@@ -17,6 +17,7 @@ import (
 	"bellhop/internal/httpapi"
 	"bellhop/internal/netguard"
 	"bellhop/internal/testenv"
+	"bellhop/internal/testenv/apicheck"
 	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 	"bellhop/webhook/outbound/api"
@@ -90,6 +91,8 @@ func (d *kit) as(user, method, path, body string) (status int, raw, shape string
 	r.Header.Set("X-User", user)
 	rec := httptest.NewRecorder()
 	d.e.ServeHTTP(rec, r)
+	r.Header = http.Header{"Content-Type": r.Header["Content-Type"], "Authorization": {"Bearer token"}}
+	apicheck.Broker(d.T).Exchange(d.T, r, []byte(body), rec.Code, rec.Header(), rec.Body.Bytes())
 	raw = strings.TrimSpace(rec.Body.String())
 	shape = anyID.ReplaceAllString(raw, "ID")
 	shape = anySecret.ReplaceAllString(shape, "SECRET")
