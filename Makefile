@@ -47,8 +47,8 @@ console: web/dist/index.html ## build the console into web/dist, which "make bui
 console-dev: web/node_modules/.package-lock.json ## Vite with hot reload, against a running broker (BELLHOP_URL)
 	cd web && npm run dev
 
-generate: ## write the TypeScript contract again, after a change in protocol/
-	go generate ./protocol
+generate: ## write the generated files again: TypeScript contract, OpenAPI documents, Python client
+	go generate ./protocol ./internal/app/apitable ./internal/pygen
 
 setup: ## install what the tests need (PostgreSQL, git), or print what to install
 	@scripts/setup

@@ -1,0 +1,32 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"bellhop/internal/testenv/faultproxy"
+)
+
+// The tests of the Python client run against a real broker and a real host whose streams are cut again and again.
+func TestThePythonClient(t *testing.T) {
+	s := newStack(t, sqlite)
+	s.toStream.Set(faultproxy.CutAnswerAfter(2500))
+	config, err := json.Marshal(map[string]string{
+		"brokerUrl": s.api, "apiToken": s.token, "email": userEmail, "password": userPassword, "hostId": s.hostID,
+		"hostUrl": s.host.url, "streamUrl": "http://" + s.toStream.Addr(), "hostPassword": hostPassword,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "python3",
+		"-W", "error", "-m", "unittest", "-v", "tests.test_frames", "tests.test_real")
+	cmd.Dir = filepath.Join("..", "..", "clients", "python")
+	cmd.Env = append(os.Environ(),
+		"BELLHOP_TEST_CONFIG="+s.file("config.json", string(config)), "PYTHONDONTWRITEBYTECODE=1")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+}
