@@ -6,14 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"bellhop/internal/testenv/faultproxy"
 )
 
-// The tests of the Python client run against a real broker and a real host whose streams are cut again and again.
-func TestThePythonClient(t *testing.T) {
-	s := newStack(t, sqlite)
-	s.toStream.Set(faultproxy.CutAnswerAfter(2500))
+// testPythonAlone runs what only the Python client has, against the same servers as the cases of all clients.
+func testPythonAlone(t *testing.T, s *stack) {
+	t.Helper()
 	config, err := json.Marshal(map[string]string{
 		"brokerUrl": s.api, "apiToken": s.token, "email": userEmail, "password": userPassword, "hostId": s.hostID,
 		"hostUrl": s.host.url, "streamUrl": "http://" + s.toStream.Addr(), "hostPassword": hostPassword,
