@@ -62,7 +62,7 @@ func (d *Document) prepare() error {
 		}
 		if d.page, d.err = render(d.YAML); d.err == nil {
 			d.policy = "default-src 'none'; style-src " + hashed(style) + "; script-src " + hashed(script) +
-				"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+				"; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 		}
 	})
 	return d.err

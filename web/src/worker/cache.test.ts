@@ -77,9 +77,10 @@ const online = (body: string, type = 'application/json', status = 200) =>
 const offline = () => network.mockImplementation(() => Promise.reject(new TypeError('offline')));
 const seen = () => [...(stores.get('bellhop-seen')?.keys() ?? [])].map((url) => url.slice(base.length));
 
-it('the page of a share link is not kept in place of the console', async () => {
+it('the pages of a share link and of the API are not kept in place of the console', async () => {
   online('a shared task', 'text/html');
-  for (const path of ['shared', 'shared.html']) expect(await request(path, { mode: 'navigate' }), path).toBeNull();
+  for (const path of ['shared', 'shared.html', 'openapi', 'openapi.json', 'openapi.yaml'])
+    expect(await request(path, { mode: 'navigate' }), path).toBeNull();
   online('the console', 'text/html');
   expect(await request('tasks/shared', { mode: 'navigate' })).toBe('the console');
   expect(seen()).toEqual(['']);

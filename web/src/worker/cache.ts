@@ -16,8 +16,8 @@ const ownerKey = new URL('owner-of-what-was-seen', base).href;
 const readable =
   /^api\/(auth\/me|agents|announcements|interactions|tasks|tasks\/[^/]+|tasks\/[^/]+\/(messages|queue|usage|workspace))$/;
 
-/** Paths whose pages are not the console's: the page of a share link is the same for everyone who has it. */
-const foreign = /^(api\/|shared$|shared\.html$)/;
+/** Paths whose pages are not the console's: those of share links and of the API are the same for everyone. */
+const foreign = /^(api\/|shared$|shared\.html$|openapi$|openapi\.(json|yaml)$)/;
 
 /** Grows whenever everything that was seen is forgotten: an answer from before is not kept. */
 let life = 0;
