@@ -25,6 +25,10 @@ var (
 		Request: reflect.TypeFor[linesRequest](), Status: http.StatusSwitchingProtocols,
 	}
 
+	describedShell = httpapi.Endpoint{
+		Request: reflect.TypeFor[shellRequest](), Status: http.StatusSwitchingProtocols,
+	}
+
 	describedStatusEvents = httpapi.Endpoint{
 		Events: []httpapi.Event{{Name: "status", Data: reflect.TypeFor[hostStatus]()}},
 	}
@@ -33,6 +37,10 @@ var (
 type linesRequest struct {
 	ID    string `param:"id" json:"-"`
 	Token string `query:"token" json:"-"`
+}
+
+type shellRequest struct {
+	ID string `param:"id" json:"-"`
 }
 
 type streamRequest struct {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/http"
 	"reflect"
 
 	"bellhop/internal/httpapi"
@@ -24,6 +25,9 @@ var (
 	describedTaskExport = httpapi.Endpoint{Request: reflect.TypeFor[exportTaskRequest](), Media: markdown}
 	describedShared     = httpapi.Endpoint{
 		Request: reflect.TypeFor[sharedRequest](), Response: reflect.TypeFor[protocol.SharedTranscript](),
+	}
+	describedShell = httpapi.Endpoint{
+		Request: reflect.TypeFor[shellRequest](), Status: http.StatusSwitchingProtocols,
 	}
 	describedSharedExport = httpapi.Endpoint{Media: markdown}
 
@@ -116,4 +120,8 @@ type relayRequest struct {
 	Follow bool   `query:"follow" json:"-"`
 	Format string `query:"format" json:"-"`
 	V      int    `query:"v" json:"-"`
+}
+
+type shellRequest struct {
+	ID string `param:"id" json:"-"`
 }

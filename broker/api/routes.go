@@ -91,7 +91,7 @@ func (a *API) fileRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	e.GET("/api/tasks/:id/files", httpapi.Handle(ok, a.taskDirectory), noStore, user)
 	e.GET("/api/tasks/:id/file", httpapi.Handle(ok, a.taskFile), noStore, user)
 	e.GET("/api/tasks/:id/search", httpapi.Handle(ok, a.searchTask), noStore, user)
-	e.GET("/api/tasks/:id/shell", a.shell, noStore, user)
+	e.GET("/api/tasks/:id/shell", httpapi.Describe(a.shell, describedShell), noStore, user)
 	e.GET("/api/tasks/:id/commands", httpapi.Handle(ok, a.taskCommands), noStore, user)
 	e.GET("/api/paths", httpapi.Handle(ok, a.projectPaths), noStore, user)
 }

@@ -11,7 +11,7 @@ AgentSessionStatus = Literal["active", "expired", "disconnected"]
 
 AnnouncementLevel = Literal["info", "success", "warning", "error"]
 
-AuditAction = Literal["sign-in", "sign-in.failed", "sign-in.link", "sign-in.ended", "sign-in.password", "sign-out", "token.created", "token.revoked", "user.created", "user.password", "user.disabled", "user.enabled", "user.deleted", "user.erased", "second-factor.enabled", "second-factor.disabled", "second-factor.reset", "second-factor.codes", "host.created", "host.changed", "host.removed", "host.reconciled", "task.adopted", "task.answered", "task.mode", "task.committed", "task.discarded", "task.fetched", "task.pushed", "task.requested", "task.expired", "forge-token.added", "forge-token.removed", "share.created", "share.revoked", "webhook.rotated", "notifications.on", "notifications.off", "keys.rotated", "audit.exported", "data.exported", "data.imported"]
+AuditAction = Literal["sign-in", "sign-in.failed", "sign-in.link", "sign-in.ended", "sign-in.password", "sign-out", "token.created", "token.revoked", "user.created", "user.password", "user.disabled", "user.enabled", "user.deleted", "user.erased", "second-factor.enabled", "second-factor.disabled", "second-factor.reset", "second-factor.codes", "host.created", "host.changed", "host.removed", "host.reconciled", "host.installed", "host.cancelled", "task.adopted", "task.answered", "task.mode", "task.committed", "task.discarded", "task.fetched", "task.pushed", "task.requested", "task.expired", "forge-token.added", "forge-token.removed", "share.created", "share.revoked", "webhook.rotated", "task.terminal-opened", "task.terminal-closed", "notifications.on", "notifications.off", "keys.rotated", "audit.exported", "data.exported", "data.imported"]
 
 AuditActorKind = Literal["user", "operator", "host", "visitor", "broker"]
 
@@ -34,6 +34,10 @@ FollowupRole = Literal["user", "agent"]
 ForgeKind = Literal["github", "gitlab", "gitea"]
 
 HostHealth = Literal["unknown", "ok", "low-space", "full", "unreachable"]
+
+InstallationState = Literal["running", "installed", "present", "failed", "cancelled"]
+
+InstallationStep = Literal["wait", "download", "unpack", "npm", "check"]
 
 InteractionKind = Literal["confirm", "ask"]
 
@@ -1006,6 +1010,39 @@ class IngestResponse(_IngestResponse, total=False):
     incarnation: str
 
 
+class InstallRequest(TypedDict):
+    """InstallRequest has a host install the program of an agent."""
+    program: str
+
+
+class _Installation(TypedDict):
+    id: str
+    program: str
+    title: str
+    version: str
+    state: InstallationState
+    done: int
+    total: int
+    startedAt: str
+    lines: List[str]
+
+
+class Installation(_Installation, total=False):
+    """Installation is the last installation of an agent's program on a host."""
+    step: InstallationStep
+    endedAt: str
+    error: str
+    code: Code
+    hint: str
+
+
+class InstallationList(TypedDict):
+    """InstallationList is the response to GET /installations of a host and to GET
+    /api/hosts/:id/installations of a broker."""
+    allowed: bool
+    installations: List[Installation]
+
+
 class _Interaction(TypedDict):
     id: str
     taskId: str
@@ -1191,10 +1228,14 @@ class OauthError(_OauthError, total=False):
     hint: str
 
 
-class OfferList(TypedDict):
-    """OfferList is the response to GET /api/agents: what the registered hosts offer."""
+class _OfferList(TypedDict):
     agents: List[OfferedChoice]
     hosts: List[OfferingHost]
+
+
+class OfferList(_OfferList, total=False):
+    """OfferList is the response to GET /api/agents: what the registered hosts offer."""
+    defaultAgent: str
 
 
 class _OfferedAgent(TypedDict):
@@ -1210,6 +1251,9 @@ class OfferedAgent(_OfferedAgent, total=False):
     """OfferedAgent is an agent of a host, also one whose program is missing there."""
     version: str
     hasKey: bool
+    keys: List[str]
+    program: str
+    scripted: bool
     defaultModel: str
     attachments: List[str]
     problem: str
@@ -2099,7 +2143,9 @@ class _WorkspaceState(TypedDict):
 
 class WorkspaceState(_WorkspaceState, total=False):
     """WorkspaceState is what a workspace holds."""
+    dir: str
     ships: List[ShipStep]
+    terminal: bool
     remote: RemoteState
 
 
@@ -2412,6 +2458,18 @@ class Routes(Server):
     def delete_host(self, id: str, *, force: Optional[bool] = None) -> SuccessResponse:
         """Remove a host."""
         return cast("SuccessResponse", self.call("DELETE", "/api/hosts/" + element(id), query={"force": force}))
+
+    def list_installations(self, id: str) -> InstallationList:
+        """List the last installation of each agent's program on a host."""
+        return cast("InstallationList", self.call("GET", "/api/hosts/" + element(id) + "/installations"))
+
+    def install(self, id: str, *, program: str) -> Installation:
+        """Install an agent's program on a host."""
+        return cast("Installation", self.call("POST", "/api/hosts/" + element(id) + "/installations", body=members({"program": program})))
+
+    def cancel_installation(self, id: str, program: str) -> Installation:
+        """Cancel an installation that runs."""
+        return cast("Installation", self.call("DELETE", "/api/hosts/" + element(id) + "/installations/" + element(program)))
 
     def list_announcements(self) -> AnnouncementList:
         """List the announcements that hold now."""

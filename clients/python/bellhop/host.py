@@ -23,6 +23,10 @@ FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error"
 
 ForgeKind = Literal["github", "gitlab", "gitea"]
 
+InstallationState = Literal["running", "installed", "present", "failed", "cancelled"]
+
+InstallationStep = Literal["wait", "download", "unpack", "npm", "check"]
+
 InteractionKind = Literal["confirm", "ask"]
 
 InteractionState = Literal["open", "resolved", "expired"]
@@ -462,6 +466,39 @@ class HostStatus(_HostStatus, total=False):
     disk: Space
 
 
+class InstallRequest(TypedDict):
+    """InstallRequest has a host install the program of an agent."""
+    program: str
+
+
+class _Installation(TypedDict):
+    id: str
+    program: str
+    title: str
+    version: str
+    state: InstallationState
+    done: int
+    total: int
+    startedAt: str
+    lines: List[str]
+
+
+class Installation(_Installation, total=False):
+    """Installation is the last installation of an agent's program on a host."""
+    step: InstallationStep
+    endedAt: str
+    error: str
+    code: Code
+    hint: str
+
+
+class InstallationList(TypedDict):
+    """InstallationList is the response to GET /installations of a host and to GET
+    /api/hosts/:id/installations of a broker."""
+    allowed: bool
+    installations: List[Installation]
+
+
 class InteractionAnswer(TypedDict, total=False):
     """InteractionAnswer is the user's answer: approved for confirm, text for ask."""
     approved: bool
@@ -522,6 +559,9 @@ class OfferedAgent(_OfferedAgent, total=False):
     """OfferedAgent is an agent of a host, also one whose program is missing there."""
     version: str
     hasKey: bool
+    keys: List[str]
+    program: str
+    scripted: bool
     defaultModel: str
     attachments: List[str]
     problem: str
@@ -945,7 +985,9 @@ class _WorkspaceState(TypedDict):
 
 class WorkspaceState(_WorkspaceState, total=False):
     """WorkspaceState is what a workspace holds."""
+    dir: str
     ships: List[ShipStep]
+    terminal: bool
     remote: RemoteState
 
 
@@ -1106,6 +1148,18 @@ class Routes(Server):
     def get_offer(self) -> HostOffer:
         """List the agents and projects of the host."""
         return cast("HostOffer", self.call("GET", "/offer"))
+
+    def list_installations(self) -> InstallationList:
+        """List the last installation of each program."""
+        return cast("InstallationList", self.call("GET", "/installations"))
+
+    def install(self, *, program: str) -> Installation:
+        """Install an agent's program."""
+        return cast("Installation", self.call("POST", "/installations", body=members({"program": program})))
+
+    def cancel_installation(self, program: str) -> Installation:
+        """Cancel an installation that runs."""
+        return cast("Installation", self.call("DELETE", "/installations/" + element(program)))
 
     def put_announcements(self, *, broker_id: str, announcements: List[Announcement]) -> HostAnnouncementsResponse:
         """Replace the announcements of a broker."""

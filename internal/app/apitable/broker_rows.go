@@ -124,6 +124,8 @@ var brokerRows = map[string]row{
 	"GET /api/tasks/:id/search": op("searchFiles", "files", "Search lines in files of the task's workspace",
 		fileCodes...).needs("q"),
 
+	"GET /api/tasks/:id/shell": op("openTerminal", "files", "Open a terminal in the task's workspace").text(shellText),
+
 	"GET /api/tasks/:id/export": op("exportTask", "sharing", "Export the task as Markdown").text(exportText),
 	"POST /api/tasks/:id/shares": op("createShare", "sharing", "Create a share link of the task", conflict).
 		text("Token and URL are in this answer, and never again."),
@@ -179,10 +181,16 @@ var brokerRows = map[string]row{
 		"List entries of the audit log, the newest first"),
 	"GET /api/audit/export": op("exportAudit", "installation", "Export the audit log as JSON lines").
 		text("Each line is an AuditEntry. An export that is not complete ends with a cut connection."),
-	"GET /api/hosts":         op("listHosts", "installation", "List the registered hosts"),
-	"POST /api/hosts":        op("createHost", "installation", "Register a host", conflict, badGateway),
-	"PATCH /api/hosts/:id":   op("updateHost", "installation", "Change members of a host", conflict, badGateway),
-	"DELETE /api/hosts/:id":  op("deleteHost", "installation", "Remove a host", conflict),
+	"GET /api/hosts":        op("listHosts", "installation", "List the registered hosts"),
+	"POST /api/hosts":       op("createHost", "installation", "Register a host", conflict, badGateway),
+	"PATCH /api/hosts/:id":  op("updateHost", "installation", "Change members of a host", conflict, badGateway),
+	"DELETE /api/hosts/:id": op("deleteHost", "installation", "Remove a host", conflict),
+	"GET /api/hosts/:id/installations": op("listInstallations", "installation",
+		"List the last installation of each agent's program on a host", badGateway),
+	"POST /api/hosts/:id/installations": op("install", "installation",
+		"Install an agent's program on a host", badGateway, storageFull),
+	"DELETE /api/hosts/:id/installations/:program": op("cancelInstallation", "installation",
+		"Cancel an installation that runs", badGateway),
 	"GET /api/announcements": op("listAnnouncements", "installation", "List the announcements that hold now"),
 	"POST /api/announcements": op("announce", "installation", "Announce something to all users", conflict, gone).
 		with(apidoc.Success{Status: http.StatusOK, Text: "The announcement exists already.", Body: announcement}),

@@ -131,6 +131,10 @@ var hostRows = map[string]row{
 		hostFileCodes...).needs("path").keyedOrToken(),
 	"GET /session/:id/search": op("searchFiles", "changes", "Search lines in files of the session's workspace",
 		hostFileCodes...).needs("q").keyedOrToken(),
+	"GET /session/:id/shell": op("openShell", "changes", "Show a terminal of the session to its broker").
+		text(shellText).keyed(),
+	"GET /session/:id/shell/direct": op("openShellDirectly", "changes", "Show a terminal to a page that has a ticket").
+		text(shellText).open(),
 	"GET /session/:id/commands": op("listCommands", "changes",
 		"List the slash commands of the session's agent").keyedOrToken(),
 	"POST /session/:id/commit": op("commit", "changes", "Commit the changes of the workspace",
@@ -156,12 +160,15 @@ var hostRows = map[string]row{
 
 	"GET /workspaces": op("listWorkspaces", "host",
 		"List the workspaces of a user", notFound).by(uses(agentPassword, ownerKey)),
-	"GET /offer":                   op("getOffer", "host", "List the agents and projects of the host", notFound),
-	"PUT /announcements":           op("putAnnouncements", "host", "Replace the announcements of a broker"),
-	"GET /projects/:project/paths": op("searchProjectPaths", "host", "Search files of a project", conflict, noBranch),
-	"POST /projects/:project/stop": op("stopProject", "host", "End the agents of a project's sessions").operatorOnly(),
-	"GET /status":                  op("getStatus", "host", "Describe what the host does").by(statusSecurity...),
-	"GET /status/events":           op("followStatus", "host", "Follow what the host does").by(statusSecurity...),
+	"GET /offer":                     op("getOffer", "host", "List the agents and projects of the host", notFound),
+	"PUT /announcements":             op("putAnnouncements", "host", "Replace the announcements of a broker"),
+	"GET /installations":             op("listInstallations", "host", "List the last installation of each program"),
+	"POST /installations":            op("install", "host", "Install an agent's program", notFound, storageFull),
+	"DELETE /installations/:program": op("cancelInstallation", "host", "Cancel an installation that runs", notFound),
+	"GET /projects/:project/paths":   op("searchProjectPaths", "host", "Search files of a project", conflict, noBranch),
+	"POST /projects/:project/stop":   op("stopProject", "host", "End the agents of a project's sessions").operatorOnly(),
+	"GET /status":                    op("getStatus", "host", "Describe what the host does").by(statusSecurity...),
+	"GET /status/events":             op("followStatus", "host", "Follow what the host does").by(statusSecurity...),
 
 	"GET /healthz": op("getHealth", "service", "Report that the process responds").open(),
 	"GET /readyz":  op("getReadiness", "service", "Report whether turns can start", storageFull).open(),
@@ -171,6 +178,8 @@ var hostRows = map[string]row{
 	"GET /openapi.json": op("getOpenAPIAsJSON", "service", "This document as JSON").open(),
 	"GET /openapi":      op("readOpenAPI", "service", "This document as a page").open(),
 }
+
+const shellText = "It speaks WebSocket, with the subprotocol " + protocol.TerminalProtocol + "."
 
 const nothingNewer = "A reader that sends Last-Event-ID and accepts event streams alone gets text/plain when " +
 	"nothing is newer."

@@ -147,6 +147,7 @@ var parameters = map[string]string{
 	"sessionId":      "The id of the session, which is that of its task.",
 	"signInId":       "The id of the sign-in.",
 	"messageId":      "The id of the message.",
+	"program":        "The program of an agent, as the host's offer names it.",
 	"project":        "The name of a project.",
 	"version":        "The number of the version, from 1.",
 	"branch":         "A branch of the project; its default if absent.",
