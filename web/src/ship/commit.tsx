@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
+import { readAgain } from '../app/again.ts';
 import { client } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
 import type { SendReview } from '../diff/send.tsx';
@@ -24,7 +25,7 @@ export function CommitForm({ task, onSend, onClose }: { task: Task; onSend: Send
       toast(`Committed ${done.files === 1 ? '1 file' : `${done.files} files`} to ${spellName(done.branch)}.`);
       onClose();
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['workspace', task.id] }),
+    onSettled: () => readAgain(queries, ['workspace', task.id]),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

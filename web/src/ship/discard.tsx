@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { createContext, use, useMemo, useState, type ReactNode } from 'react';
+import { readAgain } from '../app/again.ts';
 import { client, describe } from '../app/http.ts';
 import type { DiffFile, Task } from '../app/types.ts';
 import { hunkText, placeOf, type Hunk } from '../diff/parse.ts';
@@ -47,8 +48,8 @@ export function DiscardFiles({ task, present, children }: { task: Task; present:
       toast(`Not discarded: ${[message, hint].filter(Boolean).join('. ')}`);
     },
     onSettled: () => {
-      void queries.invalidateQueries({ queryKey: ['diff', task.id] });
-      void queries.invalidateQueries({ queryKey: ['workspace', task.id] });
+      void readAgain(queries, ['diff', task.id]);
+      void readAgain(queries, ['workspace', task.id]);
     },
   });
   const { ships } = workspace ?? {};

@@ -1,6 +1,7 @@
 import type { FetchResponse, RemoteState } from '@bellhop/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { readAgain } from '../app/again.ts';
 import { client } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
 import type { SendReview } from '../diff/send.tsx';
@@ -21,7 +22,7 @@ export function usePush(task: Task) {
   return useMutation({
     mutationFn: (replaces: string) => client.push(task.id, replaces),
     onSuccess: (done) => toast(`Pushed ${spellName(done.branch)}.`),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['workspace', task.id] }),
+    onSettled: () => readAgain(queries, ['workspace', task.id]),
   });
 }
 
@@ -30,7 +31,7 @@ export function useFetch(task: Task) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: () => client.fetchRemote(task.id),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['workspace', task.id] }),
+    onSettled: () => readAgain(queries, ['workspace', task.id]),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { RemoteState } from '@bellhop/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useState, type FormEvent } from 'react';
+import { readAgain } from '../app/again.ts';
 import { client } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
 import type { SendReview } from '../diff/send.tsx';
@@ -51,7 +52,7 @@ export function RequestForm({ task, remote, onSend, onClose }: Props) {
       toast(`Pull request #${done.number} is ${done.created ? 'open' : 'updated'}.`);
       onClose();
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['workspace', task.id] }),
+    onSettled: () => readAgain(queries, ['workspace', task.id]),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
