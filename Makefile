@@ -55,7 +55,7 @@ setup: ## install what the tests need (PostgreSQL, git), or print what to instal
 
 test: setup reference test-web ## every test, PostgreSQL and a browser included, and the short crash test
 	go vet $(PKGS)
-	go test -count=1 -timeout 14m ./internal/e2e $(PKGS) # the longest first: the others run beside it
+	go test -count=1 -timeout 25m ./internal/e2e $(PKGS) # the longest first: the others run beside it
 
 test-web: setup console web/client/node_modules/.package-lock.json ## the console, the TypeScript client, and both in a browser
 	$(MAKE) -j2 --output-sync=target check-web test-client
@@ -69,7 +69,7 @@ test-client:
 
 test-agents: setup build web/client/node_modules/.package-lock.json ## the real agents with a scripted model, and a story in the browser (installs the agents from the npm registry first)
 	bin/bellhop agents install --dir '$(AGENTS)' --all
-	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 2 -timeout 25m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
+	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 2 -timeout 40m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
 	cd web && BELLHOP_AGENTS_DIR='$(AGENTS)' BELLHOP_E2E_BINARY='$(CURDIR)/bin/bellhop' npm run e2e-agents --silent
 
 test-long: setup ## in full: crash tests, torture, exploration, the version before, a million rows (SEED=n)
@@ -84,7 +84,7 @@ torture: setup ## the proof: 50 rounds of faults on real processes; continues wh
 # The detector makes a process some ten times slower, and finds races only where goroutines meet. Of the tests that
 # start whole processes it therefore gets those with many clients at once; "make test" runs all. The other lines are
 # of packages that read the source or work through cases, in one goroutine: the agent host's tests call the policy from many.
-# The last line's need the libraries of three models' makers, which take minutes to compile for the detector.
+# agent/model and agent/mcpclient need the libraries of three models' makers, which take minutes to compile for it.
 RACE_WHOLE := bellhop/internal/e2e bellhop/internal/torture bellhop/cmd/bellhop \
 	bellhop/internal/language bellhop/internal/doccheck bellhop/internal/layering \
 	bellhop/internal/licenses bellhop/internal/wiregen bellhop/internal/explore bellhop/internal/torture/check \
@@ -92,15 +92,23 @@ RACE_WHOLE := bellhop/internal/e2e bellhop/internal/torture bellhop/cmd/bellhop 
 	bellhop/policy bellhop/conformance bellhop/migrations bellhop/internal/archive bellhop/internal/reseal \
 	bellhop/internal/bench bellhop/notebook/verify \
 	bellhop/notebook/verify/treesitter bellhop/notebook/verify/gostd \
-	bellhop/agent/model bellhop/agent/mcpclient
+	bellhop/agent/model bellhop/agent/mcpclient \
+	bellhop/openapi bellhop/internal/apidoc bellhop/internal/pygen bellhop/internal/app/apitable \
+	bellhop/internal/queueing bellhop/internal/sizing bellhop/internal/site bellhop/internal/release \
+	bellhop/broker/store bellhop/broker/api
 RACE_E2E   := CrashOfEitherSide|Replicas|RelayedStream|SIGTERM|CutAnywhere
 # Of the workspaces, whose tests mostly wait for git, those with sessions that begin at the same time.
 RACE_GIT   := AtOnce|Concurrent|RestoredGitDirectory
+# Of the database's queries and the broker's routes, of which most tests send one request after the other.
+RACE_STORE := AtOnce|Concurrent|Shar|Leave|GivesUp|Replicas|Restarts|Interruption|EndsOnce
+RACE_API   := AtOnce|Outlives|Relay|Terminal|Feed|Stream|Cursor
 
 race: setup ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -count=1 -short -p 3 -timeout 30m $(filter-out $(RACE_WHOLE),$(shell go list $(PKGS)))
 	CGO_ENABLED=1 go test -race -count=1 -short -timeout 20m -run '$(RACE_E2E)' ./internal/e2e
 	CGO_ENABLED=1 go test -race -count=1 -short -timeout 5m -run '$(RACE_GIT)' ./agenthost/workspace
+	CGO_ENABLED=1 go test -race -count=1 -short -timeout 10m -run '$(RACE_STORE)' ./broker/store
+	CGO_ENABLED=1 go test -race -count=1 -short -timeout 10m -run '$(RACE_API)' ./broker/api
 
 fuzz: web/client/node_modules/.package-lock.json ## each fuzz target for 20 seconds
 	scripts/fuzz
