@@ -53,7 +53,9 @@ generate: ## write the generated files again: TypeScript contract, OpenAPI docum
 setup: ## install what the tests need (PostgreSQL, git), or print what to install
 	@scripts/setup
 
-test: setup reference test-web ## every test, PostgreSQL and a browser included, and the short crash test
+test: test-web test-go ## every test, PostgreSQL and a browser included, and the short crash test
+
+test-go: setup reference console web/client/node_modules/.package-lock.json
 	go vet $(PKGS)
 	go test -count=1 -timeout 25m ./internal/e2e $(PKGS) # the longest first: the others run beside it
 
@@ -151,4 +153,4 @@ bench-web: build ## measure frame times, heap and time to the first text in a re
 
 check: test test-agents lint race build ## run everything that CI runs
 
-.PHONY: help dev reference console console-dev generate setup test test-web check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check
+.PHONY: help dev reference console console-dev generate setup test test-go test-web check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check
