@@ -176,7 +176,7 @@ func (i *Installations) Cancel(program string) (*protocol.Installation, error) {
 	defer i.mu.Unlock()
 	found := i.last[program]
 	if found == nil {
-		return nil, protocol.Errorf(protocol.CodeNotFound, "Nobody has installed %q from a broker", program)
+		return nil, protocol.Errorf(protocol.CodeNotFound, "%q was never installed from a broker", program)
 	}
 	if found.shown.State == protocol.InstallationRunning {
 		found.cancelled = true

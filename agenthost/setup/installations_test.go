@@ -172,7 +172,7 @@ func TestACancelledInstallationLeavesNothing(t *testing.T) {
 	begun, ended := w.hung(), make(chan struct{}, 1)
 	i := w.installations(func(o *setup.InstallationsOptions) { o.Ended = func() { ended <- struct{}{} } })
 	_, err := i.Cancel("fake")
-	expectError(t, err, protocol.CodeNotFound, "Nobody has installed")
+	expectError(t, err, protocol.CodeNotFound, "was never installed")
 	first, err := i.Start("fake")
 	if err != nil {
 		t.Fatal(err)

@@ -163,7 +163,7 @@ func (h *host) CancelInstallation(
 	_ context.Context, t broker.Target, program string,
 ) (*protocol.Installation, error) {
 	if h.installation == nil || h.installation.Program != program {
-		return nil, protocol.Errorf(protocol.CodeNotFound, "Nobody has installed it")
+		return nil, protocol.Errorf(protocol.CodeNotFound, "It was never installed from a broker")
 	}
 	h.installation.State = protocol.InstallationCancelled
 	return new(*h.installation), h.call(t)
