@@ -1,7 +1,7 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import { Failure } from '../ui/failure.tsx';
 import { SignIn } from './signin.tsx';
-import { useMe, useSignIn } from './session.ts';
+import { useIsSigningOut, useMe, useSignIn } from './session.ts';
 import styles from './signin.module.css';
 
 /**
@@ -11,6 +11,7 @@ import styles from './signin.module.css';
 export function Gate({ link, children }: { link: string | null; children: ReactNode }) {
   const me = useMe();
   const signIn = useSignIn();
+  const leaving = useIsSigningOut();
   const used = useRef(false);
   const { mutate } = signIn;
   useEffect(() => {
@@ -22,12 +23,10 @@ export function Gate({ link, children }: { link: string | null; children: ReactN
   // After a sign-in the page is being loaded again: useSignIn says why.
   if (me.data && !signIn.isSuccess) return children;
   const byLink = signIn.isPending && 'link' in signIn.variables;
-  if (me.isPending || byLink || signIn.isSuccess)
-    return (
-      <div className={styles.waiting} role="status">
-        {me.isPending ? 'Loading …' : 'Signing in …'}
-      </div>
-    );
+  if (me.isPending) return <Waiting>Loading …</Waiting>;
+  if (byLink || signIn.isSuccess) return <Waiting>Signing in …</Waiting>;
+  // What is typed into a sign-in form now would be lost with this page.
+  if (leaving) return <Waiting>Signing out …</Waiting>;
   if (me.error)
     return (
       <main className={styles.page}>
@@ -41,5 +40,13 @@ export function Gate({ link, children }: { link: string | null; children: ReactN
       onSignIn={(credentials) => mutate(credentials)}
       onBack={signIn.reset}
     />
+  );
+}
+
+function Waiting({ children }: { children: ReactNode }) {
+  return (
+    <div className={styles.waiting} role="status">
+      {children}
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useMutationState, useQuery, useQueryClient } from '@tanstack/react-query';
 import { config } from '../app/config.ts';
 import { api, isUnauthorized } from '../app/http.ts';
 import { forgetSeen } from '../app/worker.ts';
@@ -39,16 +39,34 @@ export function useSignIn() {
   });
 }
 
+const signingOut = ['sign-out'];
+
 export function useSignOut() {
   return useMutation({
+    mutationKey: signingOut,
     mutationFn: async () => {
       await forgetSeen();
       await api('POST', '/api/auth/logout');
-      await forgetSeen();
-      const { closeNotifications } = await import('../inbox/push.ts');
-      await closeNotifications(() => true);
     },
-    // The next user to sign in must find no data of this one in memory.
-    onSuccess: () => location.assign(config.base),
+    onSuccess: async () => {
+      try {
+        await forgetSeen();
+        const { closeNotifications } = await import('../inbox/push.ts');
+        await closeNotifications(() => true);
+      } finally {
+        // The next user to sign in must find no data of this one in memory.
+        location.assign(config.base);
+      }
+    },
   });
 }
+
+/**
+ * Whether the user is leaving: the broker was asked to end the session, and the page is about to be loaded again. Other
+ * requests can find the session ended before that.
+ */
+export const useIsSigningOut = () =>
+  useMutationState({
+    filters: { mutationKey: signingOut, predicate: ({ state }) => state.status !== 'error' },
+    select: ({ state }) => state.status,
+  }).length > 0;
