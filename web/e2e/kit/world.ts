@@ -210,13 +210,14 @@ export async function openTerminalHost(
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const host = await startHost(world, { path, port, config: 'terminal: on\n', publicUrl: url });
-  const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password: hostPassword });
+  const id = await addHost(world, name, url);
   if (reach === 'relay') await world.api.call('PATCH', `/api/hosts/${id}`, { reach });
   return {
     id,
     stop: async () => {
       await host.stop();
       remove();
+      await removeHost(world, id);
     },
   };
 }
