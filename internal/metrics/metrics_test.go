@@ -161,3 +161,14 @@ func TestAPartThatCannotBeReadIsLeftOut(t *testing.T) {
 		t.Error("half of a part is shown")
 	}
 }
+
+func TestTextsOfAgentsDoNotFillTheMemoryOfSeries(t *testing.T) {
+	m := New(Options{Role: RoleHost})
+	for i := range 2 * maxKnown {
+		done(m, observe.Start{Operation: observe.Turn, Name: "demo"}, observe.Outcome{Result: fmt.Sprint("reason ", i)})
+	}
+	if len(m.known) > maxKnown {
+		t.Errorf("%d operations are remembered", len(m.known))
+	}
+	wantLines(t, shown(t, m), fmt.Sprintf(`bellhop_turns_total{agent="demo",result="other"} %d`, 2*maxKnown))
+}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,6 +39,9 @@ type Recorder struct {
 	streams    *prometheus.GaugeVec
 
 	routes, names *vocabulary
+
+	mu    sync.RWMutex
+	known map[operation]*series
 }
 
 var _ observe.Observer = (*Recorder)(nil)
@@ -47,6 +50,7 @@ func newRecorder(o Options) *Recorder {
 	return &Recorder{
 		streamKinds: o.Streams, routes: newVocabulary(maxRoutes), names: newVocabulary(maxNames),
 		counters: map[string]*prometheus.CounterVec{}, histograms: map[string]*prometheus.HistogramVec{},
+		known: map[operation]*series{},
 	}
 }
 
@@ -98,7 +102,10 @@ func (r *Recorder) vectors(families []Family) []prometheus.Collector {
 func (r *Recorder) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
 	began := time.Now()
 	if start.Operation != observe.Request {
-		return ctx, func(out observe.Outcome) { r.record(start, &out, time.Since(began)) }
+		return ctx, func(out observe.Outcome) {
+			of := operation{kind: start.Operation, name: r.names.bound(start.Name), result: out.ResultOf()}
+			r.seriesOf(of).count(&out, time.Since(began))
+		}
 	}
 	kind, isStream := r.streamKinds[start.Name]
 	if isStream {
@@ -107,69 +114,15 @@ func (r *Recorder) Begin(ctx context.Context, start observe.Start) (context.Cont
 	return ctx, func(out observe.Outcome) {
 		if isStream {
 			r.streams.WithLabelValues(kind).Dec()
-		} else {
-			r.observe("bellhop_http_request_duration_seconds", time.Since(began), r.routes.bound(start.Name))
 		}
-		r.count("bellhop_http_requests_total", 1, methodLabel(start.Method), r.routes.bound(start.Name),
-			strconv.Itoa(out.Status))
+		of := operation{
+			kind: observe.Request, method: methodLabel(start.Method), name: r.routes.bound(start.Name),
+			status: out.Status, isStream: isStream,
+		}
 		if out.Err != nil {
-			r.count("bellhop_rejections_total", 1, out.ResultOf())
+			of.result = out.ResultOf()
 		}
-	}
-}
-
-// record counts an operation other than a request.
-func (r *Recorder) record(start observe.Start, out *observe.Outcome, took time.Duration) {
-	name, result := r.names.bound(start.Name), out.ResultOf()
-	switch start.Operation {
-	case observe.CheckIn:
-		r.count("bellhop_checkins_total", 1, result)
-		r.observe("bellhop_checkin_duration_seconds", took)
-	case observe.Ingest:
-		r.count("bellhop_ingest_total", 1, result)
-		r.count("bellhop_ingest_events_total", out.Accepted, "accepted")
-		r.count("bellhop_ingest_events_total", out.Duplicates, "duplicate")
-		r.observe("bellhop_ingest_duration_seconds", took)
-		r.lag("bellhop_event_lag_seconds", out.Lag)
-	case observe.Call:
-		r.count("bellhop_host_calls_total", 1, name, result)
-		r.observe("bellhop_host_call_duration_seconds", took, name)
-	case observe.Turn:
-		r.count("bellhop_turns_total", 1, name, finishLabel(result))
-		r.observe("bellhop_turn_duration_seconds", took, name)
-	case observe.Post:
-		r.count("bellhop_outbox_posts_total", 1, result)
-		r.count("bellhop_outbox_posted_events_total", out.Accepted)
-		r.observe("bellhop_outbox_post_duration_seconds", took)
-	case observe.Retention:
-		r.count("bellhop_retention_rows_total", out.Accepted, name)
-		if result != observe.ResultRemoved {
-			r.count("bellhop_retention_runs_total", 1, name, result)
-		}
-	case observe.Attempt:
-		r.count("bellhop_webhook_attempts_total", 1, name, result)
-		r.observe("bellhop_webhook_attempt_duration_seconds", took, name)
-		r.lag("bellhop_webhook_lag_seconds", out.Lag, name)
-	}
-}
-
-// count adds to a counter. An operation of the other role has none.
-func (r *Recorder) count(family string, n int, labels ...string) {
-	if c := r.counters[family]; c != nil && n > 0 {
-		c.WithLabelValues(labels...).Add(float64(n))
-	}
-}
-
-func (r *Recorder) observe(family string, d time.Duration, labels ...string) {
-	if h := r.histograms[family]; h != nil {
-		h.WithLabelValues(labels...).Observe(d.Seconds())
-	}
-}
-
-// lag observes a lag that is known and plausible.
-func (r *Recorder) lag(family string, d time.Duration, labels ...string) {
-	if d > 0 && d <= maxLag {
-		r.observe(family, d, labels...)
+		r.seriesOf(of).count(&out, time.Since(began))
 	}
 }
 

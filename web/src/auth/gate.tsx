@@ -25,7 +25,7 @@ export function Gate({ link, children }: { link: string | null; children: ReactN
   const byLink = signIn.isPending && 'link' in signIn.variables;
   if (me.isPending) return <Waiting>Loading …</Waiting>;
   if (byLink || signIn.isSuccess) return <Waiting>Signing in …</Waiting>;
-  // What is typed into a sign-in form now would be lost with this page.
+  // Text in a sign-in form would be lost with this page.
   if (leaving) return <Waiting>Signing out …</Waiting>;
   if (me.error)
     return (
