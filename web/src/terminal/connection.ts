@@ -90,7 +90,9 @@ export function connect(taskId: string, id: string, size: Size, events: Events):
   const broker = new Channel(brokerUrl(taskId), () => broker.request({ ...(id && { id }), size: now, direct: true }));
   broker.listen(handle(broker), (reason) => {
     direct?.close();
-    events.onEnd(end ?? { reason: reason || 'The connection was lost', lost: reason === '', gone: false });
+    // The broker ends the shell of a user who may not use it any more: the host's word about that can come first.
+    if (reason) events.onEnd({ reason, lost: false, gone: false });
+    else events.onEnd(end ?? { reason: 'The connection was lost', lost: true, gone: false });
   });
   // Input always takes the way through the broker: on two ways at once keys could overtake each other.
   const typeBytes = (bytes: Uint8Array<ArrayBuffer>) => {
