@@ -11,12 +11,16 @@ const inAnswer = 105;
 const inBubble = 75;
 
 /**
- * The height in pixels that a turn probably has. The browser takes it for turns that it has not laid out yet: the
- * nearer it is, the less the scroll bar jumps, and the fewer turns are laid out at once.
+ * The height in pixels that rows of an answer probably have. The browser takes it for those that it has not laid out yet:
+ * the nearer it is, the less the scroll bar jumps, and the fewer rows are laid out at once.
  */
-export function likelyHeight(user: UserItem | undefined, rows: readonly (Item | Steps)[]): number {
-  const bubble = user ? heightOfText(user.text, inBubble) + toolRow : 0;
-  return Math.round(rows.reduce((sum, row) => sum + heightOfRow(row) + gap, bubble));
+export function likelyHeight(rows: readonly (Item | Steps)[]): number {
+  return Math.round(rows.reduce((sum, row) => sum + heightOfRow(row) + gap, 0));
+}
+
+/** The height that the user's message probably has. */
+export function likelyHeightOfMessage(user: UserItem | undefined): number {
+  return user ? Math.round(heightOfText(user.text, inBubble) + toolRow) : 0;
 }
 
 function heightOfRow(row: Item | Steps): number {

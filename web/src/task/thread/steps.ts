@@ -34,6 +34,23 @@ export function foldSteps(items: readonly Item[], running: boolean): (Item | Ste
   return folded;
 }
 
+/** A chunk of this many items is long enough for a text to begin the next one. */
+const chunk = 8;
+
+/**
+ * Divides the items of a turn so that the browser can lay out a long turn in parts. A chunk after the first begins with a
+ * text, which ends a row of tool calls; items that are appended change only the last chunk.
+ */
+export function chunksOf(items: readonly Item[]): Item[][] {
+  const chunks: Item[][] = [];
+  for (const item of items) {
+    const last = chunks.at(-1);
+    if (last && (item.kind !== 'text' || last.length < chunk)) last.push(item);
+    else chunks.push([item]);
+  }
+  return chunks;
+}
+
 /** How long the calls took together, in milliseconds: from the first start to the last end. 0 if that is not known. */
 export function tookOf(tools: readonly ToolItem[]): number {
   const starts = tools.flatMap((t) => t.from ?? []);

@@ -1,4 +1,4 @@
-import { memo, useMemo, type ReactNode } from 'react';
+import { memo, useMemo, type CSSProperties, type ReactNode } from 'react';
 import type { UIMessage } from 'ai';
 import type { Diff, Interaction, LastTurn } from '../../app/types.ts';
 import { endOf } from '../../tasks/status.ts';
@@ -12,11 +12,11 @@ import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { duration } from '../../ui/time.tsx';
-import { likelyHeight } from './height.ts';
+import { likelyHeight, likelyHeightOfMessage } from './height.ts';
 import type { Item, ToolItem } from './items.ts';
 import { isFromTerminal, itemsOfTurn, type RowGroup, type ShownFile, type UserItem } from './merge.ts';
 import { QuestionView } from './question.tsx';
-import { foldSteps, tookOf } from './steps.ts';
+import { chunksOf, foldSteps, tookOf, type Steps } from './steps.ts';
 import styles from './thread.module.css';
 
 interface Props {
@@ -54,13 +54,16 @@ export const TurnView = memo(function TurnView(props: Props) {
     isScripted = false,
   } = props;
   const items = useMemo(() => itemsOfTurn(group, live, questions), [group, live, questions]);
-  const rows = useMemo(() => foldSteps(items, running), [items, running]);
+  const parts = useMemo(
+    () => chunksOf(items).map((chunk, i, { length }) => partOf(chunk, running && i === length - 1)),
+    [items, running],
+  );
   const answer = running ? '' : items.flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('\n\n');
   return (
     <article
       className={styles.turn}
       data-running={running || undefined}
-      style={{ containIntrinsicBlockSize: `auto ${likelyHeight(user, rows)}px` }}
+      style={sizeOf(parts.reduce((sum, part) => sum + part.height, likelyHeightOfMessage(user)))}
     >
       {user && <UserMessage user={user} isShared={isShared} />}
       {isFromTerminal(group) && <p className={styles.note}>In a terminal</p>}
@@ -69,13 +72,17 @@ export const TurnView = memo(function TurnView(props: Props) {
         <div className={styles.answer}>
           <h2 className="visually-hidden">Answer</h2>
           {isScripted && <p className={styles.note}>Scripted demo agent</p>}
-          {rows.map((row) =>
-            row.kind === 'steps' ? (
-              <StepsView key={row.key} tools={row.tools} />
-            ) : (
-              <ItemView key={row.key} item={row} running={running} onDiff={onDiff} />
-            ),
-          )}
+          {parts.map(({ key, rows, height }) => (
+            <div key={key} className={styles.part} style={sizeOf(height)} data-parts={parts.length}>
+              {rows.map((row) =>
+                row.kind === 'steps' ? (
+                  <StepsView key={row.key} tools={row.tools} />
+                ) : (
+                  <ItemView key={row.key} item={row} running={running} onDiff={onDiff} />
+                ),
+              )}
+            </div>
+          ))}
           {answer && (
             <div className={styles.after}>
               <Copy text={answer} label="Copy answer" />
@@ -93,6 +100,22 @@ export const TurnView = memo(function TurnView(props: Props) {
     </article>
   );
 });
+
+/** Rows that the browser lays out together. */
+interface Part {
+  key: string;
+  rows: readonly (Item | Steps)[];
+  height: number;
+}
+
+function partOf(items: readonly Item[], running: boolean): Part {
+  const rows = foldSteps(items, running);
+  // Rows are folded while the turn runs: the key of the first one changes.
+  return { key: items[0]?.key ?? '', rows, height: likelyHeight(rows) };
+}
+
+/** The size of an element that the browser has not laid out yet. */
+const sizeOf = (pixels: number): CSSProperties => ({ containIntrinsicBlockSize: `auto ${pixels}px` });
 
 /** Why a turn ended early, and what it used, if the agent reports that. */
 function Ending({ turn, isShared, onRetry }: { turn: LastTurn; isShared: boolean; onRetry: (() => void) | undefined }) {
