@@ -89,7 +89,7 @@ func TestAQuestionThatOutlivesALostConnectionWaitsAgain(t *testing.T) {
 	r.shows("s1", protocol.ReasonChecking)
 	close(back)
 	r.shows("s1", protocol.ReasonWaiting)
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	if o := <-got; !o.answer.Expired && o.err == nil {

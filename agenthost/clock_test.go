@@ -185,7 +185,7 @@ func TestAnAgentThatIgnoresInterruptsIsLeftBehind(t *testing.T) {
 		r.readN(stream, 2)
 		r.agent.ignoreInterrupts()
 		begin := time.Now()
-		if err := r.host.Interrupt(r.Context(), "s1"); err != nil {
+		if err := r.host.Interrupt(r.Context(), "s1", ""); err != nil {
 			r.Fatal(err)
 		}
 		if took := time.Since(begin); took > 10*time.Second {

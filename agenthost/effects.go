@@ -56,6 +56,48 @@ func (s effects) act(effect core.Effect) {
 	}
 }
 
+const (
+	interruptLimit = 10 * time.Second // for Agent.Interrupt
+	stopGrace      = 2 * time.Second  // from the return of Agent.Interrupt to the end of the agent's context
+	abandonAfter   = 5 * time.Second  // from there until the agent is abandoned
+)
+
+// halt stops the agent by Agent.Interrupt, then by ending its context. It abandons an agent
+// that ignores both.
+func (t *turn) halt(agent Agent) {
+	if agent != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.s.host.work), interruptLimit)
+		if err := agent.Interrupt(ctx); err != nil {
+			t.s.host.opts.Log.Warn("an agent could not be interrupted", "session", t.s.id, "turn", t.id, "error", err)
+		}
+		cancel()
+		if t.ended(stopGrace) {
+			return
+		}
+	}
+	t.cancel()
+	if t.ended(abandonAfter) {
+		return
+	}
+	t.s.host.opts.Log.Error("an agent does not stop and is left behind", "session", t.s.id, "turn", t.id)
+	if !t.end(Outcome{}) { // it has ended after all, and another turn may have its agent already
+		return
+	}
+	t.s.agent.close()
+	prompts{t.s}.advanceQueue()
+}
+
+func (t *turn) ended(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-t.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
 func (s effects) actOnDelivery(effect core.Effect) {
 	switch e := effect.(type) {
 	case core.Post:

@@ -142,7 +142,7 @@ func TestOnlyOneInputRunsAtATime(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := r.host.Interrupt(t.Context(), grant.SessionID); err != nil {
+	if err := r.host.Interrupt(t.Context(), grant.SessionID, ""); err != nil {
 		t.Fatal(err)
 	}
 }

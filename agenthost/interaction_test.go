@@ -110,7 +110,7 @@ func TestAnAllowedToolIsNotAskedAgainInTheSession(t *testing.T) {
 	wantLines(t, "after a restart", types(r.turn("s1", "t3", script...)), []string{"tool-call", "tool-result", "finish"})
 	stream = r.startNew("s1", "t4", callTool("c1", "curl", `{}`), confirm("c1", "curl"))
 	r.untilPart(stream, "tool-approval-request")
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -155,7 +155,7 @@ func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
 	r := newRig(t).start()
 	stream := r.startNew("s1", "t1", writeText("thinking"), callTool("c1", "rm", `{}`), confirm("c1", "rm"))
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, "parts", types(r.read(stream)), []string{"tool-approval-response", "tool-output-denied", "abort"})
@@ -166,7 +166,7 @@ func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
 	})
 	r.wantCode("an answer after that", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes()}),
 		protocol.CodeAnswered)
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Errorf("an idle session: %v", err)
 	}
 }
@@ -175,7 +175,7 @@ func TestAnInterruptStopsAWorkingAgent(t *testing.T) {
 	r := newRig(t).start()
 	stream := r.startNew("s1", "t1", writeText("half a sen"), forever)
 	r.readN(stream, 2)
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, "parts", types(r.read(stream)), []string{"text-end", "abort"})

@@ -188,7 +188,7 @@ func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	if part := r.untilPart(stream, "tool-approval-request"); part.part.ApprovalID == "" {
 		t.Fatal("a critical call was not asked")
 	}
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	last := r.interactions("s1")
@@ -215,7 +215,7 @@ func TestAnAgentsOwnCriticalIsAskedWhereOnlyABuiltInRuleAllows(t *testing.T) {
 			})
 			if c.asked {
 				r.untilPart(stream, "tool-approval-request")
-				if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+				if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 					t.Fatal(err)
 				}
 				return

@@ -185,7 +185,7 @@ func TestAQueuedTurnGetsAnotherAgentThanOneThatIgnoresInterrupts(t *testing.T) {
 		r.agent.script(writeText("two"))
 		waiting := r.post(r.announce("s1", "t2"), "queue")
 		r.agent.ignoreInterrupts()
-		if err := r.host.Interrupt(r.Context(), "s1"); err != nil {
+		if err := r.host.Interrupt(r.Context(), "s1", ""); err != nil {
 			r.Fatal(err)
 		}
 		if got := types(r.read(waiting)); got[len(got)-1] != "finish" || len(got) < 3 {

@@ -163,7 +163,7 @@ func TestARecordedRunReplays(t *testing.T) {
 
 	waiting := r.startNew("s1", "t2", writeText("half"), forever)
 	r.readN(waiting, 2)
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	r.read(waiting)

@@ -56,7 +56,7 @@ func TestAnAgentWithoutMemoryGetsTheRecord(t *testing.T) {
 	id = r.untilPart(stream, "data-ask").part.ID
 	r.wantCode("an answer", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Text: "this"}), "")
 	r.untilPart(stream, "text-delta")
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	r.read(stream)

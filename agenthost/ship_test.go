@@ -107,7 +107,7 @@ func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 	}
 	_, err = r.host.FetchRemote(t.Context(), "s8", nil)
 	r.wantCode("commits for an unknown session", err, protocol.CodeNotFound)
-	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+	if err := r.host.Interrupt(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	r.read(running)

@@ -18,12 +18,7 @@ import (
 	"bellhop/protocol"
 )
 
-const (
-	interruptLimit = 10 * time.Second // for Agent.Interrupt
-	stopGrace      = 2 * time.Second  // from the return of Agent.Interrupt to the end of the agent's context
-	abandonAfter   = 5 * time.Second  // from there until the agent is abandoned
-	fetchLimit     = 30 * time.Second // for the commits of a turn
-)
+const fetchLimit = 30 * time.Second // for the commits of a turn
 
 // turn is the open turn as it runs: its goroutine, its agent and the masks of its
 // output. Members without a comment never change.
@@ -132,6 +127,10 @@ func (t *turn) runAgent(prompt Prompt) (outcome Outcome, err error) {
 			outcome, err = Outcome{FinishReason: protocol.FinishError, Err: "The agent's provider failed"}, nil
 		}
 	}()
+	aborted := Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
+	if t.stopping() { // before its prompt came
+		return aborted, nil
+	}
 	agent, started, err := t.s.agent.open(t.ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -143,9 +142,15 @@ func (t *turn) runAgent(prompt Prompt) (outcome Outcome, err error) {
 	stopped := refused != nil || t.s.state.Stopping(t.id)
 	t.s.mu.Unlock()
 	if stopped {
-		return Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}, nil
+		return aborted, nil
 	}
 	return agent.Run(t.ctx, prompt, &output{t})
+}
+
+func (t *turn) stopping() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.s.state.Stopping(t.id)
 }
 
 // end journals the turn's finish. While that cannot be written (a full disk) the
@@ -207,13 +212,23 @@ func (t *turn) clean(o Outcome) Outcome {
 }
 
 // Interrupt stops the open turn and returns when it has stopped and its finish is
-// durable; an idle session is no error. The turn is stopped even if ctx ends.
-func (h *Host) Interrupt(ctx context.Context, sessionID string) error {
+// durable; an idle session is no error. The turn is stopped even if ctx ends. If only an
+// announced turn exists, Interrupt returns when it is durable that this turn ends as soon
+// as its prompt comes. With a turnID it stops that turn alone. CodeStorageFull and others: that
+// could not be written.
+func (h *Host) Interrupt(ctx context.Context, sessionID, turnID string) error {
 	s, err := h.session(sessionID)
 	if err != nil {
 		return err
 	}
-	return s.stopTurn(ctx, protocol.ReasonAborted)
+	s.mu.Lock()
+	t := s.turn
+	err = s.interruptByUser(turnID)
+	s.mu.Unlock()
+	if err != nil || t == nil || turnID != "" && turnID != t.id {
+		return err
+	}
+	return t.wait(ctx)
 }
 
 // BeginInterrupt is Interrupt without waiting for the end of the turn.
@@ -224,8 +239,7 @@ func (h *Host) BeginInterrupt(sessionID string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.interrupt(protocol.ReasonAborted)
-	return nil
+	return s.interruptByUser("")
 }
 
 func (s *session) stopTurn(ctx context.Context, reason string) error {
@@ -238,6 +252,11 @@ func (s *session) stopTurn(ctx context.Context, reason string) error {
 	if t == nil {
 		return nil
 	}
+	return t.wait(ctx)
+}
+
+// wait returns when the turn's finish is durable.
+func (t *turn) wait(ctx context.Context) error {
 	select {
 	case <-t.done:
 		return nil
@@ -257,46 +276,22 @@ func (s *session) stopOpenTurn(ctx context.Context, reason string) (turnID strin
 // interrupt starts to stop the open turn. If the end of its questions cannot be written to
 // the journal, it stops the turn nevertheless.
 func (s *session) interrupt(reason string) {
-	_, err := s.apply(core.Interrupted{Reason: reason})
-	if lost := (unwritten{}); errors.As(err, &lost) {
-		s.failTurn(lost.error, reason)
-	}
+	_ = s.stopBy(core.Interrupted{Reason: reason}) // it writes only for an open turn
 }
 
-// halt stops the agent by Agent.Interrupt, then by ending its context. It abandons an agent
-// that ignores both.
-func (t *turn) halt(agent Agent) {
-	if agent != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.s.host.work), interruptLimit)
-		if err := agent.Interrupt(ctx); err != nil {
-			t.s.host.opts.Log.Warn("an agent could not be interrupted", "session", t.s.id, "turn", t.id, "error", err)
-		}
-		cancel()
-		if t.ended(stopGrace) {
-			return
-		}
-	}
-	t.cancel()
-	if t.ended(abandonAfter) {
-		return
-	}
-	t.s.host.opts.Log.Error("an agent does not stop and is left behind", "session", t.s.id, "turn", t.id)
-	if !t.end(Outcome{}) { // it has ended after all, and another turn may have its agent already
-		return
-	}
-	t.s.agent.close()
-	prompts{t.s}.advanceQueue()
+// interruptByUser is interrupt for one turn, or for whichever it is, also for an announced one.
+func (s *session) interruptByUser(turnID string) error {
+	return s.stopBy(core.Interrupted{Reason: protocol.ReasonAborted, TurnID: turnID, Announced: true})
 }
 
-func (t *turn) ended(within time.Duration) bool {
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	select {
-	case <-t.done:
-		return true
-	case <-timer.C:
-		return false
+func (s *session) stopBy(in core.Interrupted) error {
+	_, err := s.apply(in)
+	lost := unwritten{}
+	if errors.As(err, &lost) && s.turn != nil && (in.TurnID == "" || in.TurnID == s.turn.id) {
+		s.failTurn(lost.error, in.Reason)
+		return nil
 	}
+	return err
 }
 
 // Restart ends the session's agent program. The next turn starts another, which continues

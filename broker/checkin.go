@@ -243,14 +243,30 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 	return response, err
 }
 
+// stopOpened stops a turn that a user stopped while its check-in was under way: the host did not know it then.
+// No client has a token for the turn yet, so its prompt comes later.
+func (s *Sessions) stopOpened(ctx context.Context, c *checkIn) error {
+	target := c.target
+	target.Events = true
+	err := s.Link.Interrupt(ctx, target, c.task.ID, c.turnID)
+	if protocol.CodeOf(err) == protocol.CodeNotFound {
+		return nil // its host ended the session, and with it the turn
+	}
+	return err
+}
+
 // settle records whether the message reached its host. If the task was deleted while the
 // host opened the session, the session must end.
 func (s *Sessions) settle(
 	ctx context.Context, c *checkIn, response *protocol.OpenSessionResponse, failure error,
 ) error {
-	tx, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
+	stopped := false
+	tx, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) (err error) {
 		if failure != nil {
 			return tx.markUndelivered(ctx, c.messageID, c.turnID)
+		}
+		if stopped, err = tx.isStopped(ctx, c.turnID); err != nil {
+			return err
 		}
 		tx.setPermissionMode(ctx, c.req.PermissionMode)
 		return tx.markDelivered(ctx, c.turnID, traitsOf(response))
@@ -259,6 +275,9 @@ func (s *Sessions) settle(
 	case failure != nil:
 	case err == nil:
 		s.wakeIfTurnsDiffer(tx.task, response)
+		if stopped && hasEvents(response) {
+			return s.stopOpened(ctx, c)
+		}
 	case protocol.CodeOf(err) == protocol.CodeNotFound && hasEvents(response):
 		return errors.Join(err, s.Ends.addOwedEndAgain(ctx, c.task))
 	}

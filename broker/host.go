@@ -67,7 +67,9 @@ type Link interface {
 	// Events returns at most limit events after a position. CodeDiverged: the host has
 	// other events up to there, which it has to post first.
 	Events(ctx context.Context, t Target, sessionID string, after EventsAfter, limit int) (*protocol.EventsResponse, error)
-	Interrupt(ctx context.Context, t Target, sessionID string) error
+	// Interrupt stops the turn, or with "" the session's open turn. A turn that is only announced ends when its
+	// prompt comes. Older hosts ignore turnID, and announced turns.
+	Interrupt(ctx context.Context, t Target, sessionID, turnID string) error
 	// Restart ends the session's agent program. CodeNotFound: no such session;
 	// CodeMethodNotAllowed: the host knows no restarts.
 	Restart(ctx context.Context, t Target, sessionID string) (*protocol.RestartResponse, error)

@@ -249,6 +249,7 @@ type fakeHost struct {
 	onReady     func(broker.Target) error
 	health      broker.HostHealth // when onReady has no error; "" = ok
 	interrupts  []string
+	stopped     []string // the turns of interrupts
 	deleted     []string
 	revoked     []string
 	failure     error // returned by interrupt
@@ -289,8 +290,9 @@ func (h *fakeHost) Events(
 	return h.onEvents(sessionID, after.Cursor.Epoch, after.Cursor.Seq, limit)
 }
 
-func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID string) error {
+func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID, turnID string) error {
 	h.interrupts = append(h.interrupts, sessionID)
+	h.stopped = append(h.stopped, turnID)
 	return h.failure
 }
 

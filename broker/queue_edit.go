@@ -205,7 +205,7 @@ func (q *Queue) SendNow(ctx context.Context, userID, taskID, id string) (*protoc
 		return nil
 	})
 	if err == nil && tx.task.OpenTurn != "" {
-		_, err = q.Sessions.interrupt(ctx, userID, taskID)
+		_, err = q.Sessions.interrupt(ctx, userID, taskID, tx.task.OpenTurn)
 	}
 	return sent, err
 }

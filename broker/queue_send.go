@@ -133,7 +133,7 @@ func (s *queuedSend) prompt(ctx context.Context, c *checkIn, opened *protocol.Op
 func (s *queuedSend) started(ctx context.Context, c *checkIn, traits hostTraits) error {
 	stopped, err := s.removeDelivered(ctx, traits)
 	if err == nil && stopped {
-		_, err = s.q.Sessions.interrupt(ctx, s.user, c.task.ID)
+		_, err = s.q.Sessions.interrupt(ctx, s.user, c.task.ID, c.turnID)
 	}
 	return err
 }

@@ -125,7 +125,8 @@ func (s *Sessions) Attach(
 	}, nil
 }
 
-// Interrupt stops the open turn and returns when the agent has stopped. If the host
+// Interrupt stops the open turn and returns when the agent has stopped. Without an open
+// turn it stops the announced one, even if a check-in is opening that at the host. If the host
 // does not have the session, nothing is running and Interrupt succeeds. After a
 // response that may not be the host's, the host is asked for its state soon. For a
 // basic host Interrupt ends the turn at the broker; the caller must close the stream.
@@ -135,26 +136,30 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) (*proto
 	if err != nil {
 		return nil, err
 	}
-	if task.Queue.Messages > 0 {
-		_, err := s.Updater.updateTask(ctx, userID, taskID, func(_ context.Context, tx *taskTx) error {
+	announced, err := s.Updater.Store.TurnsIn(ctx, taskID, TurnAnnounced)
+	if err != nil {
+		return nil, err
+	}
+	if task.Queue.Messages > 0 || len(announced) > 0 {
+		_, err := s.Updater.updateTask(ctx, userID, taskID, func(ctx context.Context, tx *taskTx) error {
 			tx.pauseQueue(protocol.PauseStopped, "")
-			return nil
+			return tx.stopAnnounced(ctx)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return s.interrupt(ctx, userID, taskID)
+	return s.interrupt(ctx, userID, taskID, "")
 }
 
-// interrupt is Interrupt without an effect on the queue.
-func (s *Sessions) interrupt(ctx context.Context, userID, taskID string) (*protocol.InterruptResponse, error) {
+// interrupt is Interrupt for one turn, or with "" for whichever it is. It has no effect on the queue.
+func (s *Sessions) interrupt(ctx context.Context, userID, taskID, turnID string) (*protocol.InterruptResponse, error) {
 	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
 		return nil, err
 	}
 	done := &protocol.InterruptResponse{Success: true, CloseStream: !at.task.HostEvents}
-	err = s.Link.Interrupt(ctx, at.target, taskID)
+	err = s.Link.Interrupt(ctx, at.target, taskID, turnID)
 	code := protocol.CodeOf(err)
 	absent := code == protocol.CodeNotFound || code == protocol.CodeMethodNotAllowed || errors.Is(err, ErrDoubtful)
 	switch {

@@ -70,9 +70,37 @@ func (tx *taskTx) saveTurn(t *Turn) {
 	}
 }
 
+// stopAnnounced remembers that a user stopped the announced turns of a host with events, in case their check-ins
+// are not done. While a turn is open, the user means that one.
+func (tx *taskTx) stopAnnounced(ctx context.Context) error {
+	if tx.task.OpenTurn != "" || !tx.task.HostEvents {
+		return nil
+	}
+	turns, err := tx.unfinishedTurns(ctx)
+	for _, t := range turns {
+		t.Reason = protocol.ReasonAborted
+		tx.saveTurn(t)
+	}
+	return err
+}
+
+// isStopped reports whether a user stopped a turn before its message reached the host, as far as is known. The first
+// check-in of a task does not know yet that its host has events: then the turn was closed.
+func (tx *taskTx) isStopped(ctx context.Context, turnID string) (bool, error) {
+	t, err := tx.turn(ctx, turnID)
+	if err != nil || t == nil || t.Reason != protocol.ReasonAborted || t.State == TurnOpen {
+		return false, err
+	}
+	if t.State == TurnAnnounced {
+		return true, nil
+	}
+	message, err := tx.turnMessage(ctx, turnID)
+	return message != nil && message.Status == protocol.MessageSending, err
+}
+
 // openTurn marks a turn as open, at its first event.
 func (tx *taskTx) openTurn(t *Turn) {
-	t.State = TurnOpen
+	t.State, t.Reason = TurnOpen, ""
 	tx.saveTurn(t)
 	tx.task.OpenTurn = t.ID
 	tx.touch()

@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -37,6 +38,35 @@ func FuzzParseEvent(f *testing.F) {
 		f, err := protocol.ParseEvent(canonical)
 		if err != nil || f.Type != e.Type || f.Seq != e.Seq || f.DerivedID(canonical, "t") != e.DerivedID(raw, "t") {
 			t.Fatalf("reads otherwise from its canonical form %s: %v", canonical, err)
+		}
+	})
+}
+
+// A message of a terminal is refused as invalid, or writing and parsing it again yields the same message.
+func FuzzParseTerminalRequest(f *testing.F) {
+	for _, message := range []string{
+		`{"size":{"columns":80,"rows":24},"direct":true}`, `{"id":"t","size":{"columns":1,"rows":1000},"ticket":"x"}`,
+		`{"shown":65536}`, `{"shown":-1}`, `{"end":true}`, `{"END":true}`, `{"size":{"columns":65536}}`, `{"end":1}`,
+		`null`, `[]`, `{"later":{"a":[1]}}`, "{\"id\":\"\xff\"}",
+	} {
+		f.Add([]byte(message))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		request, err := protocol.ParseTerminalRequest(raw)
+		if err != nil {
+			requireInvalid(t, err)
+			return
+		}
+		if !json.Valid(raw) || bytes.TrimLeft(raw, " \t\r\n")[0] != '{' {
+			t.Fatalf("accepted %q", raw)
+		}
+		written, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := protocol.ParseTerminalRequest(written)
+		if err != nil || !reflect.DeepEqual(again, request) {
+			t.Fatalf("%s is read again as %+v, %v", written, again, err)
 		}
 	})
 }

@@ -32,6 +32,16 @@ type TerminalRequest struct {
 	End    bool          `json:"end,omitempty"`   // the terminal ends with its programs
 }
 
+// ParseTerminalRequest reads a text message of a client. Unknown members are ignored. CodeInvalid: it is no JSON
+// object, or a member has another type.
+func ParseTerminalRequest(raw []byte) (*TerminalRequest, error) {
+	var request TerminalRequest
+	if err := Decode(raw, &request); err != nil {
+		return nil, &Error{Code: CodeInvalid, Message: "This is no message of a terminal", Err: err}
+	}
+	return &request, nil
+}
+
 // TerminalNotice is a text message of a host, or of a broker in front of it.
 type TerminalNotice struct {
 	URL      string     `json:"url,omitempty"`      // of a broker: where the page may connect to the host itself

@@ -47,10 +47,15 @@ func (a *API) deleteSession(ctx context.Context, req *sessionRequest) (*protocol
 	return &protocol.Confirmation{Success: true, SessionID: req.ID, WorktreeKept: &kept}, nil
 }
 
+type interruptRequest struct {
+	ID     string `param:"id" json:"-"`
+	TurnID string `query:"turnId" json:"-"` // stop only this turn
+}
+
 // interrupt responds when the turn has stopped or the caller disconnects. An idle
 // session answers 200.
-func (a *API) interrupt(ctx context.Context, req *sessionRequest) (*protocol.Confirmation, error) {
-	return confirmed(req.ID, a.Host.Interrupt(ctx, req.ID))
+func (a *API) interrupt(ctx context.Context, req *interruptRequest) (*protocol.Confirmation, error) {
+	return confirmed(req.ID, a.Host.Interrupt(ctx, req.ID, req.TurnID))
 }
 
 type answerRequest struct {

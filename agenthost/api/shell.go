@@ -146,12 +146,12 @@ func (v *shellView) notify(notice protocol.TerminalNotice) error {
 }
 
 // hello reads the first message.
-func (v *shellView) hello(ctx context.Context) (request protocol.TerminalRequest, err error) {
+func (v *shellView) hello(ctx context.Context) (request *protocol.TerminalRequest, err error) {
 	ctx, cancel := context.WithTimeout(ctx, shellHello)
 	defer cancel()
 	kind, raw, err := v.conn.Read(ctx)
 	if err != nil {
-		return request, err
+		return nil, err
 	}
 	if request, err = parseTerminalRequest(kind, raw); err == nil && request.Size == nil {
 		err = protocol.Errorf(protocol.CodeInvalid, "The first message has the size of the terminal")
@@ -178,11 +178,11 @@ func (v *shellView) open(ctx context.Context) error {
 	return nil
 }
 
-func parseTerminalRequest(kind websocket.MessageType, raw []byte) (request protocol.TerminalRequest, err error) {
-	if kind != websocket.MessageText || json.Unmarshal(raw, &request) != nil {
-		return request, protocol.Errorf(protocol.CodeInvalid, "This is no message of a terminal")
+func parseTerminalRequest(kind websocket.MessageType, raw []byte) (*protocol.TerminalRequest, error) {
+	if kind != websocket.MessageText {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "The first message of a terminal is text")
 	}
-	return request, nil
+	return protocol.ParseTerminalRequest(raw)
 }
 
 // refuse says why no terminal is shown.

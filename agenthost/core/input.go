@@ -96,9 +96,12 @@ type (
 		Outcome Outcome  `json:"outcome"`
 		Others  Activity `json:"others"` // of other programs in the workspace
 	}
-	// Interrupted stops the open turn: its agent is to return.
+	// Interrupted stops the open turn: its agent is to return. With Announced it also stops a turn
+	// that is only announced, if no other is open: that turn ends at once when its prompt comes.
 	Interrupted struct {
-		Reason string `json:"reason"`
+		Reason    string `json:"reason"`
+		TurnID    string `json:"turnId,omitempty"` // the only turn to stop; "": whichever it is
+		Announced bool   `json:"announced,omitempty"`
 	}
 	// StepFailed ends the open turn's output: a step of it could not be written.
 	StepFailed struct {

@@ -85,6 +85,11 @@ func openedBy(broker, turn string) core.Opened {
 	return in
 }
 
+// stopped is the interrupt of a user, of one turn or with "" of whichever it is.
+func stopped(turn string) core.Interrupted {
+	return core.Interrupted{Reason: protocol.ReasonAborted, TurnID: turn, Announced: true}
+}
+
 // keyedBy binds a key to the session.
 func keyedBy(hash string) core.Opened {
 	in := openedBy("b1", "")

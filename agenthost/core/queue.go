@@ -149,7 +149,7 @@ func (x queueStep) enqueue(q Queued, hostStopping bool) error {
 	if hostStopping {
 		return ErrStopping()
 	}
-	if q.Request.WhenBusy == protocol.WhenBusyInterrupt {
+	if q.Request.WhenBusy == protocol.WhenBusyInterrupt && q.Record.Reason == "" { // a stopped turn ends no other
 		s.Queue = append([]Queued{q}, s.Queue...)
 		x.effect(Interrupt{protocol.ReasonAborted})
 	} else {
@@ -202,6 +202,28 @@ func (x queueStep) announce(rec *TurnRecord) {
 	x.effect(SetTimer{Name: TimerAnnounced, After: rec.Expires.Sub(x.now)})
 }
 
+// stopsAnnounced reports whether a user who stops the turn, or with "" the session, means the announced turn.
+// While a turn is open or waits, "" means that one.
+func (x queueStep) stopsAnnounced(turnID string) bool {
+	s := &x.State
+	if s.Announced == nil {
+		return false
+	}
+	return turnID == s.Announced.ID || turnID == "" && s.Turn == nil && len(s.Queue) == 0
+}
+
+// stopAnnounced remembers in the announced turn's row why the turn is stopped. The turn stays announced, because
+// its client may have sent the prompt already.
+func (x queueStep) stopAnnounced(reason string) {
+	if x.State.Announced.Reason != "" {
+		return
+	}
+	rec := *x.State.Announced
+	rec.Reason = reason
+	x.Rows.Turns = append(x.Rows.Turns, rec)
+	x.State.Announced = &rec
+}
+
 // notStarted ends an announced turn. It has no stream, so its finish has no part.
 func (x queueStep) notStarted(rec TurnRecord) {
 	rec.State, rec.Finished = TurnFinished, x.now
@@ -224,7 +246,7 @@ func (in AnnouncementExpired) apply(x *Step) error {
 
 // announceRequested announces the turn of a check-in. known is whether the journal has the
 // turn: then it is over, unless it is still announced, and is not announced again. Its token
-// still replays it.
+// still replays it. A turn that is announced again is not stopped any more: its message was checked in again.
 func (x queueStep) announceRequested(turn *protocol.AnnouncedTurn, known bool, expires time.Time) {
 	s := &x.State
 	if turn == nil || s.OpenTurn() == turn.ID || s.Position(turn.ID) > 0 {
@@ -241,7 +263,7 @@ func (x queueStep) announceRequested(turn *protocol.AnnouncedTurn, known bool, e
 			x.notStarted(*a)
 		}
 	}
-	rec.PromptSHA256, rec.MessageID, rec.Expires = turn.PromptSHA256, turn.MessageID, expires
+	rec.PromptSHA256, rec.MessageID, rec.Expires, rec.Reason = turn.PromptSHA256, turn.MessageID, expires, ""
 	x.Rows.Turns = append(x.Rows.Turns, rec)
 	x.announce(&rec)
 }

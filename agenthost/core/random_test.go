@@ -59,7 +59,7 @@ func (s *site) effect(e core.Effect) {
 	case core.ReadPending:
 		s.input(core.PendingRead{Version: e.Version, Events: s.pending()})
 	case core.Interrupt:
-		s.input(core.Interrupted(e))
+		s.input(core.Interrupted{Reason: e.Reason})
 	case core.StartAgent:
 		if s.running != "" {
 			s.Fatalf("%s starts while %s runs", e.TurnID, s.running)
@@ -189,6 +189,7 @@ func (s *site) reported(rt *rapid.T) core.Input {
 		core.QuestionExpired{InteractionID: question},
 		core.QuestionCancelled{InteractionID: question},
 		core.Interrupted{Reason: protocol.ReasonAborted},
+		stopped(""),
 		core.AgentEnded{TurnID: turn},
 		core.StepFailed{TurnID: turn, Code: protocol.CodeStorageFull, Message: "full"},
 		core.QueueAdvanced{},

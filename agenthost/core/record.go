@@ -88,7 +88,7 @@ type TurnRecord struct {
 	Started      time.Time
 	Finished     time.Time
 	FinishReason protocol.FinishReason
-	Reason       string
+	Reason       string // why it finished; of an announced turn: why it was stopped, "" if it was not
 	FirstOffset  int64
 	LastID       protocol.StreamID
 }

@@ -34,6 +34,7 @@ var states = []struct {
 	{"headless", func(t *testing.T) *run {
 		return newRun(t).then(core.HeadlessOpened{Agent: "fake", Instructions: "be brief"})
 	}},
+	{"announced and stopped", func(t *testing.T) *run { return opened(t).then(stopped("")) }},
 	{"attached", func(t *testing.T) *run { return opened(t).then(core.TerminalAttached{For: time.Minute}) }},
 	{"turn open", started},
 	{"text open", func(t *testing.T) *run { return started(t).then(core.AgentText{TurnID: "t1", Text: "hel"}) }},
@@ -128,6 +129,7 @@ func inputs(r *run) []core.Input {
 		core.AgentEnded{TurnID: "t0"},
 		core.Interrupted{Reason: protocol.ReasonAborted},
 		core.Interrupted{Reason: protocol.ReasonHostRestarted},
+		stopped(""), stopped("t1"), stopped("t2"),
 		core.StepFailed{TurnID: "t1", Code: protocol.CodeStorageFull, Message: "full"},
 		core.StepFailed{TurnID: "t1", Code: protocol.CodeStorageFull, Message: "full", Reason: protocol.ReasonAborted},
 		core.AgentText{TurnID: "t1", Text: "lo"},
@@ -279,7 +281,7 @@ func describe(s *core.State) []string {
 	}
 	announced := ""
 	if s.Announced != nil {
-		announced = s.Announced.ID
+		announced = strings.TrimSpace(s.Announced.ID + " " + s.Announced.Reason)
 	}
 	rec := &s.Record
 	return []string{

@@ -37,7 +37,8 @@ func (x turnStep) open(q Queued, instructions string, hostStopping bool) error {
 	}
 	rec := q.Record
 	rec.State, rec.Started, rec.FirstOffset = TurnOpen, x.now, s.Next
-	turn := &Turn{Record: rec, Before: s.Last}
+	rec.Reason = ""
+	turn := &Turn{Record: rec, Before: s.Last, Stop: q.Record.Reason}
 	x.Rows.Turns = append(x.Rows.Turns, rec)
 	x.writePrompt(q)
 	x.status(rec.ID, protocol.StatusBusy, "")
@@ -122,7 +123,11 @@ func (x turnStep) report(turnID string, f func()) error {
 
 func (in Interrupted) apply(x *Step) error {
 	t := x.State.Turn
-	if t == nil || t.Stop != "" {
+	if in.Announced && x.queue().stopsAnnounced(in.TurnID) {
+		x.queue().stopAnnounced(in.Reason)
+		return nil
+	}
+	if t == nil || t.Stop != "" || in.TurnID != "" && in.TurnID != t.Record.ID {
 		return nil
 	}
 	x.turn().Stop = in.Reason

@@ -91,7 +91,7 @@ func (h *host) Events(
 	return &protocol.EventsResponse{Epoch: 2, CurrentEpoch: 2}, h.call(t) // it confirms epochs up to 2
 }
 
-func (h *host) Interrupt(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
+func (h *host) Interrupt(_ context.Context, t broker.Target, _, _ string) error { return h.call(t) }
 
 func (h *host) Restart(_ context.Context, t broker.Target, id string) (*protocol.RestartResponse, error) {
 	return &protocol.RestartResponse{Success: true, SessionID: id, EndedTurn: "turn-1"}, h.call(t)

@@ -15,8 +15,12 @@ import (
 
 // Interrupt implements broker.Link. CodeMethodNotAllowed: a server answered that does not
 // know the route, such as a basic host.
-func (c *Client) Interrupt(ctx context.Context, t broker.Target, sessionID string) error {
-	err := c.act(ctx, t, call{method: http.MethodPost, path: "/interrupt", body: struct{}{}}, sessionID)
+func (c *Client) Interrupt(ctx context.Context, t broker.Target, sessionID, turnID string) error {
+	request := call{method: http.MethodPost, path: "/interrupt", body: struct{}{}}
+	if turnID != "" && t.Events { // a basic host may refuse a query that it does not know
+		request.query = url.Values{"turnId": {turnID}}
+	}
+	err := c.act(ctx, t, request, sessionID)
 	return lacksRoute(err, "The agent host cannot interrupt")
 }
 

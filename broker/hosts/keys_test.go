@@ -39,7 +39,7 @@ func TestCallsAboutASessionHaveItsKey(t *testing.T) {
 	_, _ = c.Events(ctx, to, "s1", broker.EventsAfter{}, 1)
 	_, _ = c.Diff(ctx, to, "s1")
 	_, _ = c.Workspace(ctx, to, "s1")
-	_ = c.Interrupt(ctx, to, "s1")
+	_ = c.Interrupt(ctx, to, "s1", "")
 	_ = c.Answer(ctx, to, "s1", "i1", &protocol.AnswerRequest{})
 	_ = c.Revoke(ctx, to, "s1")
 	_ = c.Delete(ctx, to, "s1")

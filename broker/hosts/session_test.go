@@ -42,7 +42,7 @@ func TestSessionCalls(t *testing.T) {
 			}
 			return err
 		}},
-		{"interrupt", `POST /session/s/interrupt "Bearer pw" {}`, func() error { return c.Interrupt(t.Context(), to, "s") }},
+		{"interrupt", `POST /session/s/interrupt "Bearer pw" {}`, func() error { return c.Interrupt(t.Context(), to, "s", "") }},
 		{"restart", `POST /session/s/restart "Bearer pw" {}`, func() error {
 			_, err := c.Restart(t.Context(), to, "s")
 			return err
@@ -90,14 +90,14 @@ func TestAHostGetsTheIDOfTheRequestThatItsBrokerServes(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	})), password)
 	ctx := requestid.With(t.Context(), "r-1")
-	_ = c.Interrupt(ctx, to, "s")
+	_ = c.Interrupt(ctx, to, "s", "")
 	relayed, err := c.Relay(ctx, to, &broker.RelayRequest{
 		SessionID: "s", Method: http.MethodGet, Header: http.Header{"X-Request-Id": {"other"}},
 	})
 	if err == nil {
 		err = relayed.Body.Close()
 	}
-	_ = c.Interrupt(t.Context(), to, "s")
+	_ = c.Interrupt(t.Context(), to, "s", "")
 	if want := []string{"r-1", "r-1", ""}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("ids %q, want %q (%v)", got, want, err)
 	}
@@ -134,14 +134,14 @@ func TestSessionCallsRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, to := newClient(t, hosts.Options{}), target(serve(t, tt.host), password)
-			wantError(t, c.Interrupt(t.Context(), to, "s"), tt.want)
+			wantError(t, c.Interrupt(t.Context(), to, "s", ""), tt.want)
 			_, err := c.Events(t.Context(), to, "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
 			wantError(t, err, tt.want)
 		})
 	}
 	t.Run("a 404 that no agent host wrote is no missing session", func(t *testing.T) {
 		c, to := newClient(t, hosts.Options{}), target(serve(t, answering(404, `not found`)), password)
-		wantError(t, c.Interrupt(t.Context(), to, "s"),
+		wantError(t, c.Interrupt(t.Context(), to, "s", ""),
 			protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt"})
 		_, err := c.Events(t.Context(), to, "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
 		wantError(t, err, protocol.Error{
@@ -240,7 +240,7 @@ func TestOnlyAHostConfirmsACall(t *testing.T) {
 		c := newClient(t, hosts.Options{})
 		calls := map[string]error{"delete": c.Delete(t.Context(), to, "s")}
 		if !tt.delete {
-			calls["interrupt"] = c.Interrupt(t.Context(), to, "s")
+			calls["interrupt"] = c.Interrupt(t.Context(), to, "s", "")
 			_, calls["restart"] = c.Restart(t.Context(), to, "s")
 			calls["answer"] = c.Answer(t.Context(), to, "s", "q", &protocol.AnswerRequest{})
 			calls["revoke"] = c.Revoke(t.Context(), to, "s")
@@ -253,5 +253,24 @@ func TestOnlyAHostConfirmsACall(t *testing.T) {
 				t.Errorf("%s, %s: %v is not doubtful", name, call, err)
 			}
 		}
+	}
+}
+
+// A basic host may refuse a query that it does not know.
+func TestOnlyAHostWithEventsIsAskedToStopOneTurn(t *testing.T) {
+	var got []string
+	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.String())
+		_, _ = io.WriteString(w, `{"success":true,"sessionId":"s"}`)
+	})), "pw")
+	c := newClient(t, hosts.Options{})
+	for _, events := range []bool{false, true} {
+		to.Events = events
+		if err := c.Interrupt(t.Context(), to, "s", "t"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"/session/s/interrupt", "/session/s/interrupt?turnId=t"}; !slices.Equal(got, want) {
+		t.Errorf("requests %q, want %q", got, want)
 	}
 }

@@ -85,7 +85,7 @@ func (w *World) act(h int, effect core.Effect) {
 	case core.ReadPending:
 		_ = w.input(h, core.PendingRead{Version: e.Version, Events: at.journal.after(at.state.Record.Acked, 0)})
 	case core.Interrupt:
-		_ = w.input(h, core.Interrupted(e))
+		_ = w.input(h, core.Interrupted{Reason: e.Reason})
 	case core.StopAgent:
 		_ = w.input(h, core.AgentEnded{TurnID: e.TurnID})
 	}

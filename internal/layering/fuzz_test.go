@@ -44,8 +44,8 @@ var parsers = []struct {
 		[]string{"FuzzParse", "FuzzDecide", "FuzzMembers", "FuzzStack"},
 	},
 	{
-		"protocol", "events, lines and heads",
-		[]string{"FuzzParseEvent", "FuzzParseLine", "FuzzReadHead", "FuzzSanitizeJSON"},
+		"protocol", "events, lines, heads and messages of terminals",
+		[]string{"FuzzParseEvent", "FuzzParseLine", "FuzzParseTerminalRequest", "FuzzReadHead", "FuzzSanitizeJSON"},
 	},
 	{"webhook/inbound", "bodies that hosts post", []string{"FuzzBody"}},
 }

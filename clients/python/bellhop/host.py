@@ -1045,9 +1045,9 @@ class Routes(Server):
         """End a session."""
         return cast("Confirmation", self.call("DELETE", "/session/" + element(id)))
 
-    def interrupt(self, id: str) -> Confirmation:
+    def interrupt(self, id: str, *, turn_id: Optional[str] = None) -> Confirmation:
         """Stop the session's turn."""
-        return cast("Confirmation", self.call("POST", "/session/" + element(id) + "/interrupt"))
+        return cast("Confirmation", self.call("POST", "/session/" + element(id) + "/interrupt", query={"turnId": turn_id}))
 
     def answer(self, id: str, iid: str, *, approved: Optional[bool] = None, text: Optional[str] = None, remember: Optional[str] = None, reason: Optional[str] = None, by: Optional[str] = None) -> Confirmation:
         """Answer a question."""

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import type { DeliverySubject, WebhookFormat } from '@bellhop/client';
 import type { WebhookEvent } from '../app/types.ts';
@@ -79,7 +80,7 @@ export function useRetryDelivery() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => api('POST', `/api/deliveries/${id}/retry`),
-    onSettled: () => client.invalidateQueries({ queryKey: ['deliveries'] }),
+    onSettled: () => readAgain(client, ['deliveries']),
   });
 }
 
@@ -96,7 +97,7 @@ export function useAddWebhook() {
   return useMutation({
     mutationFn: async (webhook: { url: string; events: readonly WebhookEvent[]; format: WebhookFormat }) =>
       (await api<{ webhook: Webhook }>('POST', '/api/webhooks', webhook)).webhook,
-    onSuccess: () => client.invalidateQueries({ queryKey: ['webhooks'] }),
+    onSuccess: () => readAgain(client, ['webhooks']),
   });
 }
 
@@ -112,10 +113,6 @@ export function useChangeWebhook() {
   return useMutation({
     mutationFn: ({ id, to }: { id: string; to: 'remove' | 'enable' }) =>
       to === 'remove' ? api('DELETE', `/api/webhooks/${id}`) : api('POST', `/api/webhooks/${id}/enable`),
-    onSettled: () =>
-      Promise.all([
-        client.invalidateQueries({ queryKey: ['webhooks'] }),
-        client.invalidateQueries({ queryKey: ['deliveries'] }),
-      ]),
+    onSettled: () => Promise.all([readAgain(client, ['webhooks']), readAgain(client, ['deliveries'])]),
   });
 }

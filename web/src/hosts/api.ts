@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import type { Host } from '../app/types.ts';
 import { useIsAdmin } from '../auth/session.ts';
@@ -51,7 +52,7 @@ export function useAddHost() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (host: HostInput) => api<Host>('POST', '/api/hosts', host),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['hosts'] }),
+    onSuccess: () => readAgain(client, ['hosts']),
   });
 }
 
@@ -60,7 +61,7 @@ export function useUpdateHost() {
   return useMutation({
     mutationFn: ({ id, ...change }: { id: string; reach?: 'direct' | 'relay' }) =>
       api<Host>('PATCH', `/api/hosts/${id}`, change),
-    onSettled: () => client.invalidateQueries({ queryKey: ['hosts'] }),
+    onSettled: () => readAgain(client, ['hosts']),
   });
 }
 
@@ -68,6 +69,6 @@ export function useRemoveHost() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => api('DELETE', `/api/hosts/${id}`),
-    onSettled: () => client.invalidateQueries({ queryKey: ['hosts'] }),
+    onSettled: () => readAgain(client, ['hosts']),
   });
 }

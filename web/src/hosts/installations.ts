@@ -1,6 +1,7 @@
 import type { Installation, InstallationList } from '@bellhop/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import { sizeText } from '../task/composer/attachments.ts';
 
@@ -25,7 +26,7 @@ export function useInstallations(hostId: string) {
     .map((n) => n.id)
     .join(' ');
   useEffect(() => {
-    if (ended) void client.invalidateQueries({ queryKey: ['offers'] });
+    if (ended) void readAgain(client, ['offers']);
   }, [client, ended]);
   return query;
 }
@@ -34,7 +35,7 @@ export function useInstall(hostId: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (program: string) => api<Installation>('POST', pathOf(hostId), { program }),
-    onSettled: () => client.invalidateQueries({ queryKey: keyOf(hostId) }),
+    onSettled: () => readAgain(client, keyOf(hostId)),
   });
 }
 
@@ -42,7 +43,7 @@ export function useCancelInstallation(hostId: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (program: string) => api<Installation>('DELETE', `${pathOf(hostId)}/${encodeURIComponent(program)}`),
-    onSettled: () => client.invalidateQueries({ queryKey: keyOf(hostId) }),
+    onSettled: () => readAgain(client, keyOf(hostId)),
   });
 }
 

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import type { Answer, Interaction } from '../app/types.ts';
 
@@ -30,6 +31,6 @@ export function useAnswer() {
       // The host's event, which follows, changes the row itself.
       client.setQueryData<Interaction[]>(['interactions'], (list) => list?.filter((i) => i.id !== id));
     },
-    onSettled: () => client.invalidateQueries({ queryKey: ['interactions'] }),
+    onSettled: () => readAgain(client, ['interactions']),
   });
 }

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { NotificationEvent, NotificationSubscription } from '@bellhop/client';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import { registration } from '../app/worker.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
@@ -76,7 +77,7 @@ export async function closeNotifications(which: (notice: Notice) => boolean): Pr
 
 export function useTurnOn() {
   const client = useQueryClient();
-  return useMutation({ mutationFn: turnOn, onSettled: () => client.invalidateQueries({ queryKey: key }) });
+  return useMutation({ mutationFn: turnOn, onSettled: () => readAgain(client, key) });
 }
 
 export function useChooseEvents() {
@@ -84,7 +85,7 @@ export function useChooseEvents() {
   return useMutation({
     mutationFn: ({ id, events }: { id: string; events: readonly NotificationEvent[] }) =>
       api('PATCH', `/api/notifications/${id}`, { events }),
-    onSettled: () => client.invalidateQueries({ queryKey: key }),
+    onSettled: () => readAgain(client, key),
   });
 }
 
@@ -97,6 +98,6 @@ export function useRemoveBrowser() {
       writeSetting(wantedBy, null);
       await (await (await registration()).pushManager.getSubscription())?.unsubscribe();
     },
-    onSettled: () => client.invalidateQueries({ queryKey: key }),
+    onSettled: () => readAgain(client, key),
   });
 }

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import type {
   AgentSession,
@@ -70,7 +71,7 @@ export function useAskSource(id: string) {
         ['sources', id, 'conversation'],
         (c) => c && { ...c, messages: [...c.messages.filter((m) => m.id !== message.id), message] },
       );
-      void client.invalidateQueries({ queryKey: ['sources', id] });
+      void readAgain(client, ['sources', id]);
     },
   });
 }
@@ -81,11 +82,7 @@ export function useConnection() {
   return useMutation({
     mutationFn: ({ id, to }: { id: string; to: 'disconnect' | 'renew' }) =>
       api('POST', `/api/agent-sessions/${id}/${to}`),
-    onSettled: () =>
-      Promise.all([
-        client.invalidateQueries({ queryKey: ['notebooks'] }),
-        client.invalidateQueries({ queryKey: ['sources'] }),
-      ]),
+    onSettled: () => Promise.all([readAgain(client, ['notebooks']), readAgain(client, ['sources'])]),
   });
 }
 
@@ -93,6 +90,6 @@ export function useRemove(kind: 'notebooks' | 'sources') {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => api('DELETE', `/api/${kind}/${id}`),
-    onSettled: () => client.invalidateQueries({ queryKey: ['notebooks'] }),
+    onSettled: () => readAgain(client, ['notebooks']),
   });
 }

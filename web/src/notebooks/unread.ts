@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import { toast } from '../ui/toast.tsx';
 import type { AgentHint, FollowupMessage, Notebook } from '@bellhop/client';
@@ -25,7 +26,7 @@ export function useMarkRead(sourceId: string, messages: readonly FollowupMessage
       api('POST', `/api/sources/${sourceId}/conversation/read`, { messageId }),
     onSuccess: (_data, { state }) => {
       done.current = state;
-      void client.invalidateQueries({ queryKey: ['notebooks'] });
+      void readAgain(client, ['notebooks']);
     },
   });
   useEffect(() => {

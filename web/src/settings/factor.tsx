@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import { Button } from '../ui/button.tsx';
 import { QueryStatus } from '../ui/query.tsx';
@@ -31,7 +32,7 @@ export function SecondFactor({ email }: { email: string }) {
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const done = () => {
     setDoing('');
-    return client.invalidateQueries({ queryKey: ['second-factor'] });
+    return readAgain(client, ['second-factor']);
   };
   const show = (made: readonly string[]) => {
     setCodes(made);

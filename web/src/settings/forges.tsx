@@ -1,6 +1,7 @@
 import type { ForgeCredential, ForgeKind, ForgeToken, ForgeTokenList } from '@bellhop/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmButton } from '../ui/confirm.tsx';
@@ -28,7 +29,7 @@ export function ForgeTokens() {
     queryKey: ['forge-tokens'],
     queryFn: async ({ signal }) => (await api<ForgeTokenList>('GET', path, undefined, signal)).tokens,
   });
-  const onSettled = () => queries.invalidateQueries({ queryKey: ['forge-tokens'] });
+  const onSettled = () => readAgain(queries, ['forge-tokens']);
   const remove = useMutation({ mutationFn: (id: string) => api('DELETE', `${path}/${id}`), onSettled });
   return (
     <>

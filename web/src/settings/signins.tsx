@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { Failure } from '../ui/failure.tsx';
@@ -26,7 +27,7 @@ export function SignIns({ path }: { path: string }) {
   });
   const end = useMutation({
     mutationFn: (id: string) => api('DELETE', `${path}/${id}`),
-    onSettled: () => client.invalidateQueries({ queryKey: ['sign-ins', path] }),
+    onSettled: () => readAgain(client, ['sign-ins', path]),
   });
   return (
     <>

@@ -1,5 +1,6 @@
 import type { Share, ShareList } from '@bellhop/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 
 /** How long a link can work, in days. */
@@ -21,7 +22,7 @@ export function useCreateShare(taskId: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (days: number) => api<Share>('POST', `/api/tasks/${taskId}/shares`, { expiresIn: days * day }),
-    onSettled: () => client.invalidateQueries({ queryKey: ['shares'] }),
+    onSettled: () => readAgain(client, ['shares']),
   });
 }
 
@@ -29,6 +30,6 @@ export function useRevokeShare() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => api('DELETE', `/api/shares/${id}`),
-    onSettled: () => client.invalidateQueries({ queryKey: ['shares'] }),
+    onSettled: () => readAgain(client, ['shares']),
   });
 }

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
+import { readAgain } from '../app/again.ts';
 import { api, describe } from '../app/http.ts';
 import type { OfferList, PermissionMode, Task } from '../app/types.ts';
 import { toast } from '../ui/toast.tsx';
@@ -61,9 +62,8 @@ export function useCreateTask() {
     mutationFn: (task: NewTask) => api<Task>('POST', '/api/tasks', task),
     onSuccess: (task) => {
       client.setQueryData(['task', task.id], task);
-      // A first request for the list that is on its way may not have the task, and an invalidation does not repeat it.
-      void client.cancelQueries({ queryKey: ['tasks'] }).then(() => client.invalidateQueries({ queryKey: ['tasks'] }));
-      if (task.workspace) void client.invalidateQueries({ queryKey: ['workspaces'] });
+      void readAgain(client, ['tasks']);
+      if (task.workspace) void readAgain(client, ['workspaces']);
     },
   });
 }
@@ -95,11 +95,11 @@ export function useUpdateTask() {
       // Restore only the changed members: other members may have changed in the meantime.
       if (context?.before) patchTask(client, id, restored(change, context.before));
       toast(`Not saved: ${describe(error).message}`);
-      void client.invalidateQueries({ queryKey: ['tasks'] });
+      void readAgain(client, ['tasks']);
     },
     onSuccess: (task, change) => {
       patchTask(client, task.id, task);
-      if (change.archived !== undefined) void client.invalidateQueries({ queryKey: ['tasks'] });
+      if (change.archived !== undefined) void readAgain(client, ['tasks']);
     },
   });
 }
@@ -160,7 +160,7 @@ export function useDeleteTask() {
       clearTimeout(timer);
       removeEventListener('pagehide', commit);
       api('DELETE', `/api/tasks/${task.id}`).then(
-        () => void client.invalidateQueries({ queryKey: ['tasks'] }),
+        () => void readAgain(client, ['tasks']),
         (error: unknown) => {
           setHidden((ids) => ids.delete(task.id));
           toast(`“${task.title}” was not deleted: ${describe(error).message}`);

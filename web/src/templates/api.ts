@@ -1,5 +1,6 @@
 import type { FilledTemplate, Template, TemplateList } from '@bellhop/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 
 /** What users write of a template; the broker adds the rest. */
@@ -19,7 +20,7 @@ export function useSaveTemplate() {
   return useMutation({
     mutationFn: ({ id, input }: { id: string | undefined; input: TemplateInput }) =>
       id ? api<Template>('PUT', `/api/templates/${id}`, input) : api<Template>('POST', '/api/templates', input),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['templates'] }),
+    onSuccess: () => readAgain(client, ['templates']),
   });
 }
 
@@ -27,7 +28,7 @@ export function useDeleteTemplate() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => api('DELETE', `/api/templates/${id}`),
-    onSettled: () => client.invalidateQueries({ queryKey: ['templates'] }),
+    onSettled: () => readAgain(client, ['templates']),
   });
 }
 

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 
 export const scopes = {
@@ -70,7 +71,7 @@ export function useCreateToken() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (token: TokenInput) => api<ApiToken>('POST', '/api/tokens', token),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['tokens'] }),
+    onSuccess: () => readAgain(client, ['tokens']),
   });
 }
 
@@ -78,6 +79,6 @@ export function useDeleteToken() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => api('DELETE', `/api/tokens/${id}`),
-    onSettled: () => client.invalidateQueries({ queryKey: ['tokens'] }),
+    onSettled: () => readAgain(client, ['tokens']),
   });
 }

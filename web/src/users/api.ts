@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { readAgain } from '../app/again.ts';
 import { api } from '../app/http.ts';
 import type { User } from '../app/types.ts';
 
@@ -25,7 +26,7 @@ export function useUsers(enabled: boolean) {
 
 function useUserChange<V>(mutationFn: (value: V) => Promise<unknown>) {
   const client = useQueryClient();
-  return useMutation({ mutationFn, onSettled: () => client.invalidateQueries({ queryKey: ['users'] }) });
+  return useMutation({ mutationFn, onSettled: () => readAgain(client, ['users']) });
 }
 
 export const useSetDisabled = () =>

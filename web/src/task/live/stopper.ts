@@ -10,8 +10,9 @@ export interface Stopper {
 }
 
 /**
- * Returns a stopper that calls `interrupt`. A host stops only a turn whose prompt it has, so for a message that is on
- * its way `interrupt` is called again when it has arrived. Otherwise its turn would run although the user stopped it.
+ * Returns a stopper that calls `interrupt`. An older host stops only a turn whose prompt it has, so for a message
+ * that is on its way `interrupt` is called again when it has arrived. Otherwise its turn would run although the user
+ * stopped it.
  */
 export function stopper(interrupt: () => Promise<void>): Stopper {
   let sending: Promise<void> | undefined;
