@@ -243,16 +243,8 @@ func (h *Host) BeginInterrupt(sessionID string) error {
 }
 
 func (s *session) stopTurn(ctx context.Context, reason string) error {
-	s.mu.Lock()
-	t := s.turn
-	if s.state.Turn != nil {
-		s.interrupt(reason)
-	}
-	s.mu.Unlock()
-	if t == nil {
-		return nil
-	}
-	return t.wait(ctx)
+	_, err := s.stopOpenTurn(ctx, reason, func() {})
+	return err
 }
 
 // wait returns when the turn's finish is durable.
@@ -265,12 +257,20 @@ func (t *turn) wait(ctx context.Context) error {
 	}
 }
 
-// stopOpenTurn is stopTurn, and returns the id of the turn that it ended.
-func (s *session) stopOpenTurn(ctx context.Context, reason string) (turnID string, err error) {
+// stopOpenTurn is stopTurn, and returns the id of the turn that it ended. first is called before, with the lock held:
+// nothing happens between the two.
+func (s *session) stopOpenTurn(ctx context.Context, reason string, first func()) (turnID string, err error) {
 	s.mu.Lock()
-	turnID = s.state.OpenTurn()
+	first()
+	t, turnID := s.turn, s.state.OpenTurn()
+	if s.state.Turn != nil {
+		s.interrupt(reason)
+	}
 	s.mu.Unlock()
-	return turnID, s.stopTurn(ctx, reason)
+	if t == nil {
+		return turnID, nil
+	}
+	return turnID, t.wait(ctx)
 }
 
 // interrupt starts to stop the open turn. If the end of its questions cannot be written to
@@ -315,7 +315,7 @@ func (a *agentSlot) restart(ctx context.Context) (endedTurn string, err error) {
 		return "", err
 	}
 	defer a.gate.unlock()
-	endedTurn, err = a.s.stopOpenTurn(ctx, protocol.ReasonAgentRestarted)
+	endedTurn, err = a.s.stopOpenTurn(ctx, protocol.ReasonAgentRestarted, func() {})
 	if err != nil {
 		return endedTurn, err
 	}
@@ -385,10 +385,7 @@ func (a *agentSlot) end(ctx context.Context, reason string) (endedTurn string, e
 		return "", err
 	}
 	defer a.gate.unlock()
-	a.s.mu.Lock()
-	prompts{a.s}.dropQueue()
-	a.s.mu.Unlock()
-	if endedTurn, err = a.s.stopOpenTurn(ctx, reason); err == nil {
+	if endedTurn, err = a.s.stopOpenTurn(ctx, reason, prompts{a.s}.dropQueue); err == nil {
 		a.closeLocked()
 	}
 	return endedTurn, err
