@@ -11,8 +11,8 @@ const inAnswer = 105;
 const inBubble = 75;
 
 /**
- * The height in pixels that rows of an answer probably have. The browser takes it for those that it has not laid out yet:
- * the nearer it is, the less the scroll bar jumps, and the fewer rows are laid out at once.
+ * The height in pixels that rows of an answer probably have. The browser takes it for rows that it has not laid out
+ * yet: the nearer it is, the less the scroll bar jumps, and the fewer rows are laid out at once.
  */
 export function likelyHeight(rows: readonly (Item | Steps)[]): number {
   return Math.round(rows.reduce((sum, row) => sum + heightOfRow(row) + gap, 0));

@@ -38,8 +38,8 @@ export function foldSteps(items: readonly Item[], running: boolean): (Item | Ste
 const chunk = 8;
 
 /**
- * Divides the items of a turn so that the browser can lay out a long turn in parts. A chunk after the first begins with a
- * text, which ends a row of tool calls; items that are appended change only the last chunk.
+ * Divides the items of a turn so that the browser can lay out a long turn in parts. A chunk after the first begins with
+ * a text, which ends a row of tool calls; items that are appended change only the last chunk.
  */
 export function chunksOf(items: readonly Item[]): Item[][] {
   const chunks: Item[][] = [];
