@@ -137,9 +137,10 @@ build: console ## one static binary in bin/, console included
 release: console web/client/node_modules/.package-lock.json ## everything that is published of the commit, in dist (RELEASE_KEY_FILE=, RELEASE_URL=)
 	go run ./cmd/bellhop-release $(ARGS)
 
-release-check: console web/client/node_modules/.package-lock.json ## as root: build the commit twice and compare, install it, serve a turn
+release-check: console web/client/node_modules/.package-lock.json ## as root: build the commit twice and compare, upgrade a machine to it, serve a turn of a real agent
 	@scripts/setup release
-	go test -tags release -count=1 -timeout 60m -v -run TestARelease ./internal/release
+	go run ./cmd/bellhop agents install --dir '$(AGENTS)' opencode
+	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags release -count=1 -timeout 60m -v -run TestARelease ./internal/release
 
 bench: setup reference ## measure the figures of docs/benchmarks.md
 	scripts/bench

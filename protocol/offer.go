@@ -18,6 +18,19 @@ type HostOffer struct {
 	Notices []HostNotice `json:"notices,omitempty"`
 	// Sandbox is what the host's agents are kept from; absent when the host does not say.
 	Sandbox *OfferedSandbox `json:"sandbox,omitempty"`
+	// Version is the one of the host's program; absent when the host does not say.
+	Version string `json:"version,omitempty"`
+}
+
+// MaxHostVersion limits the bytes of a host's version.
+const MaxHostVersion = 100
+
+// HostVersion returns a version that a host has sent, or "" for one that could not be shown on a line.
+func HostVersion(version string) string {
+	if len(version) > MaxHostVersion || strings.ContainsFunc(version, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return version
 }
 
 // SandboxState is how much of a machine the sandbox of a host keeps from agents.

@@ -61,7 +61,7 @@ type API struct {
 
 	Lines   wsline.Limits // of a session's WebSocket clients
 	Times   wsline.Times
-	Version string        // of the program, for clients of the lines
+	Version string        // of the program, for clients of the lines and the status
 	Settle  time.Duration // for how long a call is held back, because a question about it may follow; 0 = 1 s
 
 	channels channels

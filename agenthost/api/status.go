@@ -31,11 +31,12 @@ func (a *API) readyz(ctx context.Context, _ *struct{}) (*protocol.Readiness, err
 	return httpapi.Readiness(err, "The host is not ready", a.Disk.Low)
 }
 
-// hostStatus is the host's status with that of its disk.
+// hostStatus is the host's status with its version and that of its disk.
 type hostStatus struct {
 	*agenthost.HostStatus `openapi:"always"`
 
-	Disk *diskspace.Space `json:"disk,omitempty"` // absent when it cannot be measured
+	Version string           `json:"version,omitempty"` // of the host's program
+	Disk    *diskspace.Space `json:"disk,omitempty"`    // absent when it cannot be measured
 }
 
 // status describes the workspaces too, unlike the frames of statusEvents, which come at every change.
@@ -59,7 +60,7 @@ func (a *API) currentStatus(ctx context.Context) (*hostStatus, error) {
 	if notice := a.Disk.Notice(); notice != "" {
 		status.Notices = append(status.Notices, notice)
 	}
-	shown := &hostStatus{HostStatus: status}
+	shown := &hostStatus{HostStatus: status, Version: a.Version}
 	if space, err := a.Disk.Space(); err == nil {
 		shown.Disk = &space
 	}

@@ -24,7 +24,7 @@ func TestStatusDescribesTheHost(t *testing.T) {
 		t.Errorf("got %d", status)
 	}
 	expectEqual(t, "body", body,
-		`{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"workspaces":[],"diskBytes":0,"deadLetters":[],"notices":[]}`)
+		`{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"workspaces":[],"diskBytes":0,"deadLetters":[],"notices":[],"version":"v9"}`)
 }
 
 func TestStatusEventsReportChanges(t *testing.T) {

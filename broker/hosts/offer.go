@@ -27,6 +27,7 @@ func (c *Client) Offer(ctx context.Context, t broker.Target) (*protocol.HostOffe
 	}
 	offer.Notices = validNotices(offer.Notices)
 	offer.Sandbox = validSandbox(offer.Sandbox)
+	offer.Version = protocol.HostVersion(offer.Version)
 	return &offer, nil
 }
 

@@ -86,3 +86,24 @@ func TestALevelThatNoHostHasIsLeftOut(t *testing.T) {
 		})
 	}
 }
+
+// Consoles show the version on a line.
+func TestAVersionThatNoHostHasIsLeftOut(t *testing.T) {
+	for sent, want := range map[string]string{
+		"":                  "",
+		"v1.2.3-4-gabcdef0": "v1.2.3-4-gabcdef0",
+		"v1\n2":             "",
+		"v1\u202e2":         "",
+		strings.Repeat("x", protocol.MaxHostVersion+1): "",
+	} {
+		raw, err := json.Marshal(map[string]any{"agents": []string{}, "projects": []string{}, "version": sent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := serve(t, answering(200, string(raw)))
+		offer, err := newClient(t, hosts.Options{}).Offer(t.Context(), target(url, password))
+		if err != nil || offer.Version != want {
+			t.Errorf("%q is shown as %+v, %v", sent, offer, err)
+		}
+	}
+}

@@ -59,7 +59,9 @@ type databaseFlags struct {
 }
 
 func (d databaseFlags) config(env *environment) app.StoreConfig {
-	return app.StoreConfig{DatabaseURL: d.DatabaseURL, Keyset: d.Keyset, Pooler: database.Pooler(d.Pooler), Log: env.log}
+	return app.StoreConfig{
+		DatabaseURL: d.DatabaseURL, Keyset: d.Keyset, Pooler: database.Pooler(d.Pooler), Log: env.log, Version: version,
+	}
 }
 
 // brokerFlags are the flags that 'serve' and 'doctor' share.

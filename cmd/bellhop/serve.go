@@ -111,7 +111,7 @@ func (c serveCommand) Run(env *environment) error {
 		AllowedOrigins: c.AllowedOrigins, StreamOrigins: c.StreamOrigins, TrustedProxies: c.TrustedProxies,
 		OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPassword,
 		DefaultAgent: c.DefaultAgent, NoSessionKeys: c.SessionKeys == "off", AgentLifetime: c.AgentLifetime,
-		VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(), Version: version,
+		VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(),
 		DiskWarning: int64(c.DiskWarning), Retention: retention, Remember: &c.RememberedTasks,
 		TokenLife: c.TokenLife, Terminals: broker.ShellRights(c.Terminals), Quotas: c.Quotas.limits(),
 		AdminListen: c.AdminListen, AdminToken: c.AdminToken,

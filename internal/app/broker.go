@@ -52,7 +52,6 @@ type BrokerConfig struct {
 	AgentLifetime   time.Duration // of inactive notebook connections; 0 = 30 days
 	VerifyWorker    []string      // command line of "bellhop verify-worker"; nil = most languages are unsupported
 	VerifyCache     string        // directory for what verify workers compile; "" = a temporary one
-	Version         string        // of this program
 	AdminListen     string        // address for metrics and profiles; "" = none
 	AdminToken      seal.Secret   // of AdminListen
 	TokenLife       time.Duration // how long API tokens may live; 0 = they need no expiry

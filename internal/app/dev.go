@@ -104,10 +104,11 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
 		StoreConfig: StoreConfig{
 			DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log,
+			Version: c.Version,
 		},
 		Listen: c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins,
 		AllowLoopback: true, DefaultAgent: c.Agent, Retention: DefaultRetention(), Terminals: broker.ShellsForAdmins,
-		VerifyWorker: c.VerifyWorker, VerifyCache: c.VerifyCache, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
+		VerifyWorker: c.VerifyWorker, VerifyCache: c.VerifyCache, DiskWarning: diskspace.DefaultWarnBelow,
 	})
 	return err
 }

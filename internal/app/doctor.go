@@ -61,6 +61,7 @@ func (c DoctorConfig) diagnoseServers(ctx context.Context, found []doctor.Findin
 		return prober.Broker(limited, doctor.Broker{PublicURL: c.PublicURL, WebhookURL: c.WebhookURL, Origins: c.Origins})
 	}}
 	for _, h := range hosts {
+		h.Version = c.Version
 		checks = append(checks, func() []doctor.Finding { return prober.Host(limited, h, httpapi.BrowserURL(c.PublicURL)) })
 		if c.Streams {
 			checks = append(checks, func() []doctor.Finding { return []doctor.Finding{prober.Stream(ctx, h)} })
@@ -126,8 +127,33 @@ func (c DoctorConfig) diagnoseOpen(
 		return append(found, failure(doctor.CheckKeyset, err, "")), nil
 	}
 	found = append(found, doctor.Good(doctor.CheckKeyset, "", "It opens the database."))
+	found = append(found, c.diagnosePrograms(ctx, db)...)
 	hosts, more := registeredHosts(ctx, st)
 	return append(append(found, more...), owedEnds(ctx, st, time.Now())...), hosts
+}
+
+// diagnosePrograms looks for other versions that use the database, such as replicas that were not upgraded. SQLite
+// has one broker.
+func (c DoctorConfig) diagnosePrograms(ctx context.Context, db *database.DB) []doctor.Finding {
+	if c.Version == "" || db.Dialect() != database.Postgres {
+		return nil
+	}
+	running, isKnown, err := db.Programs(ctx)
+	switch {
+	case err != nil:
+		return []doctor.Finding{failure(doctor.CheckVersions, err, "")}
+	case !isKnown:
+		return []doctor.Finding{doctor.Good(doctor.CheckVersions, "", "Versions of other brokers cannot be seen: "+
+			"connections go through a pooler, or BELLHOP_DATABASE_URL sets application_name.")}
+	}
+	programs := make([]doctor.Program, len(running))
+	for i, p := range running {
+		programs[i] = doctor.Program{Version: p.Version, Addresses: p.Addresses}
+		if p.IsThis {
+			programs[i].Version = c.Version
+		}
+	}
+	return doctor.Programs(programs, c.Version)
 }
 
 func (c DoctorConfig) diagnoseDisk() []doctor.Finding {

@@ -91,7 +91,7 @@ func (o *offers) describe(ctx context.Context) *protocol.HostOffer {
 	names := slices.Sorted(maps.Keys(o.set.providers))
 	offer := &protocol.HostOffer{
 		DefaultAgent: o.set.config.defaultAgent(), Agents: make([]protocol.OfferedAgent, len(names)),
-		PermissionModes: protocol.PermissionModes(),
+		PermissionModes: protocol.PermissionModes(), Version: o.set.config.Version,
 	}
 	var group errgroup.Group
 	group.SetLimit(offersAtOnce)

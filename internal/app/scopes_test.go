@@ -18,7 +18,7 @@ var openRoutes = []string{
 
 // partRoutes returns the routes of the parts that a broker adds to broker/api.
 func partRoutes() []*echo.Route {
-	silent := BrokerConfig{StoreConfig: StoreConfig{Log: slog.New(slog.DiscardHandler)}, Version: "v"}
+	silent := BrokerConfig{StoreConfig: StoreConfig{Log: slog.New(slog.DiscardHandler), Version: "v"}}
 	e := echo.New()
 	for _, part := range (&notebooks{}).apiParts(&Admin{Auth: auth.New(auth.Options{}), config: silent}) {
 		part.Routes(e)

@@ -21,6 +21,7 @@ type StoreConfig struct {
 	Log         *slog.Logger
 	MaxConns    int             // 0 = the default of internal/database
 	Pooler      database.Pooler // between the broker and PostgreSQL
+	Version     string          // of this program; "" = not known
 }
 
 // openDatabase opens the database without migrating it.
@@ -33,7 +34,7 @@ func (c StoreConfig) openDatabase(ctx context.Context) (*database.DB, error) {
 		}
 	}
 	return database.Open(ctx, c.DatabaseURL.Reveal(),
-		database.Options{Logger: c.Log, MaxConns: c.MaxConns, Pooler: c.Pooler})
+		database.Options{Logger: c.Log, MaxConns: c.MaxConns, Pooler: c.Pooler, Version: c.Version})
 }
 
 // openStore opens and migrates the database. It fails if the database was sealed

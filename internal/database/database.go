@@ -32,6 +32,7 @@ type Options struct {
 	Patience    time.Duration // longest wait for a transaction to begin: default 2 s, SQLite 5 s
 	MaxLifetime time.Duration // of a connection to PostgreSQL: default 30 min
 	Pooler      Pooler        // PostgreSQL: a pooler between this program and the server
+	Version     string        // of this program: PostgreSQL shows it with each connection; "" for none
 
 	OnNotice func(message string) // PostgreSQL: receives the server's notices; may be nil
 }

@@ -31,7 +31,7 @@ func OpenUnbounded(b *testing.B, url string) *DB {
 			b.Error(err)
 		}
 	})
-	config, _, err := postgresConfig(url)
+	config, _, err := postgresConfig(url, "")
 	if err != nil {
 		b.Fatal(err)
 	}

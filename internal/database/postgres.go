@@ -35,7 +35,7 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	if opts.Patience == 0 {
 		opts.Patience = 2 * time.Second
 	}
-	config, unlimited, err := postgresConfig(rawURL)
+	config, unlimited, err := postgresConfig(rawURL, opts.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +85,12 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 
 // postgresConfig returns the settings of connections, and those without the server's time limits,
 // for migrations.
-func postgresConfig(rawURL string) (config, unlimited *pgx.ConnConfig, err error) {
+func postgresConfig(rawURL, version string) (config, unlimited *pgx.ConnConfig, err error) {
 	if config, err = parsePostgresURL(rawURL); err != nil {
 		return nil, nil, err
 	}
 	config.ConnectTimeout = connectTimeout
-	defaults(config.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "bellhop"})
+	defaults(config.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": programName(version)})
 	unlimited = config.Copy()
 	defaults(config.RuntimeParams, map[string]string{
 		"statement_timeout":                   statementTimeout,

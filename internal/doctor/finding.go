@@ -28,6 +28,7 @@ const (
 	CheckDelivery   = "delivery"
 	CheckSessions   = "sessions"
 	CheckStreams    = "streams"
+	CheckVersions   = "versions"
 )
 
 // Finding is the result of one check.

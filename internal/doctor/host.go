@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"bellhop/protocol"
 )
 
 // Host is a registered host.
@@ -15,6 +17,7 @@ type Host struct {
 	URL       string
 	Passwords []string // the first that is accepted is the right one
 	Relayed   bool     // browsers do not reach it
+	Version   string   // that it should have: of this program; "" = not known
 }
 
 // Host checks a host. public is the address of the broker for browsers, whose pages read the
@@ -42,6 +45,7 @@ func (p *Prober) Host(ctx context.Context, h Host, public string) []Finding {
 
 // hostStatus has the members that are read from GET /status.
 type hostStatus struct {
+	Version     string            `json:"version"`
 	Notices     []string          `json:"notices"`
 	DeadLetters []json.RawMessage `json:"deadLetters"`
 	Sessions    []struct {
@@ -89,6 +93,7 @@ func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
 		return []Finding{Failed(CheckHost, h.Name, message, "Let proxies pass it.")}
 	}
 	found := []Finding{Good(CheckHost, h.Name, "It accepts the password.")}
+	found = append(found, CheckVersion(h.Name, "It runs", protocol.HostVersion(status.Version), h.Version)...)
 	if sandbox := status.Sandbox; sandbox.Mode != "" {
 		text := "Its sandbox is " + sandbox.Mode
 		if len(sandbox.Open) > 0 {

@@ -195,8 +195,12 @@ func (m *machine) admin(t *testing.T, stdin string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// unit runs what a service does: its command as its user, with its variables and its state directory.
-func (m *machine) unit(t *testing.T, name string) *running {
+// program is where the package has the program.
+const program = "/usr/bin/bellhop"
+
+// unit runs what a service does: its command as its user, with its variables and its state directory. The command is
+// that of another program if it is not the package's.
+func (m *machine) unit(t *testing.T, name, path string) *running {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(m.root, "usr/lib/systemd/system", name))
 	testenv.Must(t, err)
@@ -207,12 +211,16 @@ func (m *machine) unit(t *testing.T, name string) *running {
 		}
 		return found[1]
 	}
+	arguments, isProgram := strings.CutPrefix(setting("ExecStart"), program+" ")
+	if !isProgram {
+		t.Fatalf("%s does not start %s", name, program)
+	}
 	user := setting("User") + ":" + setting("Group")
 	state := "/var/lib/" + setting("StateDirectory")
 	command(t, "", m.args("root:root", "install", "-d", "-m", setting("StateDirectoryMode"), "-o", setting("User"),
 		"-g", setting("Group"), state)...)
-	script := fmt.Sprintf("set -a; . %s; cd %s; umask %s; exec %s", setting("EnvironmentFile"),
-		setting("WorkingDirectory"), setting("UMask"), setting("ExecStart"))
+	script := fmt.Sprintf("set -a; . %s; cd %s; umask %s; exec %s %s", setting("EnvironmentFile"),
+		setting("WorkingDirectory"), setting("UMask"), path, arguments)
 	return start(t, "", m.args(user, "/bin/sh", "-c", script)...)
 }
 
@@ -231,51 +239,4 @@ func address(t *testing.T) string {
 	port, err := testenv.FreePort()
 	testenv.Must(t, err)
 	return "127.0.0.1:" + strconv.Itoa(port)
-}
-
-// serves installs the deb package, starts the services' commands, and lets a user work with an agent.
-func serves(t *testing.T, c Config) {
-	deb := nativeFile(t, c, ".deb")
-	if version := command(t, "", "dpkg-deb", "--field", deb, "Version"); version != "9.8.7" {
-		t.Errorf("version %s", version)
-	}
-	m := install(t, deb)
-	command(t, "", m.args("root:root", "/usr/bin/systemd-analyze", "verify", "--man=no",
-		"/usr/lib/systemd/system/bellhop-broker.service", "/usr/lib/systemd/system/bellhop-host.service")...)
-	broker, host := address(t), address(t)
-	m.configure(t, "broker.env", "BELLHOP_LISTEN="+broker, "BELLHOP_PUBLIC_URL=http://"+broker)
-	m.configure(t, "host.env", "BELLHOP_HOST_LISTEN="+host, "BELLHOP_HOST_PUBLIC_URL=http://"+host,
-		"BELLHOP_HOST_ALLOWED_ORIGINS=http://"+broker)
-	brokerUnit, hostUnit := m.unit(t, "bellhop-broker.service"), m.unit(t, "bellhop-host.service")
-	brokerUnit.awaitReady(t, "http://"+broker)
-	hostUnit.awaitReady(t, "http://"+host)
-	out, err := output(t.Context(), "", nil, m.args("bellhop-host:bellhop-host", "cat", "/etc/bellhop/keyset")...)
-	if err == nil || !strings.Contains(out, "Permission denied") {
-		t.Errorf("agents can read the broker's keyset: %s", out)
-	}
-
-	password, err := os.ReadFile(filepath.Join(m.root, "etc/bellhop/host-password"))
-	testenv.Must(t, err)
-	m.admin(t, "correct horse\n", "users", "add", "--email", "ada@example.com", "--admin", "--password-file", "-")
-	m.admin(t, string(password)+"\n", "hosts", "add", "--name", "local", "--url", "http://"+host, "--password-file", "-")
-	token := m.admin(t, "", "tokens", "create", "--email", "ada@example.com", "--name", "story")
-	until(t, "the host is known as healthy", func(context.Context) bool {
-		return strings.Contains(m.admin(t, "", "hosts", "list"), " ok ")
-	})
-	if report := m.admin(t, "", "doctor"); strings.Contains(report, "error ") {
-		t.Errorf("%s", report)
-	}
-	testenv.Must(t, os.WriteFile(filepath.Join(m.root, "tmp/token"), []byte(token), 0o644)) //nolint:gosec // of this test
-	answer := command(t, "", m.args("nobody:nogroup", "BELLHOP_URL=http://"+broker, "BELLHOP_TOKEN_FILE=/tmp/token",
-		"HOME=/tmp", "/usr/bin/bellhop", "chat", "-m", "help")...)
-	if !strings.Contains(answer, "not a language model") {
-		t.Errorf("%s", answer)
-	}
-	until(t, "the turn shows in the metrics", func(ctx context.Context) bool {
-		hosts, brokers := get(ctx, "http://"+host+"/metrics", string(password)), get(ctx, "http://"+broker+"/metrics", token)
-		return strings.Contains(hosts, `bellhop_turns_total{agent="demo",result="stop"} 1`) &&
-			strings.Contains(brokers, `bellhop_checkins_total{result="ok"} 1`)
-	})
-	hostUnit.end(t)
-	brokerUnit.end(t)
 }

@@ -36,7 +36,7 @@ func TestARelease(t *testing.T) {
 		Time: commitTimeOf(t, head), Key: key, Targets: selected(t),
 	}
 	testenv.Must(t, Build(t.Context(), first))
-	t.Run("the deb package", func(t *testing.T) { serves(t, first) })
+	t.Run("the deb package", func(t *testing.T) { serves(t, &first) })
 	t.Run("the rpm package", func(t *testing.T) { hasTheSameFiles(t, first) })
 	t.Run("npx", func(t *testing.T) { runsFromNPM(t, first) })
 	t.Run("the image", func(t *testing.T) { runsInTheImage(t, first) })

@@ -963,6 +963,7 @@ class HostOffer(_HostOffer, total=False):
     no secret and no path of the machine."""
     notices: List[HostNotice]
     sandbox: OfferedSandbox
+    version: str
 
 
 class HostPatch(TypedDict, total=False):

@@ -447,6 +447,7 @@ class HostOffer(_HostOffer, total=False):
     no secret and no path of the machine."""
     notices: List[HostNotice]
     sandbox: OfferedSandbox
+    version: str
 
 
 class _HostStatus(TypedDict):
@@ -460,9 +461,10 @@ class _HostStatus(TypedDict):
 
 
 class HostStatus(_HostStatus, total=False):
-    """HostStatus is the host's status with that of its disk."""
+    """HostStatus is the host's status with its version and that of its disk."""
     diskBytes: int
     sandbox: Any
+    version: str
     disk: Space
 
 

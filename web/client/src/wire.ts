@@ -162,6 +162,9 @@ export const maxEventId = 128;
 /** maxMessageId limits the messageId of a check-in, in characters. */
 export const maxMessageId = 128;
 
+/** maxHostVersion limits the bytes of a host's version. */
+export const maxHostVersion = 100;
+
 /** of limits, and of open */
 export const maxSandboxEntries = 32;
 
@@ -1478,6 +1481,8 @@ export interface HostOffer {
   notices?: HostNotice[];
   /** sandbox is what the host's agents are kept from; absent when the host does not say. */
   sandbox?: OfferedSandbox;
+  /** version is the one of the host's program; absent when the host does not say. */
+  version?: string;
 }
 
 /** SandboxState is how much of a machine the sandbox of a host keeps from agents. */

@@ -25,12 +25,14 @@ const full: OfferedSandbox = {
   open: [],
 };
 let sandbox: OfferedSandbox | undefined;
+let version: string | undefined;
 vi.mock('../tasks/api.ts', () => ({
-  useOffers: () => ({ data: { agents: [], hosts: [{ hostId: 'h', offer: { sandbox } }] } }),
+  useOffers: () => ({ data: { agents: [], hosts: [{ hostId: 'h', offer: { sandbox, version } }] } }),
 }));
 
 afterEach(() => {
   sandbox = undefined;
+  version = undefined;
   cleanup();
 });
 
@@ -52,6 +54,20 @@ test('a sandbox with gaps names them, and one of no effect has no parts', () => 
   render(<HostsPage />);
   expect(row()).toContain('None');
   expect(row()).not.toContain('Landlock');
+});
+
+test('a host shows its version, and the one of the broker only if that differs', () => {
+  render(<HostsPage />);
+  expect(row()).not.toContain('Version');
+  cleanup();
+  version = 'dev';
+  render(<HostsPage />);
+  expect(row()).toContain('Version dev');
+  expect(row()).not.toContain('the broker has');
+  cleanup();
+  version = 'v1.2.3';
+  render(<HostsPage />);
+  expect(row()).toContain('Version v1.2.3 (the broker has dev)');
 });
 
 test('a host that does not say is not called safe', () => {

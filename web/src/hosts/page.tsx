@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { Host, HostHealth, OfferedSandbox, OfferingHost, SandboxState } from '@bellhop/client';
+import { config } from '../app/config.ts';
 import { AdminPage } from '../auth/admin.tsx';
 import { useTitle } from '../inbox/attention.ts';
 import { useOffers } from '../tasks/api.ts';
@@ -103,6 +104,18 @@ function Sandbox({ level }: { level: OfferedSandbox | undefined }) {
   );
 }
 
+/** The host's version, and the broker's if that is another one. Basic hosts do not say theirs. */
+function Version({ version }: { version: string | undefined }) {
+  if (!version) return null;
+  const isOther = version !== config.version;
+  return (
+    <div className={styles.soft}>
+      Version {version}
+      {isOther && ` (the broker has ${config.version})`}
+    </div>
+  );
+}
+
 interface RowProps {
   host: Host;
   /** What it offers; undefined while that is read. */
@@ -118,6 +131,7 @@ function HostRow({ host, offering, onRemove }: RowProps) {
       <td>
         <strong>{host.name}</strong>
         <div className={`${styles.soft} ${styles.mono}`}>{host.url}</div>
+        <Version version={offering?.offer?.version} />
       </td>
       <td data-label="Health">
         <StateBadge state={healths[host.health]} />
