@@ -75,7 +75,7 @@ func TestAHostDescribesItsAgents(t *testing.T) {
 			`,"problem":"Its program is not installed on the host","hint":"The operator installs it: bellhop agents install opencode"}`,
 		`{"id":"own","title":"own","kind":"jsonl","installed":true,"models":[{"id":"m1","name":"Model One"}],"modes":[{"id":"plan","name":"Plan"}]}`,
 	}, ",") + `],"projects":[{"name":"shop","isRepository":false,"branches":["main"]}],` +
-		`"permissionModes":["plan","ask","accept-edits","auto"]}`
+		`"permissionModes":["plan","ask","accept-edits","auto"],"version":"1.2.3"}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
