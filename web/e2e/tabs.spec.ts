@@ -11,6 +11,7 @@ test('two tabs show the same turn, the same question, and its answer', async ({ 
   await expect(other.dock).toBeHidden();
   await bell.done();
   await other.done();
+  for (const one of [bell, other]) await expect(one.thread).toContainText('1 file changed'); // comes after the answer
   // Each tab measures the duration of a tool itself; everything else is the same.
   const untimed = (answer: string) => answer.replace(/^\d+ s$\n/gm, '');
   await expect.poll(async () => untimed(await other.answer())).toBe(untimed(await bell.answer()));
