@@ -182,19 +182,6 @@ func (m *machine) args(user string, args ...string) []string {
 	}, args...)
 }
 
-// admin runs an administration command, as root does.
-func (m *machine) admin(t *testing.T, stdin string, args ...string) string {
-	t.Helper()
-	line := m.args("root:root", append([]string{"/usr/sbin/bellhop-admin"}, args...)...)
-	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("bellhop-admin %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // program is where the package has the program.
 const program = "/usr/bin/bellhop"
 
