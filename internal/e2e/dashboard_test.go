@@ -146,8 +146,9 @@ func (p *prometheus) found(query string) int {
 	return len(body.Data.Result)
 }
 
-// expectHealthyRules waits until every rule was evaluated without an error and no alert is active. On a
-// busy machine a scrape takes longer than its second now and then, so an alert may be pending meanwhile.
+// expectHealthyRules waits until every rule was evaluated without an error and no alert is active, but that of a disk
+// that is in fact almost full. On a busy machine a scrape takes longer than its second now and then, so an alert may be
+// pending meanwhile.
 func (p *prometheus) expectHealthyRules() {
 	p.t.Helper()
 	var wrong []string
@@ -168,7 +169,8 @@ func (p *prometheus) expectHealthyRules() {
 		wrong = nil
 		for _, group := range body.Data.Groups {
 			for _, rule := range group.Rules {
-				if rule.Health != "ok" || rule.State != "inactive" {
+				isRight := rule.State == "inactive" || rule.Name == "BellhopDiskAlmostFull" && p.found(diskAlmostFull) > 0
+				if rule.Health != "ok" || !isRight {
 					wrong = append(wrong, rule.Name+" is "+rule.Health+" and "+rule.State+": "+rule.LastError)
 				}
 			}
@@ -176,6 +178,9 @@ func (p *prometheus) expectHealthyRules() {
 		return len(body.Data.Groups) > 0 && len(wrong) == 0
 	})
 }
+
+// diskAlmostFull is the condition of that alert, which the machine of a test can meet.
+const diskAlmostFull = "bellhop_disk_free_bytes < 0.1 * bellhop_disk_size_bytes"
 
 // get reads an answer. Prometheus refuses queries while it starts: body is empty then.
 func (p *prometheus) get(path string, body any) {
