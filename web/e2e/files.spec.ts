@@ -16,7 +16,7 @@ const hostile = '<img src=x onerror=alert(1)>\u202egnp.exe';
 async function workspace(world: World, title: string) {
   const task = await world.api.newTask(title);
   await world.api.prompt(task.id, 'say hello');
-  await expect.poll(async () => (await world.api.task(task.id)).openTurn).toBeNull();
+  await expect.poll(async () => (await world.api.task(task.id)).lastTurn).toBeTruthy(); // it is not open at first
   const dir = workspaceOf(world, task.id);
   mkdirSync(join(dir, 'src', 'deep'), { recursive: true });
   mkdirSync(join(dir, 'many'));

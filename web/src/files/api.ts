@@ -1,8 +1,11 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { api } from '../app/http.ts';
 import type { FileContent, FileList, FileMatches, Task } from '../app/types.ts';
 
-/** Files are read again after each turn, because the agent may have changed them. */
+/**
+ * Files are read again after each turn, because the agent may have changed them. The rows before stay
+ * meanwhile: without them the focus would be lost.
+ */
 const keyOf = (task: Task) => [task.id, task.lastTurn?.id ?? ''] as const;
 
 /** The key of everything that was read of a task's files. */
@@ -16,6 +19,7 @@ export function useDirectory(task: Task, path: string) {
     queryFn: ({ pageParam: after, signal }) =>
       api<FileList>('GET', `/api/tasks/${task.id}/files?${new URLSearchParams({ path, after })}`, undefined, signal),
     getNextPageParam: (last) => last.next || undefined,
+    placeholderData: keepPreviousData,
   });
 }
 
@@ -29,6 +33,7 @@ export function useFile(task: Task, path: string) {
       return api<FileContent>('GET', `/api/tasks/${task.id}/file?${query}`, undefined, signal);
     },
     getNextPageParam: (last) => (last.more ? last.end : undefined),
+    placeholderData: keepPreviousData,
   });
 }
 
