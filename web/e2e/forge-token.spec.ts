@@ -20,7 +20,7 @@ for (const [device, width, colorScheme] of [
       const task = await world.api.newTask('A menu', { hostId: forge.id, project: 'shop', agent: 'merger' });
       await world.api.prompt(task.id, 'write menu.txt: soup');
       const idle = () => expect.poll(async () => (await world.api.task(task.id)).openTurn).toBeNull();
-      await idle();
+      await expect.poll(async () => (await world.api.task(task.id)).lastTurn).toBeTruthy(); // it is not open at first
       const dir = forge.workspaceOf(task.id);
       const { page } = bell;
       const bar = page.getByRole('region', { name: 'Shipping' });

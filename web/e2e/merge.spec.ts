@@ -9,7 +9,7 @@ import { git, openForgeHost, type ForgeHost, type World } from './kit/world.ts';
 async function begun(world: World, forge: ForgeHost, title: string) {
   const task = await world.api.newTask(title, { hostId: forge.id, project: 'shop', agent: 'merger' });
   await world.api.prompt(task.id, 'write menu.txt: soup of mine');
-  await idle(world, task.id);
+  await expect.poll(async () => (await world.api.task(task.id)).lastTurn).toBeTruthy(); // it is not open at first
   const dir = forge.workspaceOf(task.id);
   return { id: task.id, dir, branch: git(dir, 'symbolic-ref', '--short', 'HEAD'), page: `/tasks/${task.id}?diff=true` };
 }
