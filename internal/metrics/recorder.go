@@ -104,6 +104,9 @@ func (r *Recorder) Begin(ctx context.Context, start observe.Start) (context.Cont
 	if start.Operation != observe.Request {
 		return ctx, func(out observe.Outcome) {
 			of := operation{kind: start.Operation, name: r.names.bound(start.Name), result: out.ResultOf()}
+			if of.kind == observe.Turn {
+				of.result = finishLabel(of.result)
+			}
 			r.seriesOf(of).count(&out, time.Since(began))
 		}
 	}

@@ -24,9 +24,6 @@ type series struct {
 	took, lag                             prometheus.Observer
 }
 
-// maxKnown limits how many operations are remembered: the result of a turn is an agent's text.
-const maxKnown = 4096
-
 func (r *Recorder) seriesOf(of operation) *series {
 	r.mu.RLock()
 	s := r.known[of]
@@ -34,9 +31,7 @@ func (r *Recorder) seriesOf(of operation) *series {
 	if s == nil {
 		s = r.newSeries(of) // its members are the same as those of a series that is added meanwhile
 		r.mu.Lock()
-		if len(r.known) < maxKnown {
-			r.known[of] = s
-		}
+		r.known[of] = s
 		r.mu.Unlock()
 	}
 	return s
@@ -66,7 +61,7 @@ func (r *Recorder) newSeries(of operation) *series {
 		}
 	case observe.Turn:
 		return &series{
-			ended: r.counter("bellhop_turns_total", of.name, finishLabel(of.result)),
+			ended: r.counter("bellhop_turns_total", of.name, of.result),
 			took:  r.histogram("bellhop_turn_duration_seconds", of.name),
 		}
 	case observe.Post:
