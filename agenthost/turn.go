@@ -225,7 +225,7 @@ func (h *Host) Interrupt(ctx context.Context, sessionID, turnID string) error {
 	t := s.turn
 	err = s.interruptByUser(turnID)
 	s.mu.Unlock()
-	if err != nil || t == nil || turnID != "" && turnID != t.id {
+	if err != nil || t != nil && turnID != "" && turnID != t.id {
 		return err
 	}
 	return t.wait(ctx)
@@ -243,34 +243,38 @@ func (h *Host) BeginInterrupt(sessionID string) error {
 }
 
 func (s *session) stopTurn(ctx context.Context, reason string) error {
-	_, err := s.stopOpenTurn(ctx, reason, func() {})
+	_, err := s.stopOpenTurn(ctx, reason)
 	return err
 }
 
-// wait returns when the turn's finish is durable.
+// stopOpenTurn is stopTurn, and returns the id of the turn that it ended.
+func (s *session) stopOpenTurn(ctx context.Context, reason string) (turnID string, err error) {
+	s.mu.Lock()
+	t, turnID := s.beginStop(reason)
+	s.mu.Unlock()
+	return turnID, t.wait(ctx)
+}
+
+// beginStop starts to stop the open turn, and returns it with its id; nil if there is none. The caller holds the lock.
+func (s *session) beginStop(reason string) (t *turn, turnID string) {
+	t, turnID = s.turn, s.state.OpenTurn()
+	if s.state.Turn != nil {
+		s.interrupt(reason)
+	}
+	return t, turnID
+}
+
+// wait returns when the turn's finish is durable, at once for nil.
 func (t *turn) wait(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
 	select {
 	case <-t.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// stopOpenTurn is stopTurn, and returns the id of the turn that it ended. first is called before, with the lock held:
-// nothing happens between the two.
-func (s *session) stopOpenTurn(ctx context.Context, reason string, first func()) (turnID string, err error) {
-	s.mu.Lock()
-	first()
-	t, turnID := s.turn, s.state.OpenTurn()
-	if s.state.Turn != nil {
-		s.interrupt(reason)
-	}
-	s.mu.Unlock()
-	if t == nil {
-		return turnID, nil
-	}
-	return turnID, t.wait(ctx)
 }
 
 // interrupt starts to stop the open turn. If the end of its questions cannot be written to
@@ -315,7 +319,7 @@ func (a *agentSlot) restart(ctx context.Context) (endedTurn string, err error) {
 		return "", err
 	}
 	defer a.gate.unlock()
-	endedTurn, err = a.s.stopOpenTurn(ctx, protocol.ReasonAgentRestarted, func() {})
+	endedTurn, err = a.s.stopOpenTurn(ctx, protocol.ReasonAgentRestarted)
 	if err != nil {
 		return endedTurn, err
 	}
@@ -385,7 +389,11 @@ func (a *agentSlot) end(ctx context.Context, reason string) (endedTurn string, e
 		return "", err
 	}
 	defer a.gate.unlock()
-	if endedTurn, err = a.s.stopOpenTurn(ctx, reason, prompts{a.s}.dropQueue); err == nil {
+	a.s.mu.Lock()
+	prompts{a.s}.dropQueue()
+	t, endedTurn := a.s.beginStop(reason) // at once: a turn that ends between the two would not be named
+	a.s.mu.Unlock()
+	if err = t.wait(ctx); err == nil {
 		a.closeLocked()
 	}
 	return endedTurn, err
