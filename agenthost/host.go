@@ -211,7 +211,7 @@ func (h *Host) stopTurns() {
 			continue
 		}
 		wg.Go(func() {
-			if err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {
+			if _, err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {
 				h.opts.Log.Error("a turn is still open; the next start ends it", "session", s.id, "error", err)
 			}
 		})

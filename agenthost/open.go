@@ -314,7 +314,7 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	s.mu.Lock()
 	prompts{s}.dropQueue()
 	s.mu.Unlock()
-	if err := s.stopTurn(ctx, protocol.ReasonAborted); err != nil {
+	if _, err := s.stopTurn(ctx, protocol.ReasonAborted); err != nil {
 		return false, err
 	}
 	s.agent.close()

@@ -242,13 +242,8 @@ func (h *Host) BeginInterrupt(sessionID string) error {
 	return s.interruptByUser("")
 }
 
-func (s *session) stopTurn(ctx context.Context, reason string) error {
-	_, err := s.stopOpenTurn(ctx, reason)
-	return err
-}
-
-// stopOpenTurn is stopTurn, and returns the id of the turn that it ended.
-func (s *session) stopOpenTurn(ctx context.Context, reason string) (turnID string, err error) {
+// stopTurn stops the open turn, waits for its end and returns its id, which is empty if none was open.
+func (s *session) stopTurn(ctx context.Context, reason string) (turnID string, err error) {
 	s.mu.Lock()
 	t, turnID := s.beginStop(reason)
 	s.mu.Unlock()
@@ -319,7 +314,7 @@ func (a *agentSlot) restart(ctx context.Context) (endedTurn string, err error) {
 		return "", err
 	}
 	defer a.gate.unlock()
-	endedTurn, err = a.s.stopOpenTurn(ctx, protocol.ReasonAgentRestarted)
+	endedTurn, err = a.s.stopTurn(ctx, protocol.ReasonAgentRestarted)
 	if err != nil {
 		return endedTurn, err
 	}
