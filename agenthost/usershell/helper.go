@@ -8,10 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/creack/pty"
+
+	"bellhop/internal/process"
 )
 
 // helperCommand is the hidden command of the binary. The tests' binaries have it too.
@@ -51,7 +52,7 @@ func help(columns, rows string, shell []string) (int, error) {
 	}
 	go func() {
 		_ = pass(os.Stdin, terminal)
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP)
+		process.HangUp(cmd.Process.Pid)
 	}()
 	shown := make(chan struct{})
 	go func() {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -49,6 +50,9 @@ const (
 	groupTries = 1000
 	groupPause = time.Millisecond
 )
+
+// HangUp sends the process group of a terminal's shell the signal that the terminal has gone.
+func HangUp(shell int) { _ = signalGroup(shell, syscall.SIGHUP) } // the group may have ended
 
 // RemoveGroup kills the processes of a program's control group and removes it, with the two groups above it
 // if they are empty. A group whose processes take long to disappear stays; the next program of its session
