@@ -167,8 +167,8 @@ func TestTextsOfAgentsDoNotFillTheMemoryOfSeries(t *testing.T) {
 	for i := range 100 {
 		done(m, observe.Start{Operation: observe.Turn, Name: "demo"}, observe.Outcome{Result: fmt.Sprint("reason ", i)})
 	}
-	if len(m.known) != 1 {
-		t.Errorf("%d operations are remembered", len(m.known))
+	if m.known.len() != 1 {
+		t.Errorf("%d operations are remembered", m.known.len())
 	}
 	wantLines(t, shown(t, m), `bellhop_turns_total{agent="demo",result="other"} 100`)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,19 +37,17 @@ type Recorder struct {
 	histograms map[string]*prometheus.HistogramVec
 	streams    *prometheus.GaugeVec
 
-	routes, names *vocabulary
+	routes, names vocabulary
 
-	mu    sync.RWMutex
-	known map[operation]*series
+	known copyOnWrite[operation, *series]
 }
 
 var _ observe.Observer = (*Recorder)(nil)
 
 func newRecorder(o Options) *Recorder {
 	return &Recorder{
-		streamKinds: o.Streams, routes: newVocabulary(maxRoutes), names: newVocabulary(maxNames),
+		streamKinds: o.Streams, routes: vocabulary{most: maxRoutes}, names: vocabulary{most: maxNames},
 		counters: map[string]*prometheus.CounterVec{}, histograms: map[string]*prometheus.HistogramVec{},
-		known: map[operation]*series{},
 	}
 }
 

@@ -36,7 +36,7 @@ func New(o Options) *Metrics {
 		m.registry.MustRegister(c)
 	}
 	build := newGauge(families, "bellhop_build_info")
-	build.WithLabelValues(newVocabulary(1).bound(o.Version)).Set(1)
+	build.WithLabelValues((&vocabulary{most: 1}).bound(o.Version)).Set(1)
 	m.registry.MustRegister(
 		build, newSourceCollector(families, o.Source),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -17,6 +17,9 @@ type operation struct {
 	isStream             bool
 }
 
+// maxKnown limits the operations whose series are found once. With other labels they are found each time.
+const maxKnown = 4096
+
 // series are the series that an operation adds to; nil = none. They are found once for operations with the same labels,
 // since finding one by its family and labels takes longer than adding to it.
 type series struct {
@@ -25,14 +28,9 @@ type series struct {
 }
 
 func (r *Recorder) seriesOf(of operation) *series {
-	r.mu.RLock()
-	s := r.known[of]
-	r.mu.RUnlock()
-	if s == nil {
-		s = r.newSeries(of) // its members are the same as those of a series that is added meanwhile
-		r.mu.Lock()
-		r.known[of] = s
-		r.mu.Unlock()
+	s, ok := r.known.get(of)
+	if !ok {
+		s, _ = r.known.add(of, r.newSeries(of), maxKnown)
 	}
 	return s
 }

@@ -1,9 +1,6 @@
 package metrics
 
-import (
-	"sync"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // other stands for label values beyond the limits of a vocabulary.
 const other = "other"
@@ -16,31 +13,19 @@ const maxLabel = 120
 // limit is reached only by mistake.
 type vocabulary struct {
 	most int
-
-	mu   sync.RWMutex
-	seen map[string]struct{}
-}
-
-func newVocabulary(most int) *vocabulary {
-	return &vocabulary{most: most, seen: map[string]struct{}{}}
+	seen copyOnWrite[string, struct{}]
 }
 
 // bound returns value, or other if value cannot be a label or enough others were seen before.
 func (v *vocabulary) bound(value string) string {
-	v.mu.RLock()
-	_, known := v.seen[value]
-	v.mu.RUnlock()
-	if known {
+	if _, ok := v.seen.get(value); ok {
 		return value
 	}
 	if len(value) > maxLabel || !utf8.ValidString(value) {
 		return other
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.seen) >= v.most {
+	if _, ok := v.seen.add(value, struct{}{}, v.most); !ok {
 		return other
 	}
-	v.seen[value] = struct{}{}
 	return value
 }

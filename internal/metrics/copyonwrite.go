@@ -1,0 +1,46 @@
+package metrics
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+)
+
+// copyOnWrite is a map that grows a few times and is read for each operation, without a lock: requests at once would wait for
+// one. Each change copies it. The zero value is empty.
+type copyOnWrite[K comparable, V any] struct {
+	now atomic.Pointer[map[K]V]
+	mu  sync.Mutex // one change at a time
+}
+
+func (t *copyOnWrite[K, V]) get(key K) (value V, ok bool) {
+	if now := t.now.Load(); now != nil {
+		value, ok = (*now)[key]
+	}
+	return value, ok
+}
+
+func (t *copyOnWrite[K, V]) len() int {
+	if now := t.now.Load(); now != nil {
+		return len(*now)
+	}
+	return 0
+}
+
+// add returns the value that the key has then: that of the first add. It adds nothing to a table of most entries.
+func (t *copyOnWrite[K, V]) add(key K, value V, most int) (V, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known, ok := t.get(key); ok {
+		return known, true
+	}
+	if t.len() >= most {
+		return value, false
+	}
+	next := map[K]V{key: value}
+	if now := t.now.Load(); now != nil {
+		maps.Copy(next, *now)
+	}
+	t.now.Store(&next)
+	return value, true
+}
