@@ -49,11 +49,11 @@ func TestOneTraceLeadsFromTheMessageToItsEvents(t *testing.T) {
 	s.host.stop()
 	s.broker.stop()
 
-	path, trace := c.Path("bellhop-broker", "ingest")
+	path, trace := c.Path("bellhop-broker", "POST /api/agent/webhook")
 	want := []string{
 		"bellhop-broker POST /api/agent", "bellhop-broker check-in", "bellhop-broker call session",
 		"bellhop-host POST /session", "bellhop-host turn tracing", "bellhop-host post events",
-		"bellhop-broker POST /api/agent/webhook", "bellhop-broker ingest",
+		"bellhop-broker POST /api/agent/webhook",
 	}
 	if !slices.Equal(path, want) {
 		t.Errorf("the trace:\n%s\nwant:\n%s\nall: %+v", strings.Join(path, "\n"), strings.Join(want, "\n"), c.Spans())

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// copyOnWrite is a map that grows a few times and is read for each operation, without a lock: requests at once would wait for
-// one. Each change copies it. The zero value is empty.
+// copyOnWrite is a map that grows a few times and is read for each operation, without a lock, for which requests at
+// once would wait. Each change copies it. The zero value is empty.
 type copyOnWrite[K comparable, V any] struct {
 	now atomic.Pointer[map[K]V]
 	mu  sync.Mutex // one change at a time

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"encoding/hex"
 	"net/http"
 	"slices"
 )
@@ -9,42 +10,74 @@ import (
 // TraceHeader carries the trace of a request (W3C Trace Context, section 3.2).
 const TraceHeader = "traceparent"
 
-type traceKey struct{}
-
-// WithTrace returns a context whose operations belong to a trace, in the form of TraceHeader. A
-// text of another form is left out.
-func WithTrace(ctx context.Context, trace string) context.Context {
-	if !isTrace(trace) {
-		return ctx
-	}
-	return context.WithValue(ctx, traceKey{}, trace)
+// Span is an operation of a trace. The zero value is none.
+type Span struct {
+	TraceID [16]byte
+	ID      [8]byte
+	Flags   byte
 }
 
-// isTrace reports whether text has the form of version 00. It is called for every operation, for which a regular
-// expression takes too long.
-func isTrace(text string) bool {
+// ParseSpan returns the span that a text in the form of TraceHeader names, and false for a text of another form.
+func ParseSpan(text string) (s Span, ok bool) {
 	if len(text) != 55 || text[:3] != "00-" || text[35] != '-' || text[52] != '-' {
-		return false
+		return Span{}, false
 	}
-	id, span, flags := text[3:35], text[36:52], text[53:]
-	const zeros = "00000000000000000000000000000000"
-	return isHex(id) && isHex(span) && isHex(flags) && id != zeros && span != zeros[:16]
+	if !decodeHex(s.TraceID[:], text[3:35]) || !decodeHex(s.ID[:], text[36:52]) {
+		return Span{}, false
+	}
+	var flags [1]byte
+	if !decodeHex(flags[:], text[53:]) || s.TraceID == [16]byte{} || s.ID == [8]byte{} {
+		return Span{}, false
+	}
+	s.Flags = flags[0]
+	return s, true
 }
 
-func isHex(text string) bool {
+// decodeHex is hex.Decode, without capital letters, which the standard forbids.
+func decodeHex(to []byte, text string) bool {
 	for _, c := range []byte(text) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+		if c >= 'A' && c <= 'F' {
 			return false
 		}
 	}
-	return true
+	_, err := hex.Decode(to, []byte(text))
+	return err == nil
 }
 
-// Trace returns the trace of an operation, in the form of TraceHeader; "" = none.
-func Trace(ctx context.Context) string {
-	trace, _ := ctx.Value(traceKey{}).(string)
-	return trace
+// String returns the form of TraceHeader; "" = none.
+func (s Span) String() string {
+	if s == (Span{}) {
+		return ""
+	}
+	text := make([]byte, 0, 55)
+	text = hex.AppendEncode(append(text, "00-"...), s.TraceID[:])
+	text = hex.AppendEncode(append(text, '-'), s.ID[:])
+	return string(hex.AppendEncode(append(text, '-'), []byte{s.Flags}))
 }
+
+type spanKey struct{}
+
+// WithSpan returns a context whose operations are children of a span.
+func WithSpan(ctx context.Context, s Span) context.Context {
+	return context.WithValue(ctx, spanKey{}, s)
+}
+
+// SpanOf returns the span of an operation; the zero value = none.
+func SpanOf(ctx context.Context) Span {
+	s, _ := ctx.Value(spanKey{}).(Span)
+	return s
+}
+
+// WithTrace is WithSpan for a text in the form of TraceHeader. A text of another form is left out.
+func WithTrace(ctx context.Context, trace string) context.Context {
+	if s, ok := ParseSpan(trace); ok {
+		return WithSpan(ctx, s)
+	}
+	return ctx
+}
+
+// Trace returns the span of an operation in the form of TraceHeader; "" = none.
+func Trace(ctx context.Context) string { return SpanOf(ctx).String() }
 
 // SetTrace adds the trace of an operation to a request that it sends.
 func SetTrace(ctx context.Context, header http.Header) {

@@ -242,8 +242,8 @@ func (s *site) tracesTheTurn() {
 		s.t.Errorf("the trace:\n%s\nwant:\n%s", strings.Join(path, "\n"), strings.Join(want, "\n"))
 	}
 	if !slices.ContainsFunc(s.traces.Spans(), func(one spans.Span) bool {
-		return one.Trace == trace && one.Service == "bellhop-broker" && one.Name == "ingest"
+		return one.Trace == trace && one.Service == "bellhop-broker" && one.Name == "POST /api/agent/webhook"
 	}) {
-		s.t.Errorf("the trace %s has no ingest", trace)
+		s.t.Errorf("the trace %s has no request with events", trace)
 	}
 }

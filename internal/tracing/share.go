@@ -3,7 +3,6 @@ package tracing
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"math"
 	"math/rand/v2"
 
@@ -51,12 +50,4 @@ func newSpanID() (id trace.SpanID) {
 		binary.NativeEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // it is no secret
 	}
 	return id
-}
-
-// header returns the form of observe.TraceHeader.
-func header(traceID trace.TraceID, spanID trace.SpanID, flags trace.TraceFlags) string {
-	text := make([]byte, 0, 55)
-	text = hex.AppendEncode(append(text, "00-"...), traceID[:])
-	text = hex.AppendEncode(append(text, '-'), spanID[:])
-	return string(hex.AppendEncode(append(text, '-'), []byte{byte(flags)}))
 }

@@ -2,9 +2,11 @@ package tracing
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"bellhop/internal/observe"
@@ -42,13 +44,50 @@ func TestATraceThatIsNotExportedIsPassedOn(t *testing.T) {
 			ingest, endIngest := tracer.Begin(request, observe.Start{Operation: observe.Ingest})
 			endIngest(observe.Outcome{})
 			endRequest(observe.Outcome{})
-			got := parentOf(ingest)
-			if !got.IsValid() || got.IsSampled() || observe.Trace(ingest) != observe.Trace(request) {
+			got := observe.SpanOf(ingest)
+			if got == (observe.Span{}) || got.Flags&sampled != 0 || observe.Trace(ingest) != observe.Trace(request) {
 				t.Errorf("%q", observe.Trace(ingest))
 			}
-			if came := parentOf(from); came.IsValid() && got.TraceID() != came.TraceID() {
-				t.Errorf("trace %s became %s", came.TraceID(), got.TraceID())
+			if came := observe.SpanOf(from); came != (observe.Span{}) && got.TraceID != came.TraceID {
+				t.Errorf("trace %x became %x", came.TraceID, got.TraceID)
 			}
 		})
+	}
+}
+
+func TestTheIngestOfARequestIsItsSpan(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(spans), sdk.WithIDGenerator(idsOfContext{}))
+	tracer := &Tracer{provider: provider, tracer: provider.Tracer("bellhop"), share: shareOf(1)}
+	request, endRequest := tracer.Begin(t.Context(), observe.Start{
+		Operation: observe.Request, Method: "POST", Name: "/hook",
+	})
+	ingest := func(ctx context.Context, accepted int) {
+		_, end := tracer.Begin(ctx, observe.Start{Operation: observe.Ingest})
+		end(observe.Outcome{Accepted: accepted})
+	}
+	ingest(request, 3)
+	call, endCall := tracer.Begin(request, observe.Start{Operation: observe.Call, Name: "events"})
+	ingest(call, 4) // it took part of the request's time, which has to be seen
+	endCall(observe.Outcome{})
+	endRequest(observe.Outcome{Status: 200})
+	ingest(t.Context(), 5)
+	var got []string
+	for _, s := range spans.Ended() {
+		text := s.Name()
+		for _, a := range s.Attributes() {
+			text += " " + string(a.Key) + "=" + a.Value.String()
+		}
+		got = append(got, text)
+	}
+	want := []string{
+		"ingest bellhop.result=ok bellhop.accepted=4 bellhop.duplicates=0",
+		"call events bellhop.result=ok",
+		"POST /hook bellhop.accepted=3 bellhop.duplicates=0 http.request.method=POST http.route=/hook " +
+			"bellhop.result=ok http.response.status_code=200",
+		"ingest bellhop.result=ok bellhop.accepted=5 bellhop.duplicates=0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -4,7 +4,6 @@ package tracing
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -141,76 +140,95 @@ var kinds = map[observe.Operation]struct {
 }
 
 // Begin implements observe.Observer. The span is a child of the operation in ctx, or of the trace that a
-// request came with. There is none in a trace that is not exported, which is passed on all the same.
+// request came with. There is none in a trace that is not exported, which is passed on all the same. The ingest of a
+// request, the most frequent operation, has none either: it is nearly all of its request, whose span has its counts.
 func (t *Tracer) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
-	parent := parentOf(ctx)
-	id := parent.TraceID()
-	if !id.IsValid() {
+	parent := observe.SpanOf(ctx)
+	id := parent.TraceID
+	if parent == (observe.Span{}) {
 		id = newTraceID()
 	}
 	if !t.share.has(id) {
-		return withoutSpan(ctx, id, parent), func(observe.Outcome) {}
+		return withoutSpan(ctx, id, parent), notExported
+	}
+	if span := requestOf(ctx, parent); span != nil && start.Operation == observe.Ingest {
+		return ctx, func(out observe.Outcome) { span.SetAttributes(ingested(&out)...) }
 	}
 	ctx, span := t.begin(ctx, start, id, parent)
-	return ctx, func(out observe.Outcome) { end(span, &out) }
+	return ctx, func(out observe.Outcome) { end(span, start, &out) }
 }
 
-func withoutSpan(ctx context.Context, id trace.TraceID, parent trace.SpanContext) context.Context {
+const sampled = byte(trace.FlagsSampled)
+
+func notExported(observe.Outcome) {}
+
+func withoutSpan(ctx context.Context, id trace.TraceID, parent observe.Span) context.Context {
 	switch {
-	case !parent.IsValid():
-		return observe.WithTrace(ctx, header(id, newSpanID(), 0))
-	case parent.IsSampled():
-		return observe.WithTrace(ctx, header(id, parent.SpanID(), 0))
+	case parent == observe.Span{}:
+		return observe.WithSpan(ctx, observe.Span{TraceID: id, ID: newSpanID()})
+	case parent.Flags&sampled != 0:
+		return observe.WithSpan(ctx, observe.Span{TraceID: id, ID: parent.ID, Flags: parent.Flags &^ sampled})
 	default:
 		return ctx
 	}
 }
 
 func (t *Tracer) begin(
-	ctx context.Context, start observe.Start, id trace.TraceID, parent trace.SpanContext,
+	ctx context.Context, start observe.Start, id trace.TraceID, parent observe.Span,
 ) (context.Context, trace.Span) {
 	known := kinds[start.Operation]
 	name := strings.TrimSpace(known.name + " " + start.Name)
-	attributes := []attribute.KeyValue{}
 	if start.Operation == observe.Request {
 		name = start.Method + " " + start.Name
+	}
+	within := context.WithValue(ctx, traceIDKey{}, id)
+	if parent != (observe.Span{}) {
+		within = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: parent.TraceID, SpanID: parent.ID, TraceFlags: trace.TraceFlags(parent.Flags),
+		}))
+	}
+	_, span := t.tracer.Start(within, name, trace.WithSpanKind(known.kind))
+	own := span.SpanContext()
+	ctx = observe.WithSpan(ctx, observe.Span{TraceID: id, ID: own.SpanID(), Flags: byte(own.TraceFlags())})
+	if start.Operation == observe.Request {
+		ctx = context.WithValue(ctx, requestKey{}, span)
+	}
+	return ctx, span
+}
+
+type requestKey struct{}
+
+// requestOf returns the span of the request whose child an operation in ctx is; nil if it is the child of another one.
+func requestOf(ctx context.Context, parent observe.Span) trace.Span {
+	span, ok := ctx.Value(requestKey{}).(trace.Span)
+	if !ok || span.SpanContext().SpanID() != parent.ID {
+		return nil
+	}
+	return span
+}
+
+func end(span trace.Span, start observe.Start, out *observe.Outcome) {
+	attributes := make([]attribute.KeyValue, 0, 6)
+	if start.Operation == observe.Request {
 		attributes = append(attributes,
 			attribute.String("http.request.method", start.Method), attribute.String("http.route", start.Name))
 	}
-	within := trace.ContextWithRemoteSpanContext(context.WithValue(ctx, traceIDKey{}, id), parent)
-	_, span := t.tracer.Start(within, name, trace.WithSpanKind(known.kind), trace.WithAttributes(attributes...))
-	own := span.SpanContext()
-	return observe.WithTrace(ctx, header(own.TraceID(), own.SpanID(), own.TraceFlags())), span
-}
-
-// parentOf returns the trace of ctx; the zero value if there is none.
-func parentOf(ctx context.Context) trace.SpanContext {
-	text := observe.Trace(ctx)
-	if text == "" {
-		return trace.SpanContext{}
-	}
-	// An observed trace has the form of the header.
-	raw, err := hex.DecodeString(text[3:35] + text[36:52] + text[53:])
-	if err != nil {
-		return trace.SpanContext{}
-	}
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID(raw[:16]), SpanID: trace.SpanID(raw[16:24]), TraceFlags: trace.TraceFlags(raw[24]),
-		Remote: true,
-	})
-}
-
-func end(span trace.Span, out *observe.Outcome) {
-	span.SetAttributes(attribute.String("bellhop.result", out.ResultOf()))
+	attributes = append(attributes, attribute.String("bellhop.result", out.ResultOf()))
 	if out.Status != 0 {
-		span.SetAttributes(attribute.Int("http.response.status_code", out.Status))
+		attributes = append(attributes, attribute.Int("http.response.status_code", out.Status))
 	}
 	if out.Accepted != 0 || out.Duplicates != 0 {
-		span.SetAttributes(
-			attribute.Int("bellhop.accepted", out.Accepted), attribute.Int("bellhop.duplicates", out.Duplicates))
+		attributes = append(attributes, ingested(out)...)
 	}
+	span.SetAttributes(attributes...)
 	if out.Err != nil && out.Status == 0 || out.Status >= 500 { // a refused request is no error of the server
 		span.SetStatus(codes.Error, out.ResultOf())
 	}
 	span.End()
+}
+
+func ingested(out *observe.Outcome) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.Int("bellhop.accepted", out.Accepted), attribute.Int("bellhop.duplicates", out.Duplicates),
+	}
 }
