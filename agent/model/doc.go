@@ -1,7 +1,7 @@
 // Package model owns the language models: completers for Anthropic Messages and for
-// OpenAI-compatible chat completions over the vendors' SDKs, the catalogue of providers, and
-// the handling of their failures: bounded retries that respect Retry-After, time limits, and
-// errors that name the variable to set.
+// OpenAI-compatible chat completions with a client of its own for the two endpoints, the
+// catalogue of providers, and the handling of their failures: bounded retries that respect
+// Retry-After, time limits, and errors that name the variable to set.
 //
 // It reads no environment variables and never writes a key to a log or an error. It does not
 // own the conversation, its window or the tools (agent).

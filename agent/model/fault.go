@@ -1,7 +1,7 @@
 package model
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -10,9 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/openai/openai-go/v3"
 
 	"bellhop/protocol"
 )
@@ -55,15 +52,19 @@ func (f *fault) report(tries int, wait time.Duration) error {
 
 // fault classifies an error.
 func (c *completer) fault(err error) *fault {
-	var fromAnthropic *anthropic.Error
-	var fromOpenAI *openai.Error
+	var reported *refusal
+	var other *noStreamError
 	var network net.Error
 	switch {
-	case errors.As(err, &fromAnthropic):
-		return c.refused(fromAnthropic.StatusCode, fromAnthropic.Response, string(fromAnthropic.Type()),
-			errorMessage(fromAnthropic.RawJSON()))
-	case errors.As(err, &fromOpenAI):
-		return c.refused(fromOpenAI.StatusCode, fromOpenAI.Response, fromOpenAI.Type, fromOpenAI.Message)
+	case errors.As(err, &reported):
+		return c.refused(reported.status, reported.header, reported.kind, reported.message)
+	case errors.As(err, &other):
+		return &fault{
+			code: protocol.CodeBadGateway,
+			message: fmt.Sprintf("%s answers with %s instead of a stream", c.address(),
+				c.safe(cmp.Or(other.mediaType, "no media type"))),
+			hint: "Check the provider's base URL, and whether the server streams",
+		}
 	case errors.Is(err, errSilent):
 		return &fault{
 			code: protocol.CodeUnavailable, message: fmt.Sprintf("The model has been silent for %s", c.opts.Silence),
@@ -100,7 +101,7 @@ func (c *completer) address() string {
 
 // refused classifies responses with an error status, or with an error inside a response with
 // status 200.
-func (c *completer) refused(status int, response *http.Response, kind, message string) *fault {
+func (c *completer) refused(status int, header http.Header, kind, message string) *fault {
 	message = c.safe(message)
 	f := &fault{
 		code:    protocol.CodeInvalid,
@@ -127,24 +128,14 @@ func (c *completer) refused(status int, response *http.Response, kind, message s
 		f.code, f.retry = protocol.CodeUnavailable, kind == "overloaded_error" || kind == "api_error" ||
 			kind == "rate_limit_error"
 		f.message = "The model's provider failed within its answer: " + message
+	case status < http.StatusBadRequest:
+		f.message = fmt.Sprintf("%s redirects to %s (%d)", c.address(), message, status)
+		f.hint = "Check the provider's base URL"
 	}
-	if response != nil {
-		f.retryAfter = retryAfter(response.Header, c.opts.Now())
+	if header != nil {
+		f.retryAfter = retryAfter(header, c.opts.Now())
 	}
 	return f
-}
-
-// errorMessage returns the message of an error body.
-func errorMessage(body string) string {
-	var b struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if err := json.Unmarshal([]byte(body), &b); err != nil || b.Error.Message == "" {
-		return "no reason given"
-	}
-	return b.Error.Message
 }
 
 // maxQuoted limits the part of a provider's message that is quoted.

@@ -15,6 +15,7 @@ var parsers = []struct {
 	targets    []string
 }{
 	{"agent", "JSON lines that start and answer the headless agent", []string{"FuzzLines"}},
+	{"agent/model", "streams and errors of models' providers", []string{"FuzzStream", "FuzzRefusal"}},
 	{"agenthost/provider/acp", "JSON-RPC of agents over ACP", []string{"FuzzHandle"}},
 	{"agenthost/provider/claude", "JSON lines of Claude Code", []string{"FuzzHandle"}},
 	{"agenthost/provider/codex", "JSON-RPC of Codex", []string{"FuzzHandle"}},
