@@ -235,7 +235,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		if r.URL.Path != "/elsewhere" {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}
 	}))
 	t.Cleanup(func() {
 		server.Close()
