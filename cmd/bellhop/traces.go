@@ -12,7 +12,7 @@ import (
 // tracesFlags are the flags that 'serve' and 'host' share.
 type tracesFlags struct {
 	TracesURL     string      `name:"traces-url" env:"BELLHOP_TRACES_URL" placeholder:"URL" help:"OpenTelemetry collector that gets traces over OTLP/HTTP, such as http://127.0.0.1:4318. Default: none."`
-	TracesRatio   float64     `env:"BELLHOP_TRACES_RATIO" default:"0.1" placeholder:"SHARE" help:"Share of the traces that are exported, 0 to 1 (${default}). Broker and hosts need the same."`
+	TracesRatio   float64     `env:"BELLHOP_TRACES_RATIO" default:"0.01" placeholder:"SHARE" help:"Share of the traces that are exported, 0 to 1 (${default}). Broker and hosts need the same."`
 	TracesHeaders seal.Secret `name:"traces-headers-file" env:"BELLHOP_TRACES_HEADERS" secret:"" placeholder:"FILE" help:"File with headers of requests to the collector: NAME=VALUE, comma-separated."`
 }
 

@@ -25,6 +25,7 @@ func BenchmarkIngestIsObserved(b *testing.B) {
 		traces func(*testing.B) observe.Observer
 	}{
 		{"metrics", func(*testing.B) observe.Observer { return nil }},
+		{"metrics and a trace in a hundred", func(b *testing.B) observe.Observer { return newTracer(b, 0.01) }},
 		{"metrics and a trace in ten", func(b *testing.B) observe.Observer { return newTracer(b, 0.1) }},
 		{"metrics and every trace", func(b *testing.B) observe.Observer { return newTracer(b, 1) }},
 	} {

@@ -49,6 +49,11 @@ func TestOneTraceLeadsFromTheMessageToItsEvents(t *testing.T) {
 	s.host.stop()
 	s.broker.stop()
 
+	for _, log := range []string{s.host.log.String(), s.broker.log.String()} {
+		if !strings.Contains(log, "traces are exported") || !strings.Contains(log, "share=1") {
+			t.Errorf("the log does not say what is exported:\n%s", log)
+		}
+	}
 	path, trace := c.Path("bellhop-broker", "POST /api/agent/webhook")
 	want := []string{
 		"bellhop-broker POST /api/agent", "bellhop-broker check-in", "bellhop-broker call session",

@@ -128,29 +128,25 @@ func (t *TurnTraces) Started(ctx context.Context) { t.last = Trace(ctx) }
 // Last returns the trace of the last turn that started.
 func (t *TurnTraces) Last() string { return t.last }
 
-// Both returns an observer that passes operations to all observers that are not nil; nil if none is.
-func Both(observers ...Observer) Observer {
-	observers = slices.DeleteFunc(observers, func(o Observer) bool { return o == nil })
-	switch len(observers) {
-	case 0:
-		return nil
-	case 1:
-		return observers[0]
+// Both returns an observer that passes operations to the observers that are not nil; nil if none is.
+func Both(first, second Observer) Observer {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
 	}
-	return both(observers)
+	return both{first, second}
 }
 
-type both []Observer
+type both struct{ first, second Observer }
 
 // Begin implements Observer.
 func (b both) Begin(ctx context.Context, start Start) (context.Context, End) {
-	ends := make([]End, len(b))
-	for i, o := range b {
-		ctx, ends[i] = o.Begin(ctx, start)
-	}
+	ctx, endFirst := b.first.Begin(ctx, start)
+	ctx, endSecond := b.second.Begin(ctx, start)
 	return ctx, func(out Outcome) {
-		for _, end := range slices.Backward(ends) {
-			end(out)
-		}
+		endSecond(out)
+		endFirst(out)
 	}
 }

@@ -68,13 +68,14 @@ func (r recorder) Begin(ctx context.Context, start observe.Start) (context.Conte
 
 func TestBothObserversSeeAnOperation(t *testing.T) {
 	var log []string
-	_, end := observe.Begin(t.Context(), observe.Both(recorder{"one", &log}, nil, recorder{"two", &log}),
+	_, end := observe.Begin(t.Context(), observe.Both(recorder{"one", &log}, recorder{"two", &log}),
 		observe.Start{Name: "it"})
 	end(observe.Outcome{Result: "well"})
 	if want := []string{"one begins it", "two begins it", "two ends well", "one ends well"}; !slices.Equal(log, want) {
 		t.Errorf("%q", log)
 	}
-	if observe.Both(nil, nil) != nil {
-		t.Error("no observer is an observer")
+	one := recorder{"one", &log}
+	if observe.Both(nil, nil) != nil || observe.Both(one, nil) != one || observe.Both(nil, one) != one {
+		t.Error("nil is an observer")
 	}
 }

@@ -73,6 +73,7 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 		sdk.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", o.Service), attribute.String("service.version", o.Version))),
 	)
+	o.Log.InfoContext(ctx, "traces are exported", "to", u.Scheme+"://"+u.Host, "share", o.Ratio)
 	return &Tracer{provider: provider, tracer: provider.Tracer("bellhop"), share: shareOf(o.Ratio)}, nil
 }
 
