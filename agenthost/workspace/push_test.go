@@ -309,14 +309,29 @@ func TestAPasswordDoesNotFollowARedirect(t *testing.T) {
 	equal(t, "at the remote", run(t, bare, "for-each-ref"), before)
 }
 
-func TestARemoteThatHangsEndsAPush(t *testing.T) {
-	k, _, dir := withRemote(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections and never answers
+// hangs gives a project a remote that accepts connections and never answers, and returns the error of an act whose time
+// ends while it waits for the remote. On a busy machine a short time ends before that, so it is repeated with more.
+func hangs(t *testing.T, k *kit, act func() error) error {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer listener.Close()
 	setOrigin("http://"+listener.Addr().String()+"/shop.git")(k, "", "")
-	k.pushTimeout = 300 * time.Millisecond
-	_, err = k.tryPush("")
+	for k.pushTimeout = 300 * time.Millisecond; k.pushTimeout < pushTimeout; k.pushTimeout *= 3 {
+		err = act()
+		must(t, listener.(*net.TCPListener).SetDeadline(time.Now().Add(100*time.Millisecond))) // a connection waits already
+		if connection, none := listener.Accept(); none == nil {
+			must(t, connection.Close())
+			return err
+		}
+	}
+	t.Fatal("the remote was never asked: ", err)
+	return nil
+}
+
+func TestARemoteThatHangsEndsAPush(t *testing.T) {
+	k, _, dir := withRemote(t)
+	err := hangs(t, k, func() error { _, err := k.tryPush(""); return err })
 	errorHint(t, err, protocol.CodeRemoteFailed)
 	if !strings.Contains(err.Error(), "did not answer in time") {
 		t.Error(err)

@@ -2,12 +2,10 @@ package workspace
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"bellhop/protocol"
 )
@@ -182,12 +180,7 @@ func TestDamagedRefsOfAnAgentDoNotEndAFetch(t *testing.T) {
 
 func TestARemoteThatHangsEndsAFetch(t *testing.T) {
 	k, _, _ := withRemote(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections and never answers
-	must(t, err)
-	defer listener.Close()
-	setOrigin("http://"+listener.Addr().String()+"/shop.git")(k, "", "")
-	k.pushTimeout = 300 * time.Millisecond
-	_, err = k.fetchRemoteOf(uuid)
+	err := hangs(t, k, func() error { _, err := k.fetchRemoteOf(uuid); return err })
 	errorHint(t, err, protocol.CodeRemoteFailed)
 	if !strings.Contains(err.Error(), "did not answer in time") {
 		t.Error(err)
