@@ -21,7 +21,7 @@ func TestTheProgramCompilesForEverySystemOfARelease(t *testing.T) {
 				Context: t.Context(), Dir: root,
 				Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedFiles |
 					packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedModule,
-				Env: append(os.Environ(), "CGO_ENABLED=0", "GOOS="+target.OS, "GOARCH="+target.Arch, "GOFLAGS="),
+				Env: append(os.Environ(), "CGO_ENABLED=0", "GOOS="+target.OS, "GOARCH="+target.Arch, "GOFLAGS=", "GOPROXY=off"),
 			}, "./cmd/bellhop")
 			if err != nil {
 				t.Fatal(err)
