@@ -1,9 +1,11 @@
 package usershell
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -316,6 +318,35 @@ func TestWhatIsShownAgainBeginsWithALine(t *testing.T) {
 	s.keep(make([]byte, 2*kept))
 	if len(s.last) != kept {
 		t.Errorf("%d bytes of one line are kept", len(s.last))
+	}
+}
+
+// A helper whose host is gone hangs up: programs may save their work, and none is left.
+func TestTheEndOfInputHangsUpTheTerminalsPrograms(t *testing.T) {
+	const script = `trap 'wait $!; exit $?' HUP
+sh -c 'trap "exit 7" HUP; echo ready; while :; do sleep 0.01; done' &
+wait`
+	helper := exec.CommandContext(t.Context(), os.Args[0], helperCommand, "80", "24", "sh", "-c", script)
+	input, err := helper.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := helper.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := helper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(output)
+	for lines.Scan() && !strings.Contains(lines.Text(), "ready") {
+	}
+	if err := input.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := helper.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("the shell ended with %v, not with the status of its program", err)
 	}
 }
 
