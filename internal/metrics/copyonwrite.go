@@ -13,34 +13,34 @@ type copyOnWrite[K comparable, V any] struct {
 	mu  sync.Mutex // one change at a time
 }
 
-func (t *copyOnWrite[K, V]) get(key K) (value V, ok bool) {
-	if now := t.now.Load(); now != nil {
+func (m *copyOnWrite[K, V]) get(key K) (value V, ok bool) {
+	if now := m.now.Load(); now != nil {
 		value, ok = (*now)[key]
 	}
 	return value, ok
 }
 
-func (t *copyOnWrite[K, V]) len() int {
-	if now := t.now.Load(); now != nil {
+func (m *copyOnWrite[K, V]) len() int {
+	if now := m.now.Load(); now != nil {
 		return len(*now)
 	}
 	return 0
 }
 
-// add returns the value that the key has then: that of the first add. It adds nothing to a table of most entries.
-func (t *copyOnWrite[K, V]) add(key K, value V, most int) (V, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if known, ok := t.get(key); ok {
+// add returns the value that the key has then: that of the first add. It adds nothing to a map of most entries.
+func (m *copyOnWrite[K, V]) add(key K, value V, most int) (V, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known, ok := m.get(key); ok {
 		return known, true
 	}
-	if t.len() >= most {
+	if m.len() >= most {
 		return value, false
 	}
 	next := map[K]V{key: value}
-	if now := t.now.Load(); now != nil {
+	if now := m.now.Load(); now != nil {
 		maps.Copy(next, *now)
 	}
-	t.now.Store(&next)
+	m.now.Store(&next)
 	return value, true
 }

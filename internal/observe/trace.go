@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // TraceHeader carries the trace of a request (W3C Trace Context, section 3.2).
@@ -17,31 +18,17 @@ type Span struct {
 	Flags   byte
 }
 
-// ParseSpan returns the span that a text in the form of TraceHeader names, and false for a text of another form.
-func ParseSpan(text string) (s Span, ok bool) {
-	if len(text) != 55 || text[:3] != "00-" || text[35] != '-' || text[52] != '-' {
+// parseSpan returns the span that a text in the form of TraceHeader names, and false for a text of another form.
+func parseSpan(text string) (s Span, ok bool) {
+	if len(text) != 55 || text[:3] != "00-" || text[35] != '-' || text[52] != '-' || text != strings.ToLower(text) {
 		return Span{}, false
 	}
-	if !decodeHex(s.TraceID[:], text[3:35]) || !decodeHex(s.ID[:], text[36:52]) {
+	raw, err := hex.DecodeString(text[3:35] + text[36:52] + text[53:])
+	if err != nil {
 		return Span{}, false
 	}
-	var flags [1]byte
-	if !decodeHex(flags[:], text[53:]) || s.TraceID == [16]byte{} || s.ID == [8]byte{} {
-		return Span{}, false
-	}
-	s.Flags = flags[0]
-	return s, true
-}
-
-// decodeHex is hex.Decode, without capital letters, which the standard forbids.
-func decodeHex(to []byte, text string) bool {
-	for _, c := range []byte(text) {
-		if c >= 'A' && c <= 'F' {
-			return false
-		}
-	}
-	_, err := hex.Decode(to, []byte(text))
-	return err == nil
+	s = Span{TraceID: [16]byte(raw), ID: [8]byte(raw[16:]), Flags: raw[24]}
+	return s, s.TraceID != [16]byte{} && s.ID != [8]byte{}
 }
 
 // String returns the form of TraceHeader; "" = none.
@@ -70,7 +57,7 @@ func SpanOf(ctx context.Context) Span {
 
 // WithTrace is WithSpan for a text in the form of TraceHeader. A text of another form is left out.
 func WithTrace(ctx context.Context, trace string) context.Context {
-	if s, ok := ParseSpan(trace); ok {
+	if s, ok := parseSpan(trace); ok {
 		return WithSpan(ctx, s)
 	}
 	return ctx

@@ -152,8 +152,10 @@ func (t *Tracer) Begin(ctx context.Context, start observe.Start) (context.Contex
 	if !t.share.has(id) {
 		return withoutSpan(ctx, id, parent), notExported
 	}
-	if span := requestOf(ctx, parent); span != nil && start.Operation == observe.Ingest {
-		return ctx, func(out observe.Outcome) { span.SetAttributes(ingested(&out)...) }
+	if start.Operation == observe.Ingest {
+		if span := requestOf(ctx, parent); span != nil {
+			return ctx, func(out observe.Outcome) { span.SetAttributes(ingested(&out)...) }
+		}
 	}
 	ctx, span := t.begin(ctx, start, id, parent)
 	return ctx, func(out observe.Outcome) { end(span, start, &out) }
