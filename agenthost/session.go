@@ -133,7 +133,7 @@ func (s *session) publish(x *core.Step) {
 func (s *session) observeEnd(x *core.Step) {
 	for i := range x.Rows.Turns {
 		if rec := &x.Rows.Turns[i]; s.turn != nil && rec.ID == s.turn.id && rec.State == TurnFinished {
-			s.turn.observed(observe.Outcome{Result: string(rec.FinishReason)})
+			s.turn.observed.End(observe.Outcome{Result: string(rec.FinishReason)})
 		}
 	}
 }

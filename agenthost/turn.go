@@ -35,15 +35,15 @@ type turn struct {
 	spawned bool                // its goroutine was started: false while the host stops; behind the lock
 	targets targets.Asked       // of the network
 
-	observed observe.End // reports the turn's end to the observer
+	observed observe.Running // reports the turn's end to the observer
 }
 
 func (s *session) newTurn(id string) *turn {
 	t := &turn{s: s, id: id, done: make(chan struct{}), masker: masking.New(s.secrets())}
-	ctx, end := observe.Begin(s.traces.Start(s.host.work, id), s.host.opts.Observer,
+	ctx, observed := observe.Begin(s.traces.Start(s.host.work, id), s.host.opts.Observer,
 		observe.Start{Operation: observe.Turn, Name: s.state.Record.Agent})
 	s.traces.Started(ctx)
-	t.observed = end
+	t.observed = observed
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	t.scrub = [2]masking.Scrubber{masking.NewScrubber(t.masker), masking.NewScrubber(t.masker)}
 	return t

@@ -18,9 +18,9 @@ import (
 func (s *Sessions) CheckIn(
 	ctx context.Context, userID string, req *protocol.CheckInRequest,
 ) (*protocol.CheckInResponse, error) {
-	ctx, end := observe.Begin(ctx, s.Observer, observe.Start{Operation: observe.CheckIn})
+	ctx, operation := observe.Begin(ctx, s.Observer, observe.Start{Operation: observe.CheckIn})
 	response, err := s.checkInAndOpen(ctx, userID, req)
-	end(observe.Outcome{Err: err})
+	operation.End(observe.Outcome{Err: err})
 	return response, err
 }
 

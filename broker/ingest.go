@@ -132,7 +132,7 @@ func (s *Ingest) hostEpoch(ctx context.Context, taskID string) (int64, error) {
 func (s *Ingest) ingest(
 	ctx context.Context, taskID, claimTurn string, verified int64, events []Inbound,
 ) (*protocol.IngestResponse, error) {
-	ctx, end := observe.Begin(ctx, s.Observer, observe.Start{Operation: observe.Ingest})
+	ctx, operation := observe.Begin(ctx, s.Observer, observe.Start{Operation: observe.Ingest})
 	response, err := s.storeEvents(ctx, taskID, claimTurn, verified, events)
 	out := observe.Outcome{Err: err}
 	if err == nil {
@@ -141,7 +141,7 @@ func (s *Ingest) ingest(
 	if out.Accepted > 0 {
 		out.Lag = lagOf(events[0].Event, s.Now())
 	}
-	end(out)
+	operation.End(out)
 	return response, err
 }
 

@@ -19,13 +19,13 @@ type observed struct {
 	all []observe.Outcome
 }
 
-func (o *observed) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
-	return ctx, func(out observe.Outcome) {
-		if start.Operation == o.of {
-			o.mu.Lock()
-			o.all = append(o.all, out)
-			o.mu.Unlock()
-		}
+func (o *observed) Begin(ctx context.Context, _ observe.Start) context.Context { return ctx }
+
+func (o *observed) End(_ context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
+	if start.Operation == o.of {
+		o.mu.Lock()
+		o.all = append(o.all, out)
+		o.mu.Unlock()
 	}
 }
 

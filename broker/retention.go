@@ -100,11 +100,11 @@ func counted[T any](limit T, prune func(context.Context, T) (int64, error)) func
 // step runs a step, counts the rows that it removes, and logs them and its failure.
 func (m *Maintenance) step(ctx context.Context, name string, run func(ctx context.Context) error) {
 	start := observe.Start{Operation: observe.Retention, Name: name}
-	_, end := observe.Begin(ctx, m.Observer, start)
+	_, operation := observe.Begin(ctx, m.Observer, start)
 	began, total, logged := m.Now(), int64(0), int64(0)
 	err := run(observe.WithProgress(ctx, func(rows int64) {
-		_, removed := observe.Begin(ctx, m.Observer, start)
-		removed(observe.Outcome{Result: observe.ResultRemoved, Accepted: int(rows)})
+		_, part := observe.Begin(ctx, m.Observer, start)
+		part.End(observe.Outcome{Result: observe.ResultRemoved, Accepted: int(rows)})
 		if total += rows; total-logged >= progressEvery {
 			logged = total
 			m.Log.InfoContext(ctx, "rows are being removed", "step", name, "rows", total)
@@ -113,7 +113,7 @@ func (m *Maintenance) step(ctx context.Context, name string, run func(ctx contex
 	if ctx.Err() != nil { // the broker stops: the step continues after its start
 		return
 	}
-	end(observe.Outcome{Err: err})
+	operation.End(observe.Outcome{Err: err})
 	if total > 0 {
 		m.Log.InfoContext(ctx, "rows removed", "step", name, "rows", total, "took", m.Now().Sub(began))
 	}

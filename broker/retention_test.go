@@ -191,14 +191,14 @@ type steps struct {
 	rows    map[string]int
 }
 
-func (s *steps) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
-	return ctx, func(out observe.Outcome) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.rows[start.Name] += out.Accepted
-		if out.Result != observe.ResultRemoved {
-			s.results[start.Name] = out.ResultOf()
-		}
+func (s *steps) Begin(ctx context.Context, _ observe.Start) context.Context { return ctx }
+
+func (s *steps) End(_ context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows[start.Name] += out.Accepted
+	if out.Result != observe.ResultRemoved {
+		s.results[start.Name] = out.ResultOf()
 	}
 }
 

@@ -137,9 +137,9 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 		return s.Apply(core.DeliveryAccepted{Sent: sent})
 	}
 	failpoint.Hit("outbox-before-post")
-	sending, end := observe.Begin(observe.WithTrace(ctx, s.Trace()), d.Observer, observe.Start{Operation: observe.Post})
+	sending, post := observe.Begin(observe.WithTrace(ctx, s.Trace()), d.Observer, observe.Start{Operation: observe.Post})
 	in := d.send(sending, order, sent, events, prompts)
-	end(observed(in, len(events)))
+	post.End(observed(in, len(events)))
 	failpoint.Hit("outbox-after-post")
 	if _, failed := in.(core.DeliveryFailed); failed && ctx.Err() != nil {
 		return 0

@@ -58,15 +58,15 @@ func (r *response) ok() bool { return r.status >= 200 && r.status < 300 }
 
 // do sends the call, and reports it to the observer.
 func (c *Client) do(ctx context.Context, t broker.Target, request call) (*response, error) {
-	ctx, end := observe.Begin(ctx, c.observer, observe.Start{Operation: observe.Call, Name: request.kind()})
+	ctx, operation := observe.Begin(ctx, c.observer, observe.Start{Operation: observe.Call, Name: request.kind()})
 	got, err := c.send(ctx, t, request)
 	switch {
 	case err != nil:
-		end(observe.Outcome{Result: observe.ResultUnreachable})
+		operation.End(observe.Outcome{Result: observe.ResultUnreachable})
 	case !got.ok():
-		end(observe.Outcome{Result: observe.ResultRefused})
+		operation.End(observe.Outcome{Result: observe.ResultRefused})
 	default:
-		end(observe.Outcome{})
+		operation.End(observe.Outcome{})
 	}
 	return got, err
 }

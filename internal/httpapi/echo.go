@@ -47,37 +47,21 @@ func New(opts Options) *echo.Echo {
 	e.Logger.SetOutput(io.Discard)
 	e.IPExtractor = ClientAddress(opts.Proxies)
 	e.HTTPErrorHandler = ErrorHandler(opts.Log)
-	e.Use(requestID, requestLog(opts), recoverPanics, plainPaths, RequestDeadline(opts.BodyTimeout))
+	e.Use(requests(opts), recoverPanics, plainPaths, RequestDeadline(opts.BodyTimeout))
 	return e
 }
 
-func requestID(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		id := r.Header.Get(requestid.Header)
-		if !requestid.Valid(id) {
-			id = protocol.NewID()
-		}
-		header := c.Response().Header()
-		header.Set(requestid.Header, id)
-		header.Set(echo.HeaderXContentTypeOptions, "nosniff")
-		ctx := observe.WithTrace(requestid.With(r.Context(), id), r.Header.Get(observe.TraceHeader))
-		c.SetRequest(r.WithContext(ctx))
-		return next(c)
-	}
-}
-
-// requestLog writes error responses itself, so that it can log their status. A request whose
-// response continues after its handler ends with that response.
-func requestLog(opts Options) echo.MiddlewareFunc {
+// requests begins and ends each request. It writes error responses itself, so that it can log their status. A request
+// whose response continues after its handler ends with that response.
+func requests(opts Options) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			start := opts.Now()
-			end := observeRequest(c, opts.Observer)
+			request := begin(c, opts.Observer)
 			cut := true
 			defer func() {
 				if cut { // by http.ErrAbortHandler
-					end(c.Response().Status, nil)
+					request.End(outcomeOf(c.Response().Status, nil))
 				}
 			}()
 			err := next(c)
@@ -86,24 +70,32 @@ func requestLog(opts Options) echo.MiddlewareFunc {
 			}
 			cut = false
 			status, record := c.Response().Status, requestRecord(c, opts, start)
-			rest := detached(c)
-			if rest == nil {
-				end(status, err)
-				record(c.Response().Size)
+			if rest := detached(c); rest != nil {
+				finish(c, opts.Log, rest, func(written int64, err error) {
+					request.End(outcomeOf(status, err))
+					record(written)
+				})
 				return nil
 			}
-			ctx, method, route := c.Request().Context(), c.Request().Method, c.Path()
-			go rest(func(written int64, err error) {
-				if err != nil {
-					opts.Log.ErrorContext(ctx, "request failed", "method", method, "route", route,
-						"code", protocol.CodeInternal, "err", Redact(err.Error()))
-				}
-				end(status, err)
-				record(written)
-			})
+			request.End(outcomeOf(status, err))
+			record(c.Response().Size)
 			return nil
 		}
 	}
+}
+
+// finish writes the rest of a response in a goroutine of its own, and calls ended after it.
+func finish(
+	c echo.Context, log *slog.Logger, rest func(func(written int64, err error)), ended func(written int64, err error),
+) {
+	ctx, method, route := c.Request().Context(), c.Request().Method, c.Path()
+	go rest(func(written int64, err error) {
+		if err != nil {
+			log.ErrorContext(ctx, "request failed", "method", method, "route", route,
+				"code", protocol.CodeInternal, "err", Redact(err.Error()))
+		}
+		ended(written, err)
+	})
 }
 
 // requestRecord returns the function that logs a request when its response has ended. The function
@@ -121,27 +113,32 @@ func requestRecord(c echo.Context, opts Options, start time.Time) func(written i
 	}
 }
 
-// observeRequest begins the request for the observer. A path without a route has the name "none": the
-// path itself is the sender's text.
-func observeRequest(c echo.Context, observer observe.Observer) (end func(status int, err error)) {
-	if observer == nil {
-		return func(int, error) {}
-	}
+// begin gives a request its id and its trace, and begins it for the observer. A path without a route has the name
+// "none": the path itself is the sender's text. All of it is one new context, since each copies the request.
+func begin(c echo.Context, observer observe.Observer) observe.Running {
 	r, route := c.Request(), c.Path()
 	if route == "" {
 		route = noRoute
 	}
-	ctx, ended := observe.Begin(r.Context(), observer, observe.Start{
-		Operation: observe.Request, Name: route, Method: r.Method,
-	})
-	c.SetRequest(r.WithContext(ctx))
-	return func(status int, err error) {
-		out := observe.Outcome{Status: status}
-		if err != nil {
-			out.Err = asError(err)
-		}
-		ended(out)
+	id := r.Header.Get(requestid.Header)
+	if !requestid.Valid(id) {
+		id = protocol.NewID()
 	}
+	header := c.Response().Header()
+	header.Set(requestid.Header, id)
+	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
+	ctx := observe.WithTrace(requestid.With(r.Context(), id), r.Header.Get(observe.TraceHeader))
+	ctx, request := observe.Begin(ctx, observer, observe.Start{Operation: observe.Request, Name: route, Method: r.Method})
+	c.SetRequest(r.WithContext(ctx))
+	return request
+}
+
+func outcomeOf(status int, err error) observe.Outcome {
+	out := observe.Outcome{Status: status}
+	if err != nil {
+		out.Err = asError(err)
+	}
+	return out
 }
 
 const noRoute = "none"

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,12 +25,12 @@ type requests struct {
 	seen []string
 }
 
-func (r *requests) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
-	return ctx, func(out observe.Outcome) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.seen = append(r.seen, start.Method+" "+start.Name+" "+strconv.Itoa(out.Status)+" "+out.ResultOf())
-	}
+func (r *requests) Begin(ctx context.Context, _ observe.Start) context.Context { return ctx }
+
+func (r *requests) End(_ context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, start.Method+" "+start.Name+" "+strconv.Itoa(out.Status)+" "+out.ResultOf())
 }
 
 func (r *requests) all() []string {

@@ -46,8 +46,8 @@ func wantLines(t *testing.T, text string, lines ...string) {
 
 // done observes an operation from its begin to its end.
 func done(m *Metrics, start observe.Start, out observe.Outcome) {
-	_, end := m.Begin(context.Background(), start)
-	end(out)
+	_, operation := observe.Begin(context.Background(), m, start)
+	operation.End(out)
 }
 
 func TestABrokersOperationsAreCounted(t *testing.T) {
@@ -64,7 +64,7 @@ func TestABrokersOperationsAreCounted(t *testing.T) {
 	done(m, observe.Start{Operation: observe.Attempt, Name: "task"}, observe.Outcome{
 		Result: observe.ResultDelivered, Lag: time.Minute,
 	})
-	_, end := m.Begin(t.Context(), observe.Start{Operation: observe.Request, Name: "/stream", Method: "GET"})
+	_, stream := observe.Begin(t.Context(), m, observe.Start{Operation: observe.Request, Name: "/stream", Method: "GET"})
 	wantLines(t, shown(t, m),
 		`bellhop_build_info{version="v1"} 1`,
 		`bellhop_http_requests_total{method="POST",route="/api/agent",status="200"} 1`,
@@ -84,7 +84,7 @@ func TestABrokersOperationsAreCounted(t *testing.T) {
 		`bellhop_webhook_lag_seconds_sum{kind="task"} 60`,
 		`bellhop_streams{kind="relay"} 1`,
 	)
-	end(observe.Outcome{Status: 200})
+	stream.End(observe.Outcome{Status: 200})
 	text := shown(t, m)
 	wantLines(t, text, `bellhop_streams{kind="relay"} 0`,
 		`bellhop_http_requests_total{method="GET",route="/stream",status="200"} 1`)

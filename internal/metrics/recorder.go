@@ -96,34 +96,40 @@ func (r *Recorder) vectors(families []Family) []prometheus.Collector {
 }
 
 // Begin implements observe.Observer.
-func (r *Recorder) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
-	began := time.Now()
-	if start.Operation != observe.Request {
-		return ctx, func(out observe.Outcome) {
-			of := operation{kind: start.Operation, name: r.names.bound(start.Name), result: out.ResultOf()}
-			if of.kind == observe.Turn {
-				of.result = finishLabel(of.result)
-			}
-			r.seriesOf(of).count(&out, time.Since(began))
-		}
-	}
-	kind, isStream := r.streamKinds[start.Name]
-	if isStream {
+func (r *Recorder) Begin(ctx context.Context, start observe.Start) context.Context {
+	if kind, isStream := r.streamOf(&start); isStream {
 		r.streams.WithLabelValues(kind).Inc()
 	}
-	return ctx, func(out observe.Outcome) {
-		if isStream {
-			r.streams.WithLabelValues(kind).Dec()
-		}
-		of := operation{
-			kind: observe.Request, method: methodLabel(start.Method), name: r.routes.bound(start.Name),
-			status: out.Status, isStream: isStream,
-		}
+	return ctx
+}
+
+// End implements observe.Observer.
+func (r *Recorder) End(_ context.Context, start observe.Start, took time.Duration, out observe.Outcome) {
+	kind, isStream := r.streamOf(&start)
+	if isStream {
+		r.streams.WithLabelValues(kind).Dec()
+	}
+	of := operation{kind: start.Operation, name: start.Name, isStream: isStream}
+	switch of.kind {
+	case observe.Request:
+		of.method, of.status = methodLabel(start.Method), out.Status
 		if out.Err != nil {
 			of.result = out.ResultOf()
 		}
-		r.seriesOf(of).count(&out, time.Since(began))
+	case observe.Turn:
+		of.result = finishLabel(out.ResultOf())
+	default:
+		of.result = out.ResultOf()
 	}
+	r.seriesOf(of).count(&out, took)
+}
+
+// streamOf returns the kind of the stream that an operation is.
+func (r *Recorder) streamOf(start *observe.Start) (kind string, isStream bool) {
+	if start.Operation == observe.Request {
+		kind, isStream = r.streamKinds[start.Name]
+	}
+	return kind, isStream
 }
 
 // methodLabel returns the method, or other: a client can send any word as a method.

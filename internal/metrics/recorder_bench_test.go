@@ -20,12 +20,12 @@ func BenchmarkObserved(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				ctx, endRequest := m.Begin(b.Context(), observe.Start{
+				ctx, receive := observe.Begin(b.Context(), m, observe.Start{
 					Operation: observe.Request, Method: http.MethodPost, Name: "/api/webhooks/agent/:taskId",
 				})
-				_, endIngest := m.Begin(ctx, observe.Start{Operation: observe.Ingest})
-				endIngest(out)
-				endRequest(out)
+				_, store := observe.Begin(ctx, m, observe.Start{Operation: observe.Ingest})
+				store.End(out)
+				receive.End(out)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"bellhop/internal/observe"
 )
 
-// operation is what the labels of an operation's series depend on. Its texts are bounded.
+// operation is what the labels of an operation's series depend on. Its name is not bounded yet.
 type operation struct {
 	kind                 observe.Operation
 	method, name, result string
@@ -36,9 +36,12 @@ func (r *Recorder) seriesOf(of operation) *series {
 }
 
 func (r *Recorder) newSeries(of operation) *series {
-	switch of.kind {
-	case observe.Request:
+	if of.kind == observe.Request {
+		of.name = r.routes.bound(of.name)
 		return r.ofRequest(of)
+	}
+	of.name = r.names.bound(of.name)
+	switch of.kind {
 	case observe.CheckIn:
 		return &series{
 			ended: r.counter("bellhop_checkins_total", of.result),

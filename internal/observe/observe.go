@@ -79,21 +79,35 @@ func (o *Outcome) ResultOf() string {
 	}
 }
 
-// End ends an operation. It is called once.
-type End func(Outcome)
-
-// Observer is notified of operations. Its methods are safe for concurrent use and return soon.
+// Observer is notified of operations. Its methods are safe for concurrent use and return soon. An observer keeps
+// what it knows of an operation in the operation's context, so that one costs no memory besides.
 type Observer interface {
-	// Begin returns the context of the operation and the function that ends it.
-	Begin(ctx context.Context, start Start) (context.Context, End)
+	// Begin returns the context of the operation.
+	Begin(ctx context.Context, start Start) context.Context
+	// End is called once for each Begin, with the context that it returned and how long the operation took.
+	End(ctx context.Context, start Start, took time.Duration, out Outcome)
 }
 
-// Begin calls o.Begin. A nil Observer observes nothing.
-func Begin(ctx context.Context, o Observer, start Start) (context.Context, End) {
+// Running is an operation that has begun. The zero value is one that nothing observes.
+type Running struct {
+	ctx      context.Context
+	observer Observer
+	start    Start
+	began    time.Time
+}
+
+// Begin notifies o, which may be nil, and returns the context of the operation.
+func Begin(ctx context.Context, o Observer, start Start) (context.Context, Running) {
 	if o == nil {
-		return ctx, ignore
+		return ctx, Running{}
 	}
-	return o.Begin(ctx, start)
+	r := Running{ctx: o.Begin(ctx, start), observer: o, start: start, began: time.Now()}
+	return r.ctx, r
 }
 
-func ignore(Outcome) {}
+// End ends the operation. It is called once.
+func (r Running) End(out Outcome) {
+	if r.observer != nil {
+		r.observer.End(r.ctx, r.start, time.Since(r.began), out)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // TraceHeader carries the trace of a request (W3C Trace Context, section 3.2).
@@ -42,17 +43,33 @@ func (s Span) String() string {
 	return string(hex.AppendEncode(append(text, '-'), []byte{s.Flags}))
 }
 
-type spanKey struct{}
-
 // WithSpan returns a context whose operations are children of a span.
 func WithSpan(ctx context.Context, s Span) context.Context {
-	return context.WithValue(ctx, spanKey{}, s)
+	return &spanContext{Context: ctx, span: s}
+}
+
+// spanContext has the span in itself: context.WithValue would allocate it besides.
+type spanContext struct {
+	context.Context
+	span Span
+}
+
+type spanKey struct{}
+
+// Value implements context.Context.
+func (c *spanContext) Value(key any) any {
+	if key == (spanKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
 }
 
 // SpanOf returns the span of an operation; the zero value = none.
 func SpanOf(ctx context.Context) Span {
-	s, _ := ctx.Value(spanKey{}).(Span)
-	return s
+	if c, ok := ctx.Value(spanKey{}).(*spanContext); ok {
+		return c.span
+	}
+	return Span{}
 }
 
 // WithTrace is WithSpan for a text in the form of TraceHeader. A text of another form is left out.
@@ -129,11 +146,12 @@ func Both(first, second Observer) Observer {
 type both struct{ first, second Observer }
 
 // Begin implements Observer.
-func (b both) Begin(ctx context.Context, start Start) (context.Context, End) {
-	ctx, endFirst := b.first.Begin(ctx, start)
-	ctx, endSecond := b.second.Begin(ctx, start)
-	return ctx, func(out Outcome) {
-		endSecond(out)
-		endFirst(out)
-	}
+func (b both) Begin(ctx context.Context, start Start) context.Context {
+	return b.second.Begin(b.first.Begin(ctx, start), start)
+}
+
+// End implements Observer.
+func (b both) End(ctx context.Context, start Start, took time.Duration, out Outcome) {
+	b.second.End(ctx, start, took, out)
+	b.first.End(ctx, start, took, out)
 }

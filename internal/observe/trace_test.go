@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"bellhop/internal/observe"
 )
@@ -61,17 +62,22 @@ type recorder struct {
 	log  *[]string
 }
 
-func (r recorder) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
+func (r recorder) Begin(ctx context.Context, start observe.Start) context.Context {
 	*r.log = append(*r.log, r.name+" begins "+start.Name)
-	return ctx, func(out observe.Outcome) { *r.log = append(*r.log, r.name+" ends "+out.Result) }
+	return ctx
+}
+
+func (r recorder) End(_ context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
+	*r.log = append(*r.log, r.name+" ends "+start.Name+" "+out.Result)
 }
 
 func TestBothObserversSeeAnOperation(t *testing.T) {
 	var log []string
-	_, end := observe.Begin(t.Context(), observe.Both(recorder{"one", &log}, recorder{"two", &log}),
+	_, operation := observe.Begin(t.Context(), observe.Both(recorder{"one", &log}, recorder{"two", &log}),
 		observe.Start{Name: "it"})
-	end(observe.Outcome{Result: "well"})
-	if want := []string{"one begins it", "two begins it", "two ends well", "one ends well"}; !slices.Equal(log, want) {
+	operation.End(observe.Outcome{Result: "well"})
+	want := []string{"one begins it", "two begins it", "two ends it well", "one ends it well"}
+	if !slices.Equal(log, want) {
 		t.Errorf("%q", log)
 	}
 	one := recorder{"one", &log}

@@ -27,12 +27,12 @@ func BenchmarkRequestOfIngest(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				ctx, endRequest := tracer.Begin(b.Context(), observe.Start{
+				ctx, receive := observe.Begin(b.Context(), tracer, observe.Start{
 					Operation: observe.Request, Method: http.MethodPost, Name: "/api/webhooks/agent/:taskId",
 				})
-				_, endIngest := tracer.Begin(ctx, observe.Start{Operation: observe.Ingest})
-				endIngest(observe.Outcome{Accepted: 1})
-				endRequest(observe.Outcome{Status: http.StatusOK})
+				_, store := observe.Begin(ctx, tracer, observe.Start{Operation: observe.Ingest})
+				store.End(observe.Outcome{Accepted: 1})
+				receive.End(observe.Outcome{Status: http.StatusOK})
 			}
 		})
 	}

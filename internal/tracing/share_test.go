@@ -40,10 +40,10 @@ func TestATraceThatIsNotExportedIsPassedOn(t *testing.T) {
 		"has flags we do not know": observe.WithTrace(t.Context(), "00-00000000000000000000000000000007-0000000000000009-03"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			request, endRequest := tracer.Begin(from, observe.Start{Operation: observe.Request})
-			ingest, endIngest := tracer.Begin(request, observe.Start{Operation: observe.Ingest})
-			endIngest(observe.Outcome{})
-			endRequest(observe.Outcome{})
+			request, receive := observe.Begin(from, tracer, observe.Start{Operation: observe.Request})
+			ingest, store := observe.Begin(request, tracer, observe.Start{Operation: observe.Ingest})
+			store.End(observe.Outcome{})
+			receive.End(observe.Outcome{})
 			got := observe.SpanOf(ingest)
 			if got == (observe.Span{}) || got.Flags&sampled != 0 || observe.Trace(ingest) != observe.Trace(request) {
 				t.Errorf("%q", observe.Trace(ingest))
@@ -59,18 +59,18 @@ func TestTheIngestOfARequestIsItsSpan(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(spans), sdk.WithIDGenerator(idsOfContext{}))
 	tracer := &Tracer{provider: provider, tracer: provider.Tracer("bellhop"), share: shareOf(1)}
-	request, endRequest := tracer.Begin(t.Context(), observe.Start{
+	request, receive := observe.Begin(t.Context(), tracer, observe.Start{
 		Operation: observe.Request, Method: "POST", Name: "/hook",
 	})
 	ingest := func(ctx context.Context, accepted int) {
-		_, end := tracer.Begin(ctx, observe.Start{Operation: observe.Ingest})
-		end(observe.Outcome{Accepted: accepted})
+		_, store := observe.Begin(ctx, tracer, observe.Start{Operation: observe.Ingest})
+		store.End(observe.Outcome{Accepted: accepted})
 	}
 	ingest(request, 3)
-	call, endCall := tracer.Begin(request, observe.Start{Operation: observe.Call, Name: "events"})
+	call, ask := observe.Begin(request, tracer, observe.Start{Operation: observe.Call, Name: "events"})
 	ingest(call, 4) // it took part of the request's time, which has to be seen
-	endCall(observe.Outcome{})
-	endRequest(observe.Outcome{Status: 200})
+	ask.End(observe.Outcome{})
+	receive.End(observe.Outcome{Status: 200})
 	ingest(t.Context(), 5)
 	var got []string
 	for _, s := range spans.Ended() {

@@ -143,27 +143,35 @@ var kinds = map[observe.Operation]struct {
 // Begin implements observe.Observer. The span is a child of the operation in ctx, or of the trace that a
 // request came with. There is none in a trace that is not exported, which is passed on all the same. The ingest of a
 // request, the most frequent operation, has none either: it is nearly all of its request, whose span has its counts.
-func (t *Tracer) Begin(ctx context.Context, start observe.Start) (context.Context, observe.End) {
+func (t *Tracer) Begin(ctx context.Context, start observe.Start) context.Context {
 	parent := observe.SpanOf(ctx)
 	id := parent.TraceID
 	if parent == (observe.Span{}) {
 		id = newTraceID()
 	}
 	if !t.share.has(id) {
-		return withoutSpan(ctx, id, parent), notExported
+		return withoutSpan(ctx, id, parent)
 	}
-	if start.Operation == observe.Ingest {
-		if span := requestOf(ctx, parent); span != nil {
-			return ctx, func(out observe.Outcome) { span.SetAttributes(ingested(&out)...) }
-		}
+	if start.Operation == observe.Ingest && exportedOf(ctx, parent).is(observe.Request) {
+		return ctx
 	}
-	ctx, span := t.begin(ctx, start, id, parent)
-	return ctx, func(out observe.Outcome) { end(span, start, &out) }
+	return t.begin(ctx, start, id, parent)
+}
+
+// End implements observe.Observer.
+func (t *Tracer) End(ctx context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
+	own := observe.SpanOf(ctx)
+	if !t.share.has(own.TraceID) {
+		return
+	}
+	if e := exportedOf(ctx, own); e.is(start.Operation) {
+		end(e.span, start, &out)
+	} else {
+		e.span.SetAttributes(ingested(&out)...)
+	}
 }
 
 const sampled = byte(trace.FlagsSampled)
-
-func notExported(observe.Outcome) {}
 
 func withoutSpan(ctx context.Context, id trace.TraceID, parent observe.Span) context.Context {
 	switch {
@@ -178,7 +186,7 @@ func withoutSpan(ctx context.Context, id trace.TraceID, parent observe.Span) con
 
 func (t *Tracer) begin(
 	ctx context.Context, start observe.Start, id trace.TraceID, parent observe.Span,
-) (context.Context, trace.Span) {
+) context.Context {
 	known := kinds[start.Operation]
 	name := strings.TrimSpace(known.name + " " + start.Name)
 	if start.Operation == observe.Request {
@@ -192,23 +200,28 @@ func (t *Tracer) begin(
 	}
 	_, span := t.tracer.Start(within, name, trace.WithSpanKind(known.kind))
 	own := span.SpanContext()
-	ctx = observe.WithSpan(ctx, observe.Span{TraceID: id, ID: own.SpanID(), Flags: byte(own.TraceFlags())})
-	if start.Operation == observe.Request {
-		ctx = context.WithValue(ctx, requestKey{}, span)
-	}
-	return ctx, span
+	ctx = context.WithValue(ctx, exportedKey{}, &exported{span, start.Operation})
+	return observe.WithSpan(ctx, observe.Span{TraceID: id, ID: own.SpanID(), Flags: byte(own.TraceFlags())})
 }
 
-type requestKey struct{}
+// exported is the span of an operation.
+type exported struct {
+	span trace.Span
+	of   observe.Operation
+}
 
-// requestOf returns the span of the request whose child an operation in ctx is; nil if it is the child of another one.
-func requestOf(ctx context.Context, parent observe.Span) trace.Span {
-	span, ok := ctx.Value(requestKey{}).(trace.Span)
-	if !ok || span.SpanContext().SpanID() != parent.ID {
+type exportedKey struct{}
+
+// exportedOf returns the span in ctx; nil if s is another one, such as that of a request that came with a trace.
+func exportedOf(ctx context.Context, s observe.Span) *exported {
+	e, ok := ctx.Value(exportedKey{}).(*exported)
+	if !ok || e.span.SpanContext().SpanID() != s.ID {
 		return nil
 	}
-	return span
+	return e
 }
+
+func (e *exported) is(operation observe.Operation) bool { return e != nil && e.of == operation }
 
 func end(span trace.Span, start observe.Start, out *observe.Outcome) {
 	attributes := make([]attribute.KeyValue, 0, 6)

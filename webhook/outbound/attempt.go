@@ -38,10 +38,10 @@ func (w *Worker) attempt(ctx context.Context, d *Delivery, e *Endpoint, now time
 	attempt := &Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now}
 	failpoint.Hit("before-webhook-sent")
 	began := time.Now()
-	ctx, end := observe.Begin(ctx, w.o.Observer, observe.Start{Operation: observe.Attempt, Name: d.Kind})
+	ctx, operation := observe.Begin(ctx, w.o.Observer, observe.Start{Operation: observe.Attempt, Name: d.Kind})
 	reply, outcome := w.exchange(ctx, d, e, attempt)
 	attempt.Duration = time.Since(began)
-	end(w.observed(d, outcome))
+	operation.End(w.observed(d, outcome))
 	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
 		w.logLeaseLost(ctx, d)
 		return

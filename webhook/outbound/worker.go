@@ -180,12 +180,12 @@ func (w *Worker) maintain(ctx context.Context) {
 }
 
 func (w *Worker) prune(ctx context.Context, before time.Time) {
-	_, end := observe.Begin(ctx, w.o.Observer, observe.Start{Operation: observe.Retention, Name: "deliveries"})
+	_, operation := observe.Begin(ctx, w.o.Observer, observe.Start{Operation: observe.Retention, Name: "deliveries"})
 	rows, err := w.store.Prune(ctx, before)
 	if ctx.Err() != nil { // the next process continues
 		return
 	}
-	end(observe.Outcome{Err: err, Accepted: int(rows)})
+	operation.End(observe.Outcome{Err: err, Accepted: int(rows)})
 	if rows > 0 {
 		w.log.InfoContext(ctx, "old deliveries removed", "rows", rows)
 	}
