@@ -80,13 +80,14 @@ func (s *Files) OfProject(ctx context.Context, userID string, q ProjectQuery) (*
 	}
 	hostID := q.HostID
 	if hostID == "" {
-		var err error
-		if hostID, err = pickHost(ctx, s.Sessions.Store, s.Sessions.Offers, wanted); err != nil {
+		hosts, _, err := rankHosts(ctx, s.Sessions.Store, s.Sessions.Offers, wanted)
+		if err != nil {
 			return nil, err
 		}
-		if hostID == "" {
+		if len(hosts) == 0 {
 			return noPaths("No agent host can be reached"), nil
 		}
+		hostID = hosts[0].ID
 	}
 	host, err := s.Sessions.Targets.Store.Host(ctx, hostID) // with its passwords
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 const (
 	offerAge     = 30 * time.Second // for how long a host's answer is used again
 	offerTimeout = 4 * time.Second
+	readyTimeout = 2 * time.Second
 )
 
 // Offers lists the agents and projects of the registered hosts, from the answers of the hosts.
@@ -37,10 +38,12 @@ type OfferStore interface {
 	Hosts(ctx context.Context) ([]Host, error)
 }
 
-// OfferLink asks hosts for their offers; broker/hosts implements it. CodeNotFound: the host makes none, such as
-// a basic host.
+// OfferLink asks hosts for their offers; broker/hosts implements it.
 type OfferLink interface {
+	// Offer is CodeNotFound if the host makes none, such as a basic host.
 	Offer(ctx context.Context, t Target) (*protocol.HostOffer, error)
+	// Ready is that of Link.
+	Ready(ctx context.Context, t Target) (HostHealth, error)
 }
 
 // hostOffer is the last answer of a host. asking is held during a request to the host, so that
@@ -113,6 +116,17 @@ func (s *Offers) fits(ctx context.Context, hosts []Host, t *Task) map[string]fit
 		byID[hosts[i].ID] = found[i]
 	}
 	return byID
+}
+
+// isReady asks a host whether it takes turns now. If s is nil, every host does.
+func (s *Offers) isReady(ctx context.Context, h *Host) bool {
+	if s == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	health, err := s.Link.Ready(ctx, Target{URL: trimURL(h.URL)})
+	return err == nil && takesTurns(health)
 }
 
 func fitOf(offer *protocol.HostOffer, t *Task) fit {

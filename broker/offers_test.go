@@ -20,6 +20,8 @@ type offeringHosts struct {
 	mu     sync.Mutex
 	offers map[string]*protocol.HostOffer
 	fail   map[string]error
+	down   map[string]bool
+	full   map[string]bool
 	asked  map[string]int
 }
 
@@ -31,6 +33,16 @@ func (h *offeringHosts) Offer(_ context.Context, t broker.Target) (*protocol.Hos
 		return nil, err
 	}
 	return h.offers[t.URL], nil
+}
+
+func (h *offeringHosts) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
+	switch {
+	case h.down[t.URL]:
+		return "", errors.New("no route to host")
+	case h.full[t.URL]:
+		return broker.HostFull, nil
+	}
+	return broker.HostOK, nil
 }
 
 func agentsOf(list ...protocol.OfferedAgent) *protocol.HostOffer {
@@ -179,4 +191,45 @@ func TestATaskGoesToAHostThatOffersItsAgentAndProject(t *testing.T) {
 	if n := link.asked["http://a pw"]; n != 1 {
 		t.Errorf("the host was asked %d times within its answer's age", n)
 	}
+}
+
+// The last probe of a host is some seconds old when the host ends.
+func TestATaskGoesToAHostThatAnswers(t *testing.T) {
+	k := newKit(t)
+	demo := protocol.OfferedAgent{ID: "demo", Installed: true}
+	link := &offeringHosts{
+		offers: map[string]*protocol.HostOffer{
+			"http://a": agentsOf(demo), "http://b": agentsOf(demo), "http://c": agentsOf(protocol.OfferedAgent{ID: "codex"}),
+		},
+		asked: map[string]int{}, down: map[string]bool{}, full: map[string]bool{},
+	}
+	k.tasks.Offers = &broker.Offers{
+		Store: k.store, Targets: k.targets, Link: link, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		k.must(k.store.CreateHost(k.ctx, &broker.Host{
+			ID: id, Name: "host " + id, URL: "http://" + id, Password: seal.NewSecret("pw"),
+			Health: broker.HostOK, CreatedAt: start,
+		}))
+	}
+	created := func() *protocol.Task {
+		t.Helper()
+		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "t", Agent: "demo"})
+		k.must(err)
+		return task
+	}
+	on := func(what string, task *protocol.Task, want string) {
+		t.Helper()
+		if task.HostID != want {
+			t.Errorf("%s: on host %q, want %q", what, task.HostID, want)
+		}
+	}
+	on("all answer", created(), "a")
+	link.down["http://a"] = true
+	on("the first has ended", created(), "b")
+	link.down["http://b"], link.full["http://b"] = false, true
+	on("the second is full, and the third does not have the agent", created(), "a")
+	delete(link.full, "http://b")
+	link.down["http://b"] = true
+	on("none answers", created(), "a")
 }

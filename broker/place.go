@@ -67,28 +67,54 @@ type hostLister interface {
 	Hosts(ctx context.Context) ([]Host, error)
 }
 
-// pickHost returns the host for a task that names none, "" if no host is reachable: first
-// one that offers the task's agent and project, then one with room on its disk, then the one
-// with the fewest open turns. A host whose disk is full cannot start a turn.
+// maxAsked limits how many hosts are asked for one task whether they are ready.
+const maxAsked = 3
+
+// pickHost returns the host for a task that names none, "" if none is known to be reachable: of the hosts that suit it
+// best, the first that answers that it is ready, since a host may have ended after its last probe. If none of them
+// answers it is the first all the same: it may be back soon, which a host without the task's project never helps.
 func pickHost(ctx context.Context, store hostLister, offers *Offers, t *Task) (string, error) {
-	hosts, err := store.Hosts(ctx)
+	hosts, fits, err := rankHosts(ctx, store, offers, t)
 	if err != nil {
 		return "", err
 	}
-	hosts = slices.DeleteFunc(hosts, func(h Host) bool { return h.Health == HostUnreachable || h.Health == HostFull })
 	if len(hosts) == 0 {
 		return "", nil
 	}
-	fits := offers.fits(ctx, hosts, t)
-	best := slices.MinFunc(hosts, func(a, b Host) int {
+	first := fits[hosts[0].ID]
+	best := slices.DeleteFunc(hosts, func(h Host) bool { return fits[h.ID] != first })
+	if len(best) > 1 {
+		for i := range best[:min(len(best), maxAsked)] {
+			if offers.isReady(ctx, &best[i]) {
+				return best[i].ID, nil
+			}
+		}
+	}
+	return best[0].ID, ctx.Err()
+}
+
+// rankHosts returns the hosts that could take a task when they were last probed: first those that offer the task's
+// agent and project, then those with room on their disk, then those with the fewest open turns. A host whose disk
+// is full cannot start a turn. It also returns how well each suits the task, by its id.
+func rankHosts(
+	ctx context.Context, store hostLister, offers *Offers, t *Task,
+) (hosts []Host, fits map[string]fit, err error) {
+	if hosts, err = store.Hosts(ctx); err != nil {
+		return nil, nil, err
+	}
+	hosts = slices.DeleteFunc(hosts, func(h Host) bool { return !takesTurns(h.Health) })
+	fits = offers.fits(ctx, hosts, t)
+	slices.SortStableFunc(hosts, func(a, b Host) int {
 		return cmp.Or(
 			cmp.Compare(fits[a.ID], fits[b.ID]),
 			cmp.Compare(healthRank(&a), healthRank(&b)),
 			cmp.Compare(a.OpenTurns, b.OpenTurns),
 		)
 	})
-	return best.ID, nil
+	return hosts, fits, nil
 }
+
+func takesTurns(health HostHealth) bool { return health != HostUnreachable && health != HostFull }
 
 // healthRank sorts hosts that were never probed, or whose disk has little room, after the others.
 func healthRank(h *Host) int {

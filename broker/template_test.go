@@ -156,6 +156,10 @@ func (o offering) Offer(context.Context, broker.Target) (*protocol.HostOffer, er
 	return o.offer, nil
 }
 
+func (o offering) Ready(context.Context, broker.Target) (broker.HostHealth, error) {
+	return broker.HostOK, nil
+}
+
 func TestATemplateNamesWhatNoHostOffersAnyMore(t *testing.T) {
 	k := newKit(t)
 	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "box", URL: "http://127.0.0.1:1", Password: "p"})
