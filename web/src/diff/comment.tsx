@@ -1,6 +1,7 @@
 import { useRef, useState, type KeyboardEvent } from 'react';
 import { escapeBidi, spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
+import { isComposing } from '../ui/composing.ts';
 import { toast } from '../ui/toast.tsx';
 import type { DiffLine } from './parse.ts';
 import {
@@ -93,8 +94,7 @@ function CommentForm({ taskId, comment, initial }: { taskId: string; comment: Li
     if (!isEmpty) leave(() => saveComment(taskId, comment.id, text.trim()));
   };
   const onKey = (event: KeyboardEvent) => {
-    // keyCode 229: Safari ends a composition before it reports the Enter key that ended it.
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (isComposing(event)) return;
     if (event.key === 'Enter' && !event.shiftKey && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
       save();

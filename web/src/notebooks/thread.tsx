@@ -1,6 +1,7 @@
 import { useState, type KeyboardEvent } from 'react';
 import { readDraft, saveDraft } from '../task/composer/draft.ts';
 import { Button } from '../ui/button.tsx';
+import { isComposing } from '../ui/composing.ts';
 import { Failure } from '../ui/failure.tsx';
 import { QueryStatus } from '../ui/query.tsx';
 import { useAskSource, useConversation } from './api.ts';
@@ -47,8 +48,7 @@ export function SourceThread({ source }: { source: Source }) {
     }
   };
   const onKey = (event: KeyboardEvent) => {
-    // keyCode 229: Safari ends a composition before it reports the Enter key that ended it.
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return;
     event.preventDefault();
     send();
   };

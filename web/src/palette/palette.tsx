@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { useMe, useSignOut } from '../auth/session.ts';
 import { useHiddenTasks, useTasks } from '../tasks/api.ts';
+import { isComposing } from '../ui/composing.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { currentActs } from './acts.ts';
@@ -29,8 +30,7 @@ export function Palette({ onClose, onNew, onHelp }: { onClose: () => void; onNew
     run(entry);
   };
   const onKey = (event: KeyboardEvent) => {
-    // keyCode 229: Safari ends a composition before it reports the Enter key that ended it.
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (isComposing(event)) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) setAt((chosen + step + entries.length) % Math.max(1, entries.length));
     else if (event.key === 'Enter') choose(entries[chosen]);

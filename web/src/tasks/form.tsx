@@ -5,6 +5,7 @@ import { useCommandTasks } from '../task/composer/commands.ts';
 import { useCompletion } from '../task/composer/completion.tsx';
 import { readDraft, saveDraft, saveFirstMessage } from '../task/composer/draft.ts';
 import { Button } from '../ui/button.tsx';
+import { isComposing } from '../ui/composing.ts';
 import { Failure } from '../ui/failure.tsx';
 import { useWorkspaces } from '../workspaces/api.ts';
 import { nameOf, possibleWorkspace } from '../workspaces/choices.ts';
@@ -99,6 +100,7 @@ export function NewTaskForm({ onDone, hasExamples = false }: { onDone?: () => vo
           {...completion.field}
           className={styles.message}
           aria-label="First message"
+          enterKeyHint="go"
           placeholder="What should the agent do?"
           rows={4}
           autoFocus
@@ -107,7 +109,7 @@ export function NewTaskForm({ onDone, hasExamples = false }: { onDone?: () => vo
           onChange={(e) => change(e.target.value)}
           onKeyDown={(e) => {
             if (completion.keys(e)) return;
-            if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return;
+            if (e.key !== 'Enter' || e.shiftKey || isComposing(e)) return;
             e.preventDefault();
             submit();
           }}

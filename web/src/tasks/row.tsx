@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import type { Task } from '../app/types.ts';
 import { Badge } from '../ui/badge.tsx';
+import { isComposing } from '../ui/composing.ts';
 import { Menu } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
 import { Ago } from '../ui/time.tsx';
@@ -40,7 +41,7 @@ export const TaskRow = memo(function TaskRow({ task, status }: { task: Task; sta
           onFocus={(e) => e.target.select()}
           onBlur={(e) => rename(e.target.value)}
           onKeyDown={(e) => {
-            if (e.nativeEvent.isComposing) return;
+            if (isComposing(e)) return;
             if (e.key === 'Enter') rename(e.currentTarget.value);
             if (e.key === 'Escape') setRenaming(false);
           }}

@@ -1,6 +1,7 @@
 import type { FilledTemplate, Template, TemplateVariable } from '@bellhop/client';
 import { useId, useState } from 'react';
 import { Button } from '../ui/button.tsx';
+import { isComposing } from '../ui/composing.ts';
 import { Failure } from '../ui/failure.tsx';
 import { Field } from '../ui/field.tsx';
 import { useFillTemplate, useTemplates } from './api.ts';
@@ -122,7 +123,7 @@ function Value({
           dir="auto"
           onChange={(e) => onChange(e.target.value)}
           onKeyDown={(e) => {
-            if (e.key === 'Enter' && !e.nativeEvent.isComposing) onEnter();
+            if (e.key === 'Enter' && !isComposing(e)) onEnter();
           }}
         />
       )}

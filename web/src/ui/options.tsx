@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { spellName } from './bidi.ts';
+import { isComposing } from './composing.ts';
 import styles from './options.module.css';
 
 export interface Option {
@@ -20,7 +21,7 @@ export function useOptions(options: readonly Option[], open: boolean, onChoose: 
   const onKey = (event: KeyboardEvent, keys: readonly string[] = ['Enter']): boolean => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const option = options[chosen];
-    if (!isShown || event.nativeEvent.isComposing || event.keyCode === 229 || event.altKey) return false;
+    if (!isShown || isComposing(event) || event.altKey) return false;
     if (step) setAt((chosen + step + options.length) % options.length);
     else if (keys.includes(event.key) && !event.shiftKey && option) onChoose(option);
     else return false;

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import { openedByKey } from '../../app/shortcuts.ts';
 import type { Interaction, Task } from '../../app/types.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { isComposing } from '../../ui/composing.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useArmed } from '../dock/armed.ts';
 import { readDraft, saveDraft } from './draft.ts';
@@ -51,8 +52,7 @@ export function Composer({ task, busy, lastMessage, onSend, question, onAnswer }
 
   const onKey = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (completion.keys(event)) return;
-    // keyCode 229: Safari ends a composition before it reports the Enter key that ended it.
-    if (event.nativeEvent.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey) return;
+    if (isComposing(event) || event.ctrlKey || event.metaKey) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       send();

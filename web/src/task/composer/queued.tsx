@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { QueuedMessage } from '../../app/types.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { isComposing } from '../../ui/composing.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { Adding, MessageQueue } from './queue.ts';
 import styles from './composer.module.css';
@@ -110,7 +111,7 @@ function Editor({ text, onDone }: { text: string; onDone: (text: string) => void
       dir="auto"
       onBlur={(e) => onDone(e.target.value)}
       onKeyDown={(e) => {
-        if (e.nativeEvent.isComposing) return;
+        if (isComposing(e)) return;
         if (e.key === 'Enter') e.currentTarget.blur();
         if (e.key === 'Escape') {
           e.stopPropagation();
