@@ -19,7 +19,9 @@ type observed struct {
 	all []observe.Outcome
 }
 
-func (o *observed) Begin(ctx context.Context, _ observe.Start) context.Context { return ctx }
+func (o *observed) Begin(ctx context.Context, _ observe.Start) (context.Context, observe.Observer) {
+	return ctx, o
+}
 
 func (o *observed) End(_ context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
 	if start.Operation == o.of {

@@ -191,7 +191,9 @@ type steps struct {
 	rows    map[string]int
 }
 
-func (s *steps) Begin(ctx context.Context, _ observe.Start) context.Context { return ctx }
+func (s *steps) Begin(ctx context.Context, _ observe.Start) (context.Context, observe.Observer) {
+	return ctx, s
+}
 
 func (s *steps) End(_ context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
 	s.mu.Lock()

@@ -10,7 +10,7 @@ import (
 
 	"bellhop/broker"
 	"bellhop/broker/hosts"
-	"bellhop/internal/requestid"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
@@ -89,7 +89,7 @@ func TestAHostGetsTheIDOfTheRequestThatItsBrokerServes(t *testing.T) {
 		got = append(got, r.Header.Get("X-Request-Id"))
 		_, _ = io.WriteString(w, "{}")
 	})), password)
-	ctx := requestid.With(t.Context(), "r-1")
+	ctx := observe.WithRequest(t.Context(), "r-1", "")
 	_ = c.Interrupt(ctx, to, "s", "")
 	relayed, err := c.Relay(ctx, to, &broker.RelayRequest{
 		SessionID: "s", Method: http.MethodGet, Header: http.Header{"X-Request-Id": {"other"}},

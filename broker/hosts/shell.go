@@ -10,6 +10,7 @@ import (
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
+	"bellhop/internal/observe"
 	"bellhop/internal/requestid"
 	"bellhop/protocol"
 )
@@ -78,7 +79,7 @@ func dialShell(
 	if !password.IsZero() {
 		header.Set("Authorization", "Bearer "+password.Reveal())
 	}
-	if id := requestid.From(ctx); id != "" {
+	if id := observe.RequestID(ctx); id != "" {
 		header.Set(requestid.Header, id)
 	}
 	conn, resp, err := websocket.Dial(ctx, target, &websocket.DialOptions{ //nolint:bodyclose // Dial closes it

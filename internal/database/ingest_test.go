@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -79,6 +80,7 @@ func BenchmarkIngestWithAudit(b *testing.B) {
 // compare reports what the second kind of block costs beside the other two, which do the same.
 func compare(b *testing.B, all ...func(*testing.B) cost) {
 	b.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as in the program
 	for _, block := range all {
 		block(b) // opens the connections
 	}

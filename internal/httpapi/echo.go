@@ -127,7 +127,7 @@ func begin(c echo.Context, observer observe.Observer) observe.Running {
 	header := c.Response().Header()
 	header.Set(requestid.Header, id)
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
-	ctx := observe.WithTrace(requestid.With(r.Context(), id), r.Header.Get(observe.TraceHeader))
+	ctx := observe.WithRequest(r.Context(), id, r.Header.Get(observe.TraceHeader))
 	ctx, request := observe.Begin(ctx, observer, observe.Start{Operation: observe.Request, Name: route, Method: r.Method})
 	c.SetRequest(r.WithContext(ctx))
 	return request

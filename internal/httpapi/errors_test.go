@@ -17,7 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
-	"bellhop/internal/requestid"
+	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
 
@@ -226,7 +226,7 @@ func TestRequestIDs(t *testing.T) {
 	e, log := newEcho()
 	var seen string
 	e.GET("/", func(c echo.Context) error {
-		seen = requestid.From(c.Request().Context())
+		seen = observe.RequestID(c.Request().Context())
 		return c.NoContent(200)
 	})
 	if rec := call(e, "GET", "/", "", "X-Request-Id", "abc-1"); seen != "abc-1" ||

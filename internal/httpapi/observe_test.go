@@ -25,7 +25,9 @@ type requests struct {
 	seen []string
 }
 
-func (r *requests) Begin(ctx context.Context, _ observe.Start) context.Context { return ctx }
+func (r *requests) Begin(ctx context.Context, _ observe.Start) (context.Context, observe.Observer) {
+	return ctx, r
+}
 
 func (r *requests) End(_ context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
 	r.mu.Lock()

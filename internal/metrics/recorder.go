@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,6 +41,7 @@ type Recorder struct {
 	routes, names vocabulary
 
 	known copyOnWrite[operation, *series]
+	last  [observe.Operations]atomic.Pointer[series] // of each kind
 }
 
 var _ observe.Observer = (*Recorder)(nil)
@@ -96,11 +98,11 @@ func (r *Recorder) vectors(families []Family) []prometheus.Collector {
 }
 
 // Begin implements observe.Observer.
-func (r *Recorder) Begin(ctx context.Context, start observe.Start) context.Context {
+func (r *Recorder) Begin(ctx context.Context, start observe.Start) (context.Context, observe.Observer) {
 	if kind, isStream := r.streamOf(&start); isStream {
 		r.streams.WithLabelValues(kind).Inc()
 	}
-	return ctx
+	return ctx, r
 }
 
 // End implements observe.Observer.

@@ -23,15 +23,26 @@ const maxKnown = 4096
 // series are the series that an operation adds to; nil = none. They are found once for operations with the same labels,
 // since finding one by its family and labels takes longer than adding to it.
 type series struct {
+	of operation
+
 	ended, rejected, accepted, duplicates prometheus.Counter
 	took, lag                             prometheus.Observer
 }
 
+// seriesOf first looks at the last operation of the same kind, which most often had the same labels: to compare them
+// takes less time than to hash them.
 func (r *Recorder) seriesOf(of operation) *series {
+	last := &r.last[of.kind]
+	if s := last.Load(); s != nil && s.of == of {
+		return s
+	}
 	s, ok := r.known.get(of)
 	if !ok {
-		s, _ = r.known.add(of, r.newSeries(of), maxKnown)
+		s = r.newSeries(of)
+		s.of = of
+		s, _ = r.known.add(of, s, maxKnown)
 	}
+	last.Store(s)
 	return s
 }
 

@@ -82,9 +82,9 @@ func (o *Outcome) ResultOf() string {
 // Observer is notified of operations. Its methods are safe for concurrent use and return soon. An observer keeps
 // what it knows of an operation in the operation's context, so that one costs no memory besides.
 type Observer interface {
-	// Begin returns the context of the operation.
-	Begin(ctx context.Context, start Start) context.Context
-	// End is called once for each Begin, with the context that it returned and how long the operation took.
+	// Begin returns the context of the operation, and the observer whose End is called; nil = none.
+	Begin(ctx context.Context, start Start) (context.Context, Observer)
+	// End is called once, with the context that Begin returned and how long the operation took.
 	End(ctx context.Context, start Start, took time.Duration, out Outcome)
 }
 
@@ -93,21 +93,25 @@ type Running struct {
 	ctx      context.Context
 	observer Observer
 	start    Start
-	began    time.Time
+	began    time.Duration // since origin
 }
+
+// origin is where the times of operations begin: to read the monotonic clock alone takes less time than time.Now.
+var origin = time.Now()
 
 // Begin notifies o, which may be nil, and returns the context of the operation.
 func Begin(ctx context.Context, o Observer, start Start) (context.Context, Running) {
 	if o == nil {
 		return ctx, Running{}
 	}
-	r := Running{ctx: o.Begin(ctx, start), observer: o, start: start, began: time.Now()}
+	r := Running{start: start, began: time.Since(origin)}
+	r.ctx, r.observer = o.Begin(ctx, start)
 	return r.ctx, r
 }
 
 // End ends the operation. It is called once.
 func (r Running) End(out Outcome) {
 	if r.observer != nil {
-		r.observer.End(r.ctx, r.start, time.Since(r.began), out)
+		r.observer.End(r.ctx, r.start, time.Since(origin)-r.began, out)
 	}
 }

@@ -29,7 +29,10 @@ func parseSpan(text string) (s Span, ok bool) {
 		return Span{}, false
 	}
 	s = Span{TraceID: [16]byte(raw), ID: [8]byte(raw[16:]), Flags: raw[24]}
-	return s, s.TraceID != [16]byte{} && s.ID != [8]byte{}
+	if s.TraceID == [16]byte{} || s.ID == [8]byte{} {
+		return Span{}, false
+	}
+	return s, true
 }
 
 // String returns the form of TraceHeader; "" = none.
@@ -48,20 +51,50 @@ func WithSpan(ctx context.Context, s Span) context.Context {
 	return &spanContext{Context: ctx, span: s}
 }
 
-// spanContext has the span in itself: context.WithValue would allocate it besides.
-type spanContext struct {
-	context.Context
-	span Span
+// WithRequest returns the context of a request with its id, whose operations are children of the span that a text in
+// the form of TraceHeader names. A text of another form is left out.
+func WithRequest(ctx context.Context, id, trace string) context.Context {
+	s, _ := parseSpan(trace)
+	return &spanContext{Context: ctx, span: s, request: id}
 }
 
-type spanKey struct{}
+// WithFirstSpan is WithSpan where a request begins. If ctx is the request's own context, and without a span, this is
+// the span of it from then on: no other code may use that context yet.
+func WithFirstSpan(ctx context.Context, s Span) context.Context {
+	if c, ok := ctx.(*spanContext); ok && c.request != "" && c.span == (Span{}) {
+		c.span = s
+		return c
+	}
+	return WithSpan(ctx, s)
+}
+
+// spanContext has its values in itself: context.WithValue would allocate each of them besides, and have one context
+// more for all others to ask.
+type spanContext struct {
+	context.Context
+	span    Span
+	request string // its id; "" = that of the parent
+}
+
+type (
+	spanKey    struct{}
+	requestKey struct{}
+)
 
 // Value implements context.Context.
 func (c *spanContext) Value(key any) any {
-	if key == (spanKey{}) {
+	if key == (spanKey{}) || key == (requestKey{}) && c.request != "" {
 		return c
 	}
 	return c.Context.Value(key)
+}
+
+// RequestID returns the id of the request that a context belongs to; "" outside of a request.
+func RequestID(ctx context.Context) string {
+	if c, ok := ctx.Value(requestKey{}).(*spanContext); ok {
+		return c.request
+	}
+	return ""
 }
 
 // SpanOf returns the span of an operation; the zero value = none.
@@ -140,18 +173,23 @@ func Both(first, second Observer) Observer {
 	case second == nil:
 		return first
 	}
-	return both{first, second}
+	return &both{first, second}
 }
 
 type both struct{ first, second Observer }
 
 // Begin implements Observer.
-func (b both) Begin(ctx context.Context, start Start) context.Context {
-	return b.second.Begin(b.first.Begin(ctx, start), start)
+func (b *both) Begin(ctx context.Context, start Start) (context.Context, Observer) {
+	ctx, first := b.first.Begin(ctx, start)
+	ctx, second := b.second.Begin(ctx, start)
+	if first == nil || second == nil {
+		return ctx, Both(first, second)
+	}
+	return ctx, b
 }
 
 // End implements Observer.
-func (b both) End(ctx context.Context, start Start, took time.Duration, out Outcome) {
+func (b *both) End(ctx context.Context, start Start, took time.Duration, out Outcome) {
 	b.second.End(ctx, start, took, out)
 	b.first.End(ctx, start, took, out)
 }

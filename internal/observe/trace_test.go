@@ -62,9 +62,9 @@ type recorder struct {
 	log  *[]string
 }
 
-func (r recorder) Begin(ctx context.Context, start observe.Start) context.Context {
+func (r recorder) Begin(ctx context.Context, start observe.Start) (context.Context, observe.Observer) {
 	*r.log = append(*r.log, r.name+" begins "+start.Name)
-	return ctx
+	return ctx, r
 }
 
 func (r recorder) End(_ context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
@@ -83,5 +83,31 @@ func TestBothObserversSeeAnOperation(t *testing.T) {
 	one := recorder{"one", &log}
 	if observe.Both(nil, nil) != nil || observe.Both(one, nil) != one || observe.Both(nil, one) != one {
 		t.Error("nil is an observer")
+	}
+}
+
+func TestARequestHasOneContextForItsIDAndItsFirstSpan(t *testing.T) {
+	first, second := observe.Span{TraceID: [16]byte{1}, ID: [8]byte{1}}, observe.Span{TraceID: [16]byte{2}, ID: [8]byte{2}}
+	request := observe.WithRequest(t.Context(), "r-1", "")
+	if observe.SpanOf(request) != (observe.Span{}) || observe.RequestID(t.Context()) != "" {
+		t.Error("a span or an id that nobody gave")
+	}
+	within := observe.WithFirstSpan(request, first)
+	later := observe.WithFirstSpan(within, second)
+	if within != request || observe.SpanOf(within) != first {
+		t.Error("the first span of a request has a context of its own")
+	}
+	if later == within || observe.SpanOf(later) != second || observe.SpanOf(within) != first {
+		t.Error("a second span replaced the first")
+	}
+	if got := observe.RequestID(later); got != "r-1" {
+		t.Errorf("within the second span the request is %q", got)
+	}
+	if elsewhere := observe.WithFirstSpan(t.Context(), first); observe.SpanOf(elsewhere) != first {
+		t.Error("outside of a request there is no first span")
+	}
+	came := observe.WithRequest(t.Context(), "r-2", second.String())
+	if own := observe.WithFirstSpan(came, first); own == came || observe.SpanOf(came) != second {
+		t.Error("the span that a request came with was replaced")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+
+	"bellhop/internal/observe"
 )
 
 // Header has the id in requests and responses.
@@ -20,22 +22,9 @@ var form = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // Valid reports whether an id that a client chose may be used and logged.
 func Valid(id string) bool { return form.MatchString(id) }
 
-type contextKey struct{}
-
-// With returns a context of the request with this id.
-func With(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, contextKey{}, id)
-}
-
-// From returns the id of the request that a context belongs to; "" outside of a request.
-func From(ctx context.Context) string {
-	id, _ := ctx.Value(contextKey{}).(string)
-	return id
-}
-
 // Forward gives an outgoing request the id of the request that it is made for, if there is one.
 func Forward(r *http.Request) {
-	if id := From(r.Context()); id != "" {
+	if id := observe.RequestID(r.Context()); id != "" {
 		r.Header.Set(Header, id)
 	}
 }
@@ -46,7 +35,7 @@ func LogHandler(next slog.Handler) slog.Handler { return handler{next} }
 type handler struct{ slog.Handler }
 
 func (h handler) Handle(ctx context.Context, record slog.Record) error {
-	if id := From(ctx); id != "" {
+	if id := observe.RequestID(ctx); id != "" {
 		record.AddAttrs(slog.String(LogKey, id))
 	}
 	return h.Handler.Handle(ctx, record)

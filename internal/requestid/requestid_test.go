@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"bellhop/internal/observe"
 	"bellhop/internal/requestid"
 )
 
 func TestEveryRecordOfARequestHasItsID(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(requestid.LogHandler(slog.NewTextHandler(&out, nil))).With("part", "x")
-	log.InfoContext(requestid.With(t.Context(), "r-1"), "within")
+	log.InfoContext(observe.WithRequest(t.Context(), "r-1", ""), "within")
 	log.InfoContext(t.Context(), "outside")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 2 || !strings.HasSuffix(lines[0], "msg=within part=x request_id=r-1") ||
@@ -27,7 +28,7 @@ func TestARequestOnBehalfOfAnotherHasItsID(t *testing.T) {
 	for _, c := range []struct {
 		ctx  context.Context
 		want string
-	}{{requestid.With(t.Context(), "r-1"), "r-1"}, {t.Context(), ""}} {
+	}{{observe.WithRequest(t.Context(), "r-1", ""), "r-1"}, {t.Context(), ""}} {
 		r := httptest.NewRequestWithContext(c.ctx, "GET", "/", nil)
 		requestid.Forward(r)
 		if got := r.Header.Get(requestid.Header); got != c.want {

@@ -143,28 +143,24 @@ var kinds = map[observe.Operation]struct {
 // Begin implements observe.Observer. The span is a child of the operation in ctx, or of the trace that a
 // request came with. There is none in a trace that is not exported, which is passed on all the same. The ingest of a
 // request, the most frequent operation, has none either: it is nearly all of its request, whose span has its counts.
-func (t *Tracer) Begin(ctx context.Context, start observe.Start) context.Context {
+func (t *Tracer) Begin(ctx context.Context, start observe.Start) (context.Context, observe.Observer) {
 	parent := observe.SpanOf(ctx)
 	id := parent.TraceID
 	if parent == (observe.Span{}) {
 		id = newTraceID()
 	}
 	if !t.share.has(id) {
-		return withoutSpan(ctx, id, parent)
+		return withoutSpan(ctx, id, parent), nil
 	}
 	if start.Operation == observe.Ingest && exportedOf(ctx, parent).is(observe.Request) {
-		return ctx
+		return ctx, t
 	}
-	return t.begin(ctx, start, id, parent)
+	return t.begin(ctx, start, id, parent), t
 }
 
 // End implements observe.Observer.
 func (t *Tracer) End(ctx context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
-	own := observe.SpanOf(ctx)
-	if !t.share.has(own.TraceID) {
-		return
-	}
-	if e := exportedOf(ctx, own); e.is(start.Operation) {
+	if e := exportedOf(ctx, observe.SpanOf(ctx)); e.is(start.Operation) {
 		end(e.span, start, &out)
 	} else {
 		e.span.SetAttributes(ingested(&out)...)
@@ -176,7 +172,7 @@ const sampled = byte(trace.FlagsSampled)
 func withoutSpan(ctx context.Context, id trace.TraceID, parent observe.Span) context.Context {
 	switch {
 	case parent == observe.Span{}:
-		return observe.WithSpan(ctx, observe.Span{TraceID: id, ID: newSpanID()})
+		return observe.WithFirstSpan(ctx, observe.Span{TraceID: id, ID: newSpanID()})
 	case parent.Flags&sampled != 0:
 		return observe.WithSpan(ctx, observe.Span{TraceID: id, ID: parent.ID, Flags: parent.Flags &^ sampled})
 	default:
