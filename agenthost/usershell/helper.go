@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/creack/pty"
@@ -46,7 +48,7 @@ func help(columns, rows string, shell []string) (int, error) {
 		return 1, err
 	}
 	cmd := exec.Command(shell[0], shell[1:]...) //nolint:noctx // ends with the terminal
-	terminal, err := pty.StartWithSize(cmd, size)
+	terminal, err := startWithSignals(cmd, size)
 	if err != nil {
 		return 1, fmt.Errorf("open a terminal: %w", err)
 	}
@@ -69,6 +71,15 @@ func help(columns, rows string, shell []string) (int, error) {
 		return 1, err
 	}
 	return max(cmd.ProcessState.ExitCode(), 0), nil
+}
+
+// startWithSignals starts a shell that gets SIGHUP and SIGINT, also below a host that ignores them: nohup and scripts
+// start programs so, and programs pass it on. A signal that this process handles has its default in the shell.
+func startWithSignals(shell *exec.Cmd, size *pty.Winsize) (*os.File, error) {
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP, os.Interrupt)
+	defer signal.Stop(handled)
+	return pty.StartWithSize(shell, size)
 }
 
 func parseSize(columns, rows string) (*pty.Winsize, error) {
