@@ -95,7 +95,8 @@ func webhookBlock(
 	}
 }
 
-// answer is a response without a connection. It has a deadline to set, as one with a connection has.
+// answer is a response without a connection. It has a deadline to set, as one with a connection has, and does not copy
+// its header, as httptest's recorder does.
 type answer struct {
 	header http.Header
 	status int

@@ -2,6 +2,8 @@
 // domain reports its begin and its end to an Observer, once, where the operation happens. The
 // domains know neither names of metrics nor where they go.
 //
+// It also keeps the id and the span of a request in the request's context (WithRequest).
+//
 // Gauges, such as the depth of an outbox, are not observed: internal/app reads them when the metrics
 // are requested.
 package observe

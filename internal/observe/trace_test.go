@@ -90,7 +90,7 @@ func TestARequestHasOneContextForItsIDAndItsFirstSpan(t *testing.T) {
 	first, second := observe.Span{TraceID: [16]byte{1}, ID: [8]byte{1}}, observe.Span{TraceID: [16]byte{2}, ID: [8]byte{2}}
 	request := observe.WithRequest(t.Context(), "r-1", "")
 	if observe.SpanOf(request) != (observe.Span{}) || observe.RequestID(t.Context()) != "" {
-		t.Error("a span or an id that nobody gave")
+		t.Error("there is a span or an id before one is set")
 	}
 	within := observe.WithFirstSpan(request, first)
 	later := observe.WithFirstSpan(within, second)
@@ -109,5 +109,43 @@ func TestARequestHasOneContextForItsIDAndItsFirstSpan(t *testing.T) {
 	came := observe.WithRequest(t.Context(), "r-2", second.String())
 	if own := observe.WithFirstSpan(came, first); own == came || observe.SpanOf(came) != second {
 		t.Error("the span that a request came with was replaced")
+	}
+}
+
+// brief is an observer that is not to be notified of ends.
+type brief struct{ recorder }
+
+func (b brief) Begin(ctx context.Context, start observe.Start) (context.Context, observe.Observer) {
+	ctx, _ = b.recorder.Begin(ctx, start)
+	return ctx, nil
+}
+
+func TestOnlyObserversThatWantItAreNotifiedOfAnEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		both func(one, two recorder) observe.Observer
+		want []string
+	}{
+		"the first": {
+			func(one, two recorder) observe.Observer { return observe.Both(one, brief{two}) },
+			[]string{"one begins it", "two begins it", "one ends it well"},
+		},
+		"the second": {
+			func(one, two recorder) observe.Observer { return observe.Both(brief{one}, two) },
+			[]string{"one begins it", "two begins it", "two ends it well"},
+		},
+		"neither": {
+			func(one, two recorder) observe.Observer { return observe.Both(brief{one}, brief{two}) },
+			[]string{"one begins it", "two begins it"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log []string
+			both := c.both(recorder{"one", &log}, recorder{"two", &log})
+			_, operation := observe.Begin(t.Context(), both, observe.Start{Name: "it"})
+			operation.End(observe.Outcome{Result: "well"})
+			if !slices.Equal(log, c.want) {
+				t.Errorf("%q, want %q", log, c.want)
+			}
+		})
 	}
 }

@@ -1,5 +1,5 @@
-// Package requestid carries the id of an HTTP request through its context: into log records, and into
-// the requests that are made on its behalf, so that the logs of several programs can be joined.
+// Package requestid passes the id of an HTTP request on, which package observe keeps in the request's context: into
+// log records, and into the requests that are made on its behalf, so that the logs of several programs can be joined.
 package requestid
 
 import (
