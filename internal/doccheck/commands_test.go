@@ -1,6 +1,9 @@
 package doccheck
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path"
 	"path/filepath"
@@ -37,11 +40,16 @@ var excuses = map[string]*regexp.Regexp{
 	"dev":       regexp.MustCompile(`\.bellhop/`),
 }
 
+// testName matches a test of Go, a story, or a file of tests of the console.
+var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`|`(stories/[a-z-]+\\.txtar)`|" +
+	"`(web/[\\w/-]+\\.(?:test|spec)\\.tsx?)`")
+
 // needTest are the excuses that name a test, which does the same in another way.
 var needTest = []string{"server", "variables", "terminal", "installed", "dev", "long", "release"}
 
 // Every block of commands is run by a test, or listed with a reason that holds.
 func TestEveryBlockOfCommandsIsRunOrExcused(t *testing.T) {
+	t.Parallel()
 	listed := readCommands(t)
 	known := knownTests{}
 	for _, b := range blocks(t) {
@@ -102,8 +110,57 @@ func expectTest(t *testing.T, known knownTests, b shellBlock, test string) {
 	known.expect(t, found)
 }
 
+// knownTests are the tests of the folders that were read.
+type knownTests map[string]map[string]bool
+
+// expect fails for every match of testName that is no test.
+func (k knownTests) expect(t *testing.T, found [][]string) {
+	t.Helper()
+	for _, name := range found {
+		if story, file := name[3], name[4]; story != "" || file != "" {
+			if story != "" {
+				file = "cmd/bellhop/testdata/" + story
+			}
+			if !exists(t, file) {
+				t.Errorf("%s does not exist", file)
+			}
+			continue
+		}
+		folder, function := name[1], name[2]
+		if k[folder] == nil {
+			k[folder] = testsIn(t, filepath.Join(root, folder))
+		}
+		if !k[folder][function] {
+			t.Errorf("%s has no %s", folder, function)
+		}
+	}
+}
+
+// testsIn returns the names of the test functions in a directory.
+func testsIn(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
+				names[f.Name.Name] = true
+			}
+		}
+	}
+	return names
+}
+
 // Every block is correct for a shell, and its targets of make exist.
 func TestBlocksOfCommandsAreCorrect(t *testing.T) {
+	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)

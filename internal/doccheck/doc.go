@@ -1,5 +1,4 @@
-// Package doccheck owns the test that keeps the documentation readable and
-// connected: lines are short, relative links and anchors resolve, every section or
-// requirement that a comment cites exists, every route is documented, and every fault
-// and promise names tests that exist. It has no code of its own.
+// Package doccheck owns the tests that keep the documentation usable: relative links
+// and anchors resolve, and each block of commands is correct and run by a test, or
+// listed with the reason why it is not. It has no code of its own.
 package doccheck

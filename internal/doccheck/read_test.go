@@ -3,13 +3,13 @@ package doccheck
 import (
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"bellhop/internal/site"
@@ -23,46 +23,63 @@ type page struct {
 	lines []line
 }
 
-// line is a line of a page. code is set in code blocks, figures between the markers of
-// docs/benchmarks.md, of docs/metrics.md and of the report in docs/reliability.md.
+// line is a line of a page. code is set in code blocks.
 type line struct {
-	number        int
-	text          string
-	code, figures bool
+	number int
+	text   string
+	code   bool
 }
 
-// pages reads every Markdown file of the repository.
+// pages reads every Markdown file of the repository. It skips hidden directories, test data, builds and
+// node_modules.
 func pages(t *testing.T) []page {
 	t.Helper()
-	var all []page
-	walk(t, ".md", func(file, name string) {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, page{name, linesOf(string(content))})
-	})
+	all, err := readOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(all) < 20 {
 		t.Fatalf("only %d pages below %s", len(all), root)
 	}
 	return all
 }
 
+var readOnce = sync.OnceValues(readPages)
+
+func readPages() (all []page, err error) {
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if file != root && (strings.HasPrefix(d.Name(), ".") ||
+				slices.Contains([]string{"node_modules", "testdata", "dist"}, d.Name())) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(file) != ".md" {
+			return nil
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, file)
+		all = append(all, page{filepath.ToSlash(name), linesOf(string(content))})
+		return err
+	})
+	return all, err
+}
+
 func linesOf(content string) (lines []line) {
-	var code, figures bool
+	code := false
 	for i, text := range strings.Split(content, "\n") {
 		fence := strings.HasPrefix(strings.TrimSpace(text), "```")
 		if fence {
 			code = !code
 		}
-		switch {
-		case strings.HasPrefix(text, "<!-- figures"), strings.HasPrefix(text, "<!-- the report"),
-			strings.HasPrefix(text, "<!-- metrics of"):
-			figures = true
-		case strings.HasPrefix(text, "<!-- end "):
-			figures = false
-		}
-		lines = append(lines, line{number: i + 1, text: text, code: code || fence, figures: figures})
+		lines = append(lines, line{number: i + 1, text: text, code: code || fence})
 	}
 	return lines
 }
@@ -113,69 +130,4 @@ func exists(t *testing.T, name string) bool {
 		t.Fatal(err)
 	}
 	return err == nil
-}
-
-// source is the text of a Go file, or one of its comments on one line.
-type source struct{ file, text string }
-
-// sources reads the Go files of the repository, tests left out.
-func sources(t *testing.T) []source {
-	t.Helper()
-	var all []source
-	walk(t, ".go", func(file, name string) {
-		if strings.HasSuffix(name, "_test.go") {
-			return
-		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, source{name, string(content)})
-	})
-	return all
-}
-
-// comments reads the comments of every Go file of the repository.
-func comments(t *testing.T) []source {
-	t.Helper()
-	var all []source
-	walk(t, ".go", func(file, name string) {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, group := range parsed.Comments {
-			all = append(all, source{name, strings.Join(strings.Fields(group.Text()), " ")})
-		}
-	})
-	return all
-}
-
-// walk calls visit for every file with the extension. It skips hidden directories,
-// test data, builds and node_modules.
-func walk(t *testing.T, extension string, visit func(file, name string)) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if file != root &&
-				(strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == "dist") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if filepath.Ext(file) != extension {
-			return nil
-		}
-		name, err := filepath.Rel(root, file)
-		if err == nil {
-			visit(file, filepath.ToSlash(name))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

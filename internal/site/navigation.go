@@ -29,7 +29,7 @@ var navigation = []chapter{
 		"docs/install.md", "docs/operations.md", "docs/proxies.md", "docs/metrics.md", "docs/sizing.md", "docs/benchmarks.md",
 		"docs/versioning.md", "CHANGELOG.md",
 	}},
-	{"Trust", []string{"docs/security.md", "SECURITY.md", "docs/reliability.md", "docs/catalogue.md"}},
+	{"Trust", []string{"docs/security.md", "SECURITY.md", "docs/reliability.md"}},
 	{"API", []string{
 		"docs/protocol.md", "docs/protocol/broker.md", "docs/protocol/host.md", "docs/protocol/streams.md",
 		"docs/protocol/webhooks.md", "docs/protocol/headless.md", "docs/protocol/notebooks.md",

@@ -14,7 +14,7 @@ import (
 
 // markdown reads what GitHub reads. HTML in a page is left out: the pages have only comments.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.GFM, extension.Footnote),
+	goldmark.WithExtensions(extension.GFM),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 )
 

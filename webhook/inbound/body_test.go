@@ -12,7 +12,7 @@ import (
 	"bellhop/webhook/inbound"
 )
 
-// The numbers in the names of cases are cases of docs/catalogue.md.
+// The numbers in the names of cases are cases of docs/reliability.md.
 func TestOtherMethodsAndPathsNeverRedirect(t *testing.T) {
 	for _, c := range []struct {
 		name, method, path string

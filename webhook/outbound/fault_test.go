@@ -22,7 +22,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// Case 49 of docs/catalogue.md.
+// Case 49 of docs/reliability.md.
 func TestRedirectsAreNeverFollowed(t *testing.T) {
 	p := newKit(t, outboundtest.SQLite(t))
 	target := outboundtest.Receive(t, nil)
@@ -68,7 +68,7 @@ func (b countingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Case 50 of docs/catalogue.md.
+// Case 50 of docs/reliability.md.
 func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 	for status, limit := range map[int]int64{200: 2<<20 + 1, 400: 4<<10 + 1} {
 		var read atomic.Int64
@@ -95,7 +95,7 @@ func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 	}
 }
 
-// Cases 51 and 52 of docs/catalogue.md.
+// Cases 51 and 52 of docs/reliability.md.
 func TestSilentAndSlowReceiversTimeOutAndAreRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request)
@@ -152,7 +152,7 @@ func inMemory(t *testing.T, receiver http.Handler) *http.Client {
 	return client
 }
 
-// Case 53 of docs/catalogue.md.
+// Case 53 of docs/reliability.md.
 func TestAResetAfterTheRequestIsRetried(t *testing.T) {
 	p := newKit(t, outboundtest.SQLite(t))
 	for name, answer := range map[string]string{
@@ -201,7 +201,7 @@ func TestAClosedPortIsRetried(t *testing.T) {
 	}
 }
 
-// Case 54 of docs/catalogue.md.
+// Case 54 of docs/reliability.md.
 func TestAnUnknownNameIsRetried(t *testing.T) {
 	testenv.Resolve(t, func(string) []string { return nil })
 	p := newKit(t, outboundtest.SQLite(t))
@@ -212,7 +212,7 @@ func TestAnUnknownNameIsRetried(t *testing.T) {
 	}
 }
 
-// Case 55 of docs/catalogue.md.
+// Case 55 of docs/reliability.md.
 func TestABadCertificateFailsAtOnce(t *testing.T) {
 	p := newKit(t, outboundtest.SQLite(t))
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -232,7 +232,7 @@ func strict(o *outbound.WorkerOptions) {
 	o.Client = netguard.New(netguard.Options{}).Client(netguard.Timeouts{})
 }
 
-// Case 56 of docs/catalogue.md.
+// Case 56 of docs/reliability.md.
 func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
 	var address atomic.Value
 	testenv.Resolve(t, func(string) []string { return []string{address.Load().(string)} })
@@ -297,7 +297,7 @@ func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
 	}
 }
 
-// Case 59 of docs/catalogue.md.
+// Case 59 of docs/reliability.md.
 func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) {
 	proxy := outboundtest.Receive(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
@@ -312,7 +312,7 @@ func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) {
 	}
 }
 
-// Case 60 of docs/catalogue.md.
+// Case 60 of docs/reliability.md.
 func TestRotationOverlaps(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)

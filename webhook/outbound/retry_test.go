@@ -9,7 +9,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// Case 44 of docs/catalogue.md.
+// Case 44 of docs/reliability.md.
 func TestTwoFailuresThenSuccess(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
@@ -134,7 +134,7 @@ func TestEveryStatusHasItsRule(t *testing.T) {
 	})
 }
 
-// Case 47 of docs/catalogue.md.
+// Case 47 of docs/reliability.md.
 func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 	p := newKit(t, outboundtest.SQLite(t))
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 	}
 }
 
-// Case 48 of docs/catalogue.md.
+// Case 48 of docs/reliability.md.
 func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
