@@ -96,7 +96,7 @@ RACE_WHOLE := bellhop/internal/e2e bellhop/internal/torture bellhop/cmd/bellhop 
 	bellhop/notebook/verify/treesitter bellhop/notebook/verify/gostd \
 	bellhop/agent/model bellhop/agent/mcpclient \
 	bellhop/openapi bellhop/internal/apidoc bellhop/internal/pygen bellhop/internal/app/apitable \
-	bellhop/internal/queueing bellhop/internal/sizing bellhop/internal/site bellhop/internal/release \
+	bellhop/internal/site bellhop/internal/release \
 	bellhop/broker/store bellhop/broker/api
 RACE_E2E   := CrashOfEitherSide|Replicas|RelayedStream|SIGTERM|CutAnywhere
 # Of the workspaces, whose tests mostly wait for git, those with sessions that begin at the same time.

@@ -67,7 +67,6 @@ type commandLine struct {
 	Doctor      doctorCommand      `cmd:"" help:"Check database, broker and hosts, and say what to do."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
 	Bench       benchCommand       `cmd:"" help:"Measure broker and host on this machine, beside references (Linux)."`
-	Simulate    simulateCommand    `cmd:"" help:"Say where an installation of a size has its next bottleneck."`
 	Ready       readyCommand       `cmd:"" help:"Ask a broker or an agent host whether it is ready."`
 	Completion  completionCommand  `cmd:"" help:"Print code that lets a shell complete commands."`
 	Licenses    licensesCommand    `cmd:"" help:"Print the licence, and the notices of the software that the binary contains."`
@@ -162,7 +161,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 // helpVars are the values of ${agents}, ${programs} and others in help texts.
 func helpVars() kong.Vars {
 	own := kong.Vars{"agents": strings.Join(agents.BuiltIn(), ", "), "programs": setup.Names(agents.Programs())}
-	return own.CloneWith(tortureVars()).CloneWith(benchVars()).CloneWith(simulateVars())
+	return own.CloneWith(tortureVars()).CloneWith(benchVars())
 }
 
 // handlesSignals reports whether a command reads signals itself. Other commands end

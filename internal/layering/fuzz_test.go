@@ -37,7 +37,6 @@ var parsers = []struct {
 	{"internal/masking", "texts and values of agents, of which secrets are masked", []string{"FuzzStrict"}},
 	{"internal/mcpserver", "JSON-RPC of MCP clients", []string{"FuzzHandle"}},
 	{"internal/retryafter", "headers of other servers", []string{"FuzzParse"}},
-	{"internal/sizing", "output of the benchmark", []string{"FuzzFigures"}},
 	{"internal/sse", "server-sent events", []string{"FuzzCodec", "FuzzReader"}},
 	{"internal/yamlfile", "YAML", []string{"FuzzParse"}},
 	{

@@ -98,7 +98,7 @@ func TestTheIndexHasTheTextOfSections(t *testing.T) {
 	for _, want := range []string{
 		`{"p":"Operations","t":"Failover","u":"operations.html#failover","x":"`,
 		`{"p":"Bellhop","t":"Bellhop","u":"index.html","x":"Bellhop is a session broker for remote coding agents.`,
-		`bellhop simulate --users 1000 --hosts 10`,
+		`B=$(jq -r .brokerUrl .bellhop/dev.json)`,
 	} {
 		if !strings.Contains(index, want) {
 			t.Errorf("the index has no %s", want)
