@@ -88,7 +88,7 @@ torture: setup ## the proof: 50 rounds of faults on real processes; continues wh
 # of packages that read the source or work through cases, in one goroutine: the agent host's tests call the policy from many.
 # agent/model and agent/mcpclient need the libraries of three models' makers, which take minutes to compile for it.
 RACE_WHOLE := bellhop/internal/e2e bellhop/internal/torture bellhop/cmd/bellhop \
-	bellhop/internal/language bellhop/internal/doccheck bellhop/internal/layering \
+	bellhop/internal/doccheck bellhop/internal/layering \
 	bellhop/internal/licenses bellhop/internal/wiregen bellhop/internal/explore bellhop/internal/torture/check \
 	bellhop/agenthost/workspace bellhop/notebook/store \
 	bellhop/policy bellhop/conformance bellhop/migrations bellhop/internal/archive bellhop/internal/reseal \

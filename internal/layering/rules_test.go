@@ -42,7 +42,6 @@ var rules = []struct {
 	{pattern: "internal/site/build", layer: cmd},
 	{pattern: "internal/layering", layer: kit},
 	{pattern: "internal/torture/check", layer: words}, // the checker imports nothing of ours, not even the protocol
-	{pattern: "internal/language", layer: kit},
 
 	{pattern: "cmd/**", layer: cmd},
 	{pattern: "deploy/**", layer: client}, // examples
