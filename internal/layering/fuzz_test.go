@@ -53,6 +53,7 @@ var parsers = []struct {
 var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`)
 
 func TestEveryParserHasItsFuzzTargets(t *testing.T) {
+	t.Parallel()
 	for _, p := range parsers {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(p.dir), "*_test.go"))
 		if err != nil {

@@ -1,16 +1,21 @@
 package layering
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
-	"path"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -23,13 +28,14 @@ const (
 	root   = "../.."
 )
 
-// source describes the files of one directory.
+// source describes the files of one package, for all systems and build tags.
 type source struct {
 	documented bool
-	imports    map[string]string // import path → a production file with that import
+	imports    map[string]bool // of production files
 }
 
 func TestImportsFollowTheRules(t *testing.T) {
+	t.Parallel()
 	packages := scan(t)
 	if len(packages) < 5 {
 		t.Fatalf("only %d packages below %s", len(packages), root)
@@ -43,29 +49,30 @@ func TestImportsFollowTheRules(t *testing.T) {
 		if !packages[name].documented {
 			t.Errorf("%s has no package comment: describe in doc.go what it owns and what it does not", name)
 		}
-		for imported, file := range packages[name].imports {
-			check(t, from, imported, file)
+		for _, imported := range slices.Sorted(maps.Keys(packages[name].imports)) {
+			check(t, from, imported)
 		}
 	}
 }
 
-func check(t *testing.T, from pkg, imported, file string) {
+func check(t *testing.T, from pkg, imported string) {
 	t.Helper()
 	if dep, ours := strings.CutPrefix(imported, module); ours {
 		if to, known := classify(dep); known && !mayImport(from, to) {
-			t.Errorf("%s: %s (%s) must not import %s (%s)", file, from.path, from.layer, dep, to.layer)
+			t.Errorf("%s (%s) must not import %s (%s)", from.path, from.layer, dep, to.layer)
 		}
 	}
 	if from.layer != kit && isTestPackage(imported) {
-		t.Errorf("%s: %s is production code and must not import %s", file, from.path, imported)
+		t.Errorf("%s is production code and must not import %s", from.path, imported)
 	}
 }
 
 // The library's peculiarities are handled in one place: section 4 of docs/reliability.md.
 func TestTheLibraryOfStreamsIsUsedByFeedsOnly(t *testing.T) {
+	t.Parallel()
 	users := []string{}
 	for name, p := range scan(t) {
-		if _, uses := p.imports["github.com/r3labs/sse/v2"]; uses {
+		if p.imports["github.com/r3labs/sse/v2"] {
 			users = append(users, name)
 		}
 	}
@@ -76,6 +83,7 @@ func TestTheLibraryOfStreamsIsUsedByFeedsOnly(t *testing.T) {
 
 // Files and checked code are YAML in the same sense.
 func TestThereIsOneYAMLLibrary(t *testing.T) {
+	t.Parallel()
 	users := 0
 	for name, p := range scan(t) {
 		for imported := range p.imports {
@@ -97,72 +105,88 @@ func isTestPackage(imported string) bool {
 		slices.Contains([]string{"net/http/httptest", "go.uber.org/goleak", "pgregory.net/rapid"}, imported)
 }
 
-// scan opens the files itself, so that `go test` caches the result only while they
-// are unchanged.
+// scanned reads the imports of the module once for all tests.
+var scanned = sync.OnceValues(func() (map[string]*source, error) {
+	if err := watch(); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Doc,Imports,IgnoredGoFiles", "./...")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	packages := map[string]*source{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath, Dir, Doc    string
+			Imports, IgnoredGoFiles []string
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages, nil
+		} else if err != nil {
+			return nil, err
+		}
+		s := &source{documented: p.Doc != "", imports: map[string]bool{}}
+		for _, imported := range p.Imports {
+			s.imports[imported] = true
+		}
+		for _, file := range p.IgnoredGoFiles {
+			if err := s.read(filepath.Join(p.Dir, file)); err != nil {
+				return nil, err
+			}
+		}
+		packages[strings.TrimPrefix(p.ImportPath, module)] = s
+	}
+})
+
 func scan(t *testing.T) map[string]*source {
 	t.Helper()
-	packages := map[string]*source{}
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && file != root && isSkipped(file, d.Name()) {
-			return fs.SkipDir
-		}
-		if d.IsDir() || !strings.HasSuffix(file, ".go") {
-			return nil
-		}
-		return read(packages, file)
-	})
+	packages, err := scanned()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return packages
 }
 
-// skipped reports whether the go command ignores a directory, or whether it is another
-// module.
-func isSkipped(dir, name string) bool {
-	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" {
-		return true
-	}
-	_, err := os.Stat(filepath.Join(dir, "go.mod"))
-	return err == nil
+// watch opens the folders that "go list" reads, so that "go test" caches the result only while their files
+// are unchanged.
+func watch() error {
+	return filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && file != root && isSkipped(d.Name()) {
+			return fs.SkipDir
+		}
+		return err
+	})
 }
 
-func read(packages map[string]*source, file string) error {
+// isSkipped reports whether the go command ignores a folder.
+func isSkipped(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules"
+}
+
+// read adds the imports of a file for another system, or with a build tag.
+func (s *source) read(file string) error {
+	if strings.HasSuffix(file, "_test.go") {
+		return nil
+	}
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly|parser.ParseComments)
 	if err != nil {
 		return err
 	}
-	rel, err := filepath.Rel(root, file)
-	if err != nil {
-		return err
-	}
-	rel = filepath.ToSlash(rel)
-	name := path.Dir(rel)
-	p := packages[name]
-	if p == nil {
-		p = &source{imports: map[string]string{}}
-		packages[name] = p
-	}
-	if tree.Doc != nil && !strings.HasSuffix(tree.Name.Name, "_test") {
-		p.documented = true
-	}
-	if strings.HasSuffix(rel, "_test.go") {
-		return nil
-	}
+	s.documented = s.documented || tree.Doc != nil
 	for _, spec := range tree.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			return err
 		}
-		p.imports[imported] = rel
+		s.imports[imported] = true
 	}
 	return nil
 }
 
 func TestRules(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, from, to string
 		may            bool
@@ -216,6 +240,7 @@ func TestRules(t *testing.T) {
 		{"a kit may import anything", "broker/store/storetest", "internal/app", true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
 			from, ok1 := classify(c.from)
 			to, ok2 := classify(c.to)
 			if !ok1 || !ok2 {
