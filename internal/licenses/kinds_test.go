@@ -72,6 +72,7 @@ func licensesOf(c component) (ids, unknown []string) {
 
 // A licence that asks for more than a notice needs a decision, also if it stands beside a known one.
 func TestLinkedLicensesAreAllowed(t *testing.T) {
+	t.Parallel()
 	for _, c := range linked(t) {
 		ids, unknown := licensesOf(c)
 		for _, text := range unknown {
@@ -89,6 +90,7 @@ func TestLinkedLicensesAreAllowed(t *testing.T) {
 }
 
 func TestALicenseBesideAKnownOneIsSeen(t *testing.T) {
+	t.Parallel()
 	mit := "Permission is hereby granted, free of charge, to any person"
 	for name, c := range map[string]component{
 		"another text":        {texts: []string{mit, "GNU GENERAL PUBLIC LICENSE Version 3"}},
@@ -97,6 +99,7 @@ func TestALicenseBesideAKnownOneIsSeen(t *testing.T) {
 		"nothing at all":      {},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ids, unknown := licensesOf(c)
 			if len(unknown) == 0 && len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !isAllowed(id) }) {
 				t.Errorf("accepted as %s", ids)
@@ -107,6 +110,7 @@ func TestALicenseBesideAKnownOneIsSeen(t *testing.T) {
 
 // All packages of the lock files, those that only build and test included.
 func TestLicensesOfLockedPackagesAreAllowed(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{
 		"web/package-lock.json", "web/client/package-lock.json", "web/client/examples/react/package-lock.json",
 		"web/client/examples/assistant-ui/package-lock.json", "internal/bench/reference/package-lock.json",

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write notices.txt")
 const root = "../.."
 
 func TestNoticesNameEverythingThatIsLinked(t *testing.T) {
+	t.Parallel()
 	components := linked(t)
 	want, list := render(t, components), componentsJSON(t, components)
 	if *update {
@@ -37,6 +38,7 @@ func TestNoticesNameEverythingThatIsLinked(t *testing.T) {
 
 // The console's own list is checked by its build. Here its versions must be those of the lock file.
 func TestTheConsolesPackagesAreThoseOfItsLockFile(t *testing.T) {
+	t.Parallel()
 	var lock struct {
 		Packages map[string]struct{ Version string }
 	}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -29,10 +30,22 @@ type goPackage struct {
 // linkedModules returns the modules whose packages cmd/bellhop links on any platform.
 func linkedModules(t *testing.T) []component {
 	t.Helper()
+	all, err := modulesOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(all)
+}
+
+var modulesOnce = sync.OnceValues(func() ([]component, error) {
 	modules := map[string]*component{}
 	folders := map[string]bool{}
 	for _, platform := range platforms {
-		for _, p := range linkedOn(t, platform) {
+		packages, err := linkedOn(platform)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range packages {
 			if p.Module == nil || p.Module.Main {
 				continue
 			}
@@ -41,32 +54,37 @@ func linkedModules(t *testing.T) []component {
 				m = &component{kind: "golang", name: p.Module.Path, version: p.Module.Version}
 				modules[p.Module.Path] = m
 			}
-			m.add(t, p.Dir, p.Module.Dir, folders)
+			if err := m.add(p.Dir, p.Module.Dir, folders); err != nil {
+				return nil, err
+			}
 		}
 	}
-	all := []component{goItself(t)}
+	own, err := goItself()
+	if err != nil {
+		return nil, err
+	}
+	all := []component{own}
 	for _, path := range slices.Sorted(maps.Keys(modules)) {
 		all = append(all, *modules[path])
 	}
-	return all
-}
+	return all, nil
+})
 
-func linkedOn(t *testing.T, platform string) (all []goPackage) {
-	t.Helper()
+func linkedOn(platform string) (all []goPackage, err error) {
 	system, processor, _ := strings.Cut(platform, "/")
 	cmd := exec.Command("go", "list", "-deps", "-json=Dir,Module", "./cmd/bellhop")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, p)
 	}
@@ -76,20 +94,23 @@ var licenseFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|unlicense|
 
 // add adds the licence files between a package's folder and its module's: copied code may bring
 // its own.
-func (c *component) add(t *testing.T, folder, module string, seen map[string]bool) {
-	t.Helper()
+func (c *component) add(folder, module string, seen map[string]bool) error {
 	for !seen[folder] && strings.HasPrefix(folder, module) {
 		seen[folder] = true
-		c.texts = append(c.texts, licensesIn(t, folder)...)
+		texts, err := licensesIn(folder)
+		if err != nil {
+			return err
+		}
+		c.texts = append(c.texts, texts...)
 		folder = filepath.Dir(folder)
 	}
+	return nil
 }
 
-func licensesIn(t *testing.T, folder string) (texts []string) {
-	t.Helper()
+func licensesIn(folder string) (texts []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for _, e := range entries {
 		if e.IsDir() || !licenseFile.MatchString(e.Name()) || strings.HasSuffix(e.Name(), ".go") {
@@ -97,22 +118,20 @@ func licensesIn(t *testing.T, folder string) (texts []string) {
 		}
 		content, err := os.ReadFile(filepath.Join(folder, e.Name()))
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		texts = append(texts, strings.TrimSpace(strings.ReplaceAll(string(content), "\r\n", "\n")))
 	}
-	return texts
+	return texts, nil
 }
 
 // goItself is the runtime and the standard library. Its version is that of the toolchain, which
 // "bellhop version" prints.
-func goItself(t *testing.T) component {
-	t.Helper()
+func goItself() (component, error) {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		t.Fatal(err)
+		return component{}, err
 	}
-	return component{
-		kind: "golang", name: "The Go standard library and runtime", texts: licensesIn(t, strings.TrimSpace(string(out))),
-	}
+	texts, err := licensesIn(strings.TrimSpace(string(out)))
+	return component{kind: "golang", name: "The Go standard library and runtime", texts: texts}, err
 }

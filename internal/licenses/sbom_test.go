@@ -31,6 +31,7 @@ func writtenBill(t *testing.T, info *debug.BuildInfo) []byte {
 
 // The members and patterns are those that the schema of CycloneDX 1.6 requires.
 func TestTheBillOfMaterialsFollowsItsSchema(t *testing.T) {
+	t.Parallel()
 	text := writtenBill(t, builtFrom(t))
 	var b struct {
 		BomFormat, SpecVersion, SerialNumber string
@@ -80,6 +81,7 @@ func TestTheBillOfMaterialsFollowsItsSchema(t *testing.T) {
 }
 
 func TestABinaryHasOneBillOfMaterials(t *testing.T) {
+	t.Parallel()
 	info := builtFrom(t)
 	first := writtenBill(t, info)
 	if !bytes.Equal(first, writtenBill(t, info)) {

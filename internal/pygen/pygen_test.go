@@ -10,6 +10,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestThePythonModulesAreFresh(t *testing.T) {
+	t.Parallel()
 	for _, pair := range pairs {
 		want, err := Generate("../../" + pair[0])
 		if err != nil {
@@ -26,6 +27,7 @@ func TestThePythonModulesAreFresh(t *testing.T) {
 }
 
 func TestNamesInPython(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"agentSessionId": "agent_session_id", "agentUrl": "agent_url", "getOpenAPIAsJSON": "get_open_api_as_json",
 		"from": "from_", "q": "q", "session_id": "session_id",

@@ -53,6 +53,7 @@ func made(t *testing.T) *builder {
 }
 
 func TestVersionsAreOrderedAsPackageManagersReadThem(t *testing.T) {
+	t.Parallel()
 	for version, want := range map[string]string{
 		"v1.2.3": "1.2.3", "v1.2.3-rc.1": "1.2.3-rc.1", "v1.2.3-4-gabcdef0": "1.2.4-0.4.gabcdef0",
 		"v1.2.3-rc.1-4-gabcdef0": "1.2.3-rc.1.0.4.gabcdef0",
@@ -68,6 +69,7 @@ func TestVersionsAreOrderedAsPackageManagersReadThem(t *testing.T) {
 
 // The files of a release in two directories, whose sources have other times and modes, are equal.
 func TestArchivesDependOnNothingButTheirContent(t *testing.T) {
+	t.Parallel()
 	first, second := made(t), made(t)
 	err := filepath.Walk(second.work, func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
@@ -91,6 +93,7 @@ func TestArchivesDependOnNothingButTheirContent(t *testing.T) {
 }
 
 func TestAnArchiveHasTheProgramAndWhatBelongsToIt(t *testing.T) {
+	t.Parallel()
 	b := made(t)
 	testenv.Must(t, b.archives(t.Context()))
 	linux := readTarGz(t, filepath.Join(b.Output, "bellhop_1.2.3_linux_arm64.tar.gz"))
@@ -143,6 +146,7 @@ func readTarGz(t *testing.T, path string) map[string]archived {
 }
 
 func TestTheImageIsValidAndHasNoShell(t *testing.T) {
+	t.Parallel()
 	b := made(t)
 	testenv.Must(t, b.image(t.Context()))
 	index, err := layout.ImageIndexFromPath(b.staged("image"))
@@ -190,6 +194,7 @@ func TestTheImageIsValidAndHasNoShell(t *testing.T) {
 }
 
 func TestTheFormulaNamesTheArchivesWithTheirChecksums(t *testing.T) {
+	t.Parallel()
 	for base, prefix := range map[string]string{
 		"": "file://#{__dir__}/", "https://downloads.example.com/v1.2.3/": "https://downloads.example.com/v1.2.3/",
 	} {
@@ -215,6 +220,7 @@ func TestTheFormulaNamesTheArchivesWithTheirChecksums(t *testing.T) {
 }
 
 func TestTheProgramsPackageNamesOneForEachPlatform(t *testing.T) {
+	t.Parallel()
 	b := made(t)
 	testenv.Must(t, b.programPackages())
 	manifest := func(name string) (m struct {
@@ -240,6 +246,7 @@ func TestTheProgramsPackageNamesOneForEachPlatform(t *testing.T) {
 }
 
 func TestFilesThatAreNotOfAReleaseAreKept(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	testenv.Must(t, checkOutput(filepath.Join(dir, "new")))
 	testenv.Must(t, checkOutput(dir))

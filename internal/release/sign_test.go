@@ -35,6 +35,7 @@ func pemOf(kind string, der []byte) []byte {
 }
 
 func TestKeysOfCosignAndOfOpenSSLAreRead(t *testing.T) {
+	t.Parallel()
 	key, der := newKey(t, elliptic.P256())
 	locked, err := encrypted.Encrypt(der, []byte("open sesame"))
 	testenv.Must(t, err)
@@ -64,6 +65,7 @@ func TestKeysOfCosignAndOfOpenSSLAreRead(t *testing.T) {
 		"an encrypted other thing": {pemOf(pemSigstore, []byte("{}")), "x", "does not open"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			got, err := ReadKey(c.content, []byte(c.password))
 			if c.want == "" {
 				if err != nil || !got.Equal(key) {
@@ -78,6 +80,7 @@ func TestKeysOfCosignAndOfOpenSSLAreRead(t *testing.T) {
 
 // openssl checks the signature as cosign does: both read ECDSA over SHA-256 in ASN.1.
 func TestOtherProgramsVerifyTheSignature(t *testing.T) {
+	t.Parallel()
 	key, _ := newKey(t, elliptic.P256())
 	content := []byte("0123  bellhop.deb\n")
 	signature, err := Sign(key, content)

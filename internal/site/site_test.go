@@ -14,6 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAnchorsEqualGitHubs(t *testing.T) {
+	t.Parallel()
 	for heading, want := range map[string]string{
 		"1.6 Relay":                              "16-relay",
 		"1.1 Check-in: `POST /api/agent`":        "11-check-in-post-apiagent",
@@ -31,6 +32,7 @@ var reference = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 
 // Every link of every written page leads to a file of the site, and to an id that this file has.
 func TestEveryLinkOfTheWrittenSiteLeadsSomewhere(t *testing.T) {
+	t.Parallel()
 	folder := build(t)
 	links, pages := 0, 0
 	err := filepath.WalkDir(folder, func(file string, d os.DirEntry, err error) error {
@@ -93,6 +95,7 @@ func content(t *testing.T, file string) string {
 
 // The search finds text of a section by its anchor; comments and code of the layout are not in it.
 func TestTheIndexHasTheTextOfSections(t *testing.T) {
+	t.Parallel()
 	folder := build(t)
 	index := content(t, filepath.Join(folder, "index.js"))
 	for _, want := range []string{
@@ -123,6 +126,7 @@ func small() fstest.MapFS {
 }
 
 func TestFaultsOfTheDocumentationFailTheBuild(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, file, text, want string }{
 		{
 			"a page that does not exist", "docs/faq.md", "# A\n[b](none.md)",
@@ -146,6 +150,7 @@ func TestFaultsOfTheDocumentationFailTheBuild(t *testing.T) {
 		{"a page out of reach", "docs/new.md", "# New", "docs/new.md is not in the navigation of internal/site"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			files := small()
 			files[c.file] = &fstest.MapFile{Data: []byte(c.text)}
 			if _, err := Read(files); err == nil || err.Error() != c.want {
@@ -162,6 +167,7 @@ func TestFaultsOfTheDocumentationFailTheBuild(t *testing.T) {
 
 // Links lead from each folder to pages and files; text of a page is never HTML of the site.
 func TestPagesAreLinkedAndEscaped(t *testing.T) {
+	t.Parallel()
 	files := small()
 	files["docs/tutorials/app.md"] = &fstest.MapFile{Data: []byte("# T <b>\n\n" +
 		"[c](../../code.go) [h](../../README.md#part) " +

@@ -13,6 +13,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const written = "../../web/client/src/wire.ts"
 
 func TestTypeScriptIsFresh(t *testing.T) {
+	t.Parallel()
 	want, err := Generate(t.Context(), "bellhop/protocol")
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +39,7 @@ func firstDifference(got, want string) string {
 }
 
 func TestShapes(t *testing.T) {
+	t.Parallel()
 	code, err := Generate(t.Context(), "bellhop/internal/wiregen/testdata/sample")
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +54,7 @@ func TestShapes(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	for name, message := range map[string]string{
 		"channel": "T.C: no TypeScript for chan int",
 		"unknown": "type T is neither a struct nor a set of string constants",
