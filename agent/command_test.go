@@ -10,6 +10,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for prompt, want := range map[string]string{
 		"":                                    `[{ [""]}]`,
 		"list":                                `[{list [""]}]`,
@@ -45,6 +46,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestEveryCommandOfTheHelpIsUnderstood(t *testing.T) {
+	t.Parallel()
 	values := strings.NewReplacer("[PATH]", "src", "PATH", "a.txt", "TEXT", "hello", "COMMAND", "ls", "QUESTION",
 		"Why?", "N", "5")
 	for _, c := range Commands() {
@@ -57,11 +59,13 @@ func TestEveryCommandOfTheHelpIsUnderstood(t *testing.T) {
 }
 
 func TestPromptsAreParsedInLinearTime(t *testing.T) {
+	t.Parallel()
 	parse("write a: " + strings.Repeat("x then ", 100_000)) // takes minutes if the time is quadratic
 	parse(strings.Repeat("list\n", 100_000))
 }
 
 func TestSplitKeepsTheTextInAtLeastFourPieces(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		pieces := split(text)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestAQuestionHasItsDefault(t *testing.T) {
+	t.Parallel()
 	for prompt, want := range map[string]protocol.Line{
 		"ask Which floor? [the third]": {Prompt: "Which floor?", Default: "the third"},
 		"ask Which floor?":             {Prompt: "Which floor?"},

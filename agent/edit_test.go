@@ -18,6 +18,7 @@ func call(tool string, arguments map[string]any) ToolCall {
 }
 
 func TestEditFile(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		arguments map[string]any
 		want      string
@@ -101,6 +102,7 @@ func TestEditFile(t *testing.T) {
 }
 
 func TestAnEditIsRefusedWhenTheFileChangedMeanwhile(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	model := &played{
 		completions: [][]any{
@@ -125,6 +127,7 @@ func TestAnEditIsRefusedWhenTheFileChangedMeanwhile(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	for path, content := range map[string]string{
 		"src/many.txt": strings.Repeat("needle\n", 300), ".git/config": "hotel", "node_modules/x/y.js": "hotel",
@@ -186,6 +189,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestExternalTools(t *testing.T) {
+	t.Parallel()
 	outcome := func(content string, err error) Tool {
 		return Tool{
 			Spec: ToolSpec{Name: "mcp__x__y", Schema: schema()}, Prompt: "Use y?",
@@ -236,6 +240,7 @@ func TestExternalTools(t *testing.T) {
 }
 
 func TestAnExternalToolCannotReplaceABuiltInOne(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	model := &played{completions: [][]any{{list(".")}, {"done"}}}
 	a := serve(t, Options{Dir: dir, Completer: model, Tools: []Tool{{Spec: ToolSpec{Name: ToolListDir}}}})

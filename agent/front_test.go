@@ -38,6 +38,7 @@ func (m *mocked) Complete(_ context.Context, history []Message, _ []ToolSpec) it
 }
 
 func TestUsageAndNoticesReachTheClient(t *testing.T) {
+	t.Parallel()
 	a := serve(t, Options{Completer: metered(), Model: "mock/1"})
 	for range 2 { // usage is counted per turn, not per session
 		a.input("go")
@@ -55,6 +56,7 @@ func TestUsageAndNoticesReachTheClient(t *testing.T) {
 }
 
 func TestAFakeModelRespondsToTheHistory(t *testing.T) {
+	t.Parallel()
 	a := serve(t, Options{Model: "mock", Completer: &mocked{func(history []Message) []Delta {
 		switch last := history[len(history)-1]; last.Role {
 		case RoleTool:
@@ -72,6 +74,7 @@ func TestAFakeModelRespondsToTheHistory(t *testing.T) {
 }
 
 func TestArgumentsThatAreNoObjectAreRefused(t *testing.T) {
+	t.Parallel()
 	bad := ToolCall{Name: ToolListDir, Arguments: []byte("{}"), Problem: "unexpected end of JSON input"}
 	a := serve(t, Options{Completer: &played{completions: [][]any{{bad}, {"sorry"}}}})
 	a.input("go")
@@ -84,6 +87,7 @@ func TestArgumentsThatAreNoObjectAreRefused(t *testing.T) {
 }
 
 func TestAThousandInterruptsEndOneTurn(t *testing.T) {
+	t.Parallel()
 	a := serve(t, Options{})
 	for range 20 {
 		a.input("slow 36000")
@@ -118,6 +122,7 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestAHundredMiBWithoutANewlineAreRefused(t *testing.T) {
+	t.Parallel()
 	a := serve(t, Options{})
 	sent := make(chan error, 1)
 	go func() {
@@ -195,6 +200,7 @@ func openRecorded(t *testing.T, opts Options) (*Session, *recorder) {
 func text(s string) *string { return &s }
 
 func TestASessionCallsItsFront(t *testing.T) {
+	t.Parallel()
 	ask := ToolCall{Name: ToolAskUser, Arguments: []byte(`{"question":"Which?"}`)}
 	s, r := openRecorded(t, Options{
 		Dir: t.TempDir(), SessionID: "s", Completer: &played{completions: [][]any{{ask}, {"x"}}},

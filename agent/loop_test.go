@@ -67,6 +67,7 @@ func kinds(t *testing.T, c *client) string {
 }
 
 func TestLoop(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		completions [][]any
 		want        string
@@ -112,6 +113,7 @@ func TestLoop(t *testing.T) {
 }
 
 func TestAModelThatKeepsCallingToolsEndsInAnError(t *testing.T) {
+	t.Parallel()
 	model := &played{completions: [][]any{{list("src")}}}
 	a := serve(t, Options{Completer: model})
 	a.input("go")
@@ -126,6 +128,7 @@ func TestAModelThatKeepsCallingToolsEndsInAnError(t *testing.T) {
 }
 
 func TestTheModelGetsTheCompleteConversation(t *testing.T) {
+	t.Parallel()
 	ask := ToolCall{Name: ToolAskUser, Arguments: []byte(`{"question":"Which?","default":"any"}`)}
 	model := &played{completions: [][]any{{"let me ask", ask}, {"thanks"}, {"again"}}}
 	a := serve(t, Options{Completer: model})
@@ -152,6 +155,7 @@ func TestTheModelGetsTheCompleteConversation(t *testing.T) {
 }
 
 func TestInterruptedCallsHaveResults(t *testing.T) {
+	t.Parallel()
 	ask := ToolCall{Name: ToolAskUser, Arguments: []byte(`{"question":"Which?"}`)}
 	model := &played{completions: [][]any{{"a", ask, list(".")}, {"b"}}}
 	a := serve(t, Options{Completer: model})

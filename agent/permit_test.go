@@ -28,6 +28,7 @@ func underPolicy(t *testing.T) (*client, string) {
 }
 
 func TestPolicyDecidesAboutTools(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ input, want string }{
 		"an allowed command is not asked":    {"run echo hi", "hi\n"},
 		"a denial has its reason":            {"read README.md", "Denied by policy: Not the README"},
@@ -46,6 +47,7 @@ func TestPolicyDecidesAboutTools(t *testing.T) {
 }
 
 func TestPolicyGivesTheQuestionItsLevel(t *testing.T) {
+	t.Parallel()
 	a, dir := underPolicy(t)
 	a.send(`{"type":"input","text":"write new.txt: x"}`)
 	if got := *a.until(protocol.LineConfirm).SecurityWarning; got.Level != "INFO" {
@@ -59,6 +61,7 @@ func TestPolicyGivesTheQuestionItsLevel(t *testing.T) {
 }
 
 func TestAPermissionForTheSessionCoversTheShapeOfACall(t *testing.T) {
+	t.Parallel()
 	a, _ := underPolicy(t)
 	a.send(`{"type":"input","text":"run touch a then run touch b then run touch -c a"}`)
 	first := a.until(protocol.LineConfirm)
@@ -69,6 +72,7 @@ func TestAPermissionForTheSessionCoversTheShapeOfACall(t *testing.T) {
 }
 
 func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
+	t.Parallel()
 	a, _ := underPolicy(t)
 	a.send(`{"type":"input","text":"run touch a then run touch b then run rm -rf src"}`)
 	first := a.until(protocol.LineConfirm)

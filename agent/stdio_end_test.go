@@ -15,6 +15,7 @@ import (
 )
 
 func TestEndOfInputDeniesQuestionsAndFinishesTheTurn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ prompt, until, last string }{
 		"an open permission": {
 			"write new.txt: x", protocol.LineConfirm,
@@ -54,6 +55,7 @@ func TestEndOfInputDeniesQuestionsAndFinishesTheTurn(t *testing.T) {
 }
 
 func TestTheEndOfTheContextInterrupts(t *testing.T) {
+	t.Parallel()
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := serveContext(ctx, t, Options{})
@@ -67,6 +69,7 @@ func TestTheEndOfTheContextInterrupts(t *testing.T) {
 }
 
 func TestAClientThatStopsReadingCannotBlockTheEnd(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -81,6 +84,7 @@ func TestAClientThatStopsReadingCannotBlockTheEnd(t *testing.T) {
 }
 
 func TestAFailingOutputEndsTheSession(t *testing.T) {
+	t.Parallel()
 	in, inWrite := io.Pipe()
 	out, outWrite := io.Pipe()
 	_ = out.Close()
@@ -94,6 +98,7 @@ func TestAFailingOutputEndsTheSession(t *testing.T) {
 }
 
 func TestAFailingInputIsAnError(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("broken")
 	c := serve(t, Options{})
 	c.input("slow 5")

@@ -15,6 +15,7 @@ import (
 )
 
 func TestLinesThatBreakARuleGetAStatusAndChangeNothing(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ line, want string }{
 		"no JSON":     {`hello`, `Invalid JSON: invalid character 'h' at start of value (at byte 0)`},
 		"half a line": {`{"type":"input","text":"list"`, `Invalid JSON: unexpected EOF (at byte 29)`},
@@ -78,6 +79,7 @@ func TestLinesThatBreakARuleGetAStatusAndChangeNothing(t *testing.T) {
 }
 
 func TestASessionBeginsWithHelloAndIgnoresBlankLines(t *testing.T) {
+	t.Parallel()
 	c := serve(t, Options{SessionID: "s1", Version: "v9"})
 	for _, blank := range []string{"", "  ", "\t"} {
 		c.send(blank)
@@ -97,6 +99,7 @@ func TestASessionBeginsWithHelloAndIgnoresBlankLines(t *testing.T) {
 
 // An error names the command that it answers, and its question.
 func TestAnErrorNamesItsCommand(t *testing.T) {
+	t.Parallel()
 	c := serve(t, Options{SessionID: "s1"})
 	for sent, want := range map[string]protocol.Line{
 		`{"type":"answer","request_id":"q","text":"x"}`: {Code: protocol.CodeNotFound, Command: "answer", RequestID: "q"},
@@ -115,6 +118,7 @@ func TestAnErrorNamesItsCommand(t *testing.T) {
 }
 
 func TestLinesThatBreakARuleWhileAQuestionIsOpen(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ line, want string }{
 		"input while one runs": {
 			`{"type":"input","text":"list"}`, `An input is being worked on. Wait for waiting_for_input, or send interrupt`,
@@ -159,6 +163,7 @@ func TestLinesThatBreakARuleWhileAQuestionIsOpen(t *testing.T) {
 }
 
 func TestAWrongLineDoesNotBindTheSession(t *testing.T) {
+	t.Parallel()
 	c := serve(t, Options{})
 	c.send(`{"type":"input","session_id":"wrong"}`)
 	c.until(protocol.LineStatus)
@@ -173,6 +178,7 @@ func TestAWrongLineDoesNotBindTheSession(t *testing.T) {
 }
 
 func TestALineOverTheLimitIsRefusedAndTheStreamContinues(t *testing.T) {
+	t.Parallel()
 	c := serve(t, Options{})
 	go func() {
 		_, _ = io.WriteString(c.in, `{"type":"input","text":"`)
@@ -192,6 +198,7 @@ func TestALineOverTheLimitIsRefusedAndTheStreamContinues(t *testing.T) {
 }
 
 func TestInterruptEndsEveryStateOfATurn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		prompt string
 		until  string
@@ -240,6 +247,7 @@ func TestInterruptEndsEveryStateOfATurn(t *testing.T) {
 }
 
 func TestInterruptOfAnIdleSessionDoesNothing(t *testing.T) {
+	t.Parallel()
 	c := serve(t, Options{})
 	c.send(`{"type":"interrupt"}`)
 	c.send(`{"type":"interrupt","session_id":"s1"}`)
@@ -252,6 +260,7 @@ func TestInterruptOfAnIdleSessionDoesNothing(t *testing.T) {
 }
 
 func TestATaskRunsAndEndsTheSession(t *testing.T) {
+	t.Parallel()
 	for task, want := range map[string]string{"list": "", "fail": "The task ended with reason error"} {
 		t.Run(task, func(t *testing.T) {
 			c := serve(t, Options{Task: task, SessionID: "s1"})
@@ -265,6 +274,7 @@ func TestATaskRunsAndEndsTheSession(t *testing.T) {
 }
 
 func TestATaskMayAsk(t *testing.T) {
+	t.Parallel()
 	c := serve(t, Options{Task: "ask Which floor?"})
 	c.send(`{"type":"answer","request_id":"` + c.until(protocol.LineAsk).RequestID + `","text":"Third"}`)
 	c.waiting(protocol.WaitingDone)
@@ -281,6 +291,7 @@ func explainOrNothing(err error) string {
 }
 
 func TestOptionsThatCannotWork(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		opts Options
 		want string
@@ -305,6 +316,7 @@ func TestOptionsThatCannotWork(t *testing.T) {
 }
 
 func TestPiecesAreDelayed(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	for prompt, pace := range map[string]time.Duration{"help": DefaultPieceDelay, "slow 7": slowDelay} {
 		synctest.Test(t, func(t *testing.T) {

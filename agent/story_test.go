@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "write the transcripts of the stories")
 // agent's exact responses. The next client line is sent after a status, ask, confirm or
 // waiting_for_input line; "~" waits for one more of those. "# " lines are comments.
 func TestStories(t *testing.T) {
+	t.Parallel()
 	paths, err := filepath.Glob("testdata/stories/*.txt")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no stories: %v", err)

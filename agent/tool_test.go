@@ -49,6 +49,7 @@ func use(
 }
 
 func TestTools(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	fifo(t, dir)
 	absolute := filepath.Join(dir, "README.md")
@@ -162,6 +163,7 @@ func TestTools(t *testing.T) {
 }
 
 func TestToolArgumentsThatAreNoObject(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	for _, tool := range []string{ToolListDir, ToolReadFile, ToolWriteFile, ToolRunCommand} {
 		for _, arguments := range []string{``, `[]`, `{"path":1,"command":1}`, `{"path":"a","path":"b"}`} {
@@ -174,6 +176,7 @@ func TestToolArgumentsThatAreNoObject(t *testing.T) {
 }
 
 func TestLongOutputIsCut(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	content, _ := use(t.Context(), t, dir,
 		ToolCall{Name: ToolReadFile, Arguments: encode(map[string]string{"path": "long.txt"})}, time.Minute)
@@ -200,6 +203,7 @@ func TestCommandsGetNoneOfOurVariables(t *testing.T) {
 }
 
 func TestACommandEndsAtItsTimeLimit(t *testing.T) {
+	t.Parallel()
 	call := ToolCall{
 		Name: ToolRunCommand, Arguments: []byte(`{"command":"trap '' INT TERM; echo begun; while :; do :; done & wait"}`),
 	}
@@ -210,6 +214,7 @@ func TestACommandEndsAtItsTimeLimit(t *testing.T) {
 }
 
 func TestDestructiveCommandsAreCritical(t *testing.T) {
+	t.Parallel()
 	for command, want := range map[string]string{
 		"ls -l": "WARN", "go test ./...": "WARN", "echo arm -x": "WARN", "grep sudoku x": "WARN",
 		"rm -rf /": "CRITICAL", "ls; rm -r x": "CRITICAL", "sudo ls": "CRITICAL", "/bin/rm -f x": "CRITICAL",
@@ -222,6 +227,7 @@ func TestDestructiveCommandsAreCritical(t *testing.T) {
 }
 
 func TestTheModelGetsTheToolSpecs(t *testing.T) {
+	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

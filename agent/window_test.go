@@ -39,6 +39,7 @@ func drawHistory(t *rapid.T) []Message {
 }
 
 func TestFitKeepsCallsNextToTheirResults(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		history := drawHistory(t)
 		before := slices.Clone(history)
@@ -94,6 +95,7 @@ func TestFitKeepsCallsNextToTheirResults(t *testing.T) {
 }
 
 func TestTheResultsOfATooLargeStepAreShortened(t *testing.T) {
+	t.Parallel()
 	history := []Message{
 		{Role: RoleUser, Text: "read it"},
 		{
@@ -112,6 +114,7 @@ func TestTheResultsOfATooLargeStepAreShortened(t *testing.T) {
 }
 
 func TestAConversationLargerThanTheWindowContinues(t *testing.T) {
+	t.Parallel()
 	model := &played{completions: [][]any{{strings.Repeat("long ", 100)}}}
 	a := serve(t, Options{Completer: model, Model: "played", Window: 4000, Instructions: "be brief"})
 	for range 40 {

@@ -17,6 +17,7 @@ func endMessage(final string, about agenthost.TextAbout) step {
 // What an agent sends with a text is the same in the stream, in the webhook event and in the
 // history; without a timestamp the host's counts.
 func TestFormatMetadataAndTimestampPassThrough(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	about := agenthost.TextAbout{
 		Format: "text", Metadata: json.RawMessage(`{"latency_ms":7,"source_documents":[{"title":"t"}]}`),
@@ -78,6 +79,7 @@ func TestFormatMetadataAndTimestampPassThrough(t *testing.T) {
 
 // The warning is a member of its own, also if the policy adds a sentence.
 func TestAPermissionHasPromptWarningAndExpiryApart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	question := agenthost.Question{Prompt: "Remove?", ToolName: "rm", Level: "CRITICAL", Warning: "It is gone then."}
 	r.agent.script(func(ctx context.Context, out agenthost.Output) error {

@@ -24,6 +24,7 @@ func (b branching) DirFrom(ctx context.Context, id, project, branch string) (dir
 }
 
 func TestABranchOfASessionIsCheckedBeforeTheSessionExists(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	from := []string{}
 	r.options = func(o *agenthost.Options) { o.Workspaces = branching{directories{t.TempDir()}, &from} }
@@ -56,6 +57,7 @@ func TestABranchOfASessionIsCheckedBeforeTheSessionExists(t *testing.T) {
 }
 
 func TestAHostWithoutBranchesRefusesThem(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	_, err := r.host.Open(t.Context(), &protocol.OpenSessionRequest{
 		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"), Branch: "release",

@@ -47,6 +47,7 @@ func (r *rig) shows(session, reason string) {
 }
 
 func TestALostConnectionShowsAsCheckingAndHoldsAnswers(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		got := make(chan outcome, 1)
 		lose, back, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -79,6 +80,7 @@ func TestALostConnectionShowsAsCheckingAndHoldsAnswers(t *testing.T) {
 }
 
 func TestAQuestionThatOutlivesALostConnectionWaitsAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	got := make(chan outcome, 1)
 	ask, back := make(chan struct{}), make(chan struct{})
@@ -99,6 +101,7 @@ func TestAQuestionThatOutlivesALostConnectionWaitsAgain(t *testing.T) {
 }
 
 func TestAQuestionTheAgentNoLongerHasExpires(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		kind         protocol.InteractionKind
 		cause        error
@@ -151,6 +154,7 @@ func TestAQuestionTheAgentNoLongerHasExpires(t *testing.T) {
 
 // The user answers during the loss of a connection, after which the agent no longer waits.
 func TestAnAnswerThatComesTooLateIsReportedAsTooLate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	got := make(chan outcome, 1)
 	var cancel context.CancelCauseFunc
@@ -173,6 +177,7 @@ func TestAnAnswerThatComesTooLateIsReportedAsTooLate(t *testing.T) {
 }
 
 func TestADeadProgramExpiresWhatItAsked(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	asked := make(chan struct{})
 	r.agent.script(callTool("c1", "rm", `{}`), asking(protocol.KindConfirm, nil, make(chan outcome, 1)), wait(asked))

@@ -62,6 +62,7 @@ func (r *rig) statusOf(session string) agenthost.SessionStatus {
 }
 
 func TestATokenIsRenewedAMinuteBeforeItsEndWhileATurnIsOpen(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		begin := time.Now()
 		res := r.openSession(&protocol.OpenSessionRequest{
@@ -93,6 +94,7 @@ func TestATokenIsRenewedAMinuteBeforeItsEndWhileATurnIsOpen(t *testing.T) {
 }
 
 func TestBackoffIsBoundedAndASessionEndsIt(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		r.broker.unreachable = true
 		r.turn("s1", "t1", writeText("hi"))
@@ -127,6 +129,7 @@ func TestBackoffIsBoundedAndASessionEndsIt(t *testing.T) {
 }
 
 func TestDefaultTimes(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		// Ten minutes to start a turn.
 		r.announce("s1", "t1")
@@ -172,6 +175,7 @@ func TestDefaultTimes(t *testing.T) {
 
 // An agent that does not stop is left behind, and its turn ends all the same.
 func TestAnAgentThatIgnoresInterruptsIsLeftBehind(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		stubborn := func(_ context.Context, out agenthost.Output) error {
@@ -198,6 +202,7 @@ func TestAnAgentThatIgnoresInterruptsIsLeftBehind(t *testing.T) {
 }
 
 func TestRequestsToABrokerThatRefusesItsOwnTokensBackOff(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		r.broker.refuse = func(request) (int, protocol.Code, int) { return 401, protocol.CodeTokenExpired, 0 }
 		r.turn("s1", "t1", writeText("hi"))

@@ -9,6 +9,7 @@ import (
 )
 
 func TestCommandsOfASessionAreThoseThatItsAgentReportedLast(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {
 		o.Secrets = func(string) []string { return []string{"a-secret-canary"} }

@@ -26,6 +26,7 @@ func (j *lateJournal) Token(ctx context.Context, hash []byte) (*agenthost.TokenR
 }
 
 func TestACredentialThatEndsWhileItsStreamOpens(t *testing.T) {
+	t.Parallel()
 	var late *lateJournal
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {

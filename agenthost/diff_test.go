@@ -25,6 +25,7 @@ func (d diffingDirectory) Diff(context.Context, string, string) (*protocol.Diff,
 // The first use of a session's secret creates it. Without a lock, the race detector finds the
 // writes of two requests.
 func TestDiffsAtOnceAgreeOnTheSecretsThatTheyMask(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var arrived, ended sync.WaitGroup
 	arrived.Add(2)

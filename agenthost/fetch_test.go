@@ -27,6 +27,7 @@ func (f fetching) Fetch(ctx context.Context, _, _ string) error {
 }
 
 func TestCommitsAreFetchedBeforeATurnEnds(t *testing.T) {
+	t.Parallel()
 	var count, open atomic.Int64
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {

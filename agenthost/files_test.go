@@ -24,6 +24,7 @@ func (listing) ProjectPaths(_ context.Context, project, branch, query string) (*
 }
 
 func TestFilesOfASessionAreListedWithoutItsSecrets(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {
 		o.Workspaces = listing{directories{t.TempDir()}}
@@ -44,6 +45,7 @@ func TestFilesOfASessionAreListedWithoutItsSecrets(t *testing.T) {
 }
 
 func TestAHostWithoutListsOfFilesRefusesSearches(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	_, err := r.host.Paths(t.Context(), "s1", "")
 	r.wantCode("of a session", err, protocol.CodeMethodNotAllowed)
@@ -79,6 +81,7 @@ func (reading) Search(
 }
 
 func TestFilesOfASessionAreShownWithoutItsSecrets(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {
 		o.Workspaces = reading{directories{t.TempDir()}}
@@ -103,6 +106,7 @@ func TestFilesOfASessionAreShownWithoutItsSecrets(t *testing.T) {
 }
 
 func TestAHostWithoutFilesRefusesToShowThem(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	_, err := r.host.File(t.Context(), "s1", "README", 0)
 	r.wantCode("a file", err, protocol.CodeMethodNotAllowed)

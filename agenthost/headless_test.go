@@ -69,6 +69,7 @@ func (r *rig) input(g agenthost.Grant, text string) {
 }
 
 func TestAHeadlessSessionOutlivesItsHost(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	id, grant := r.headless(&agenthost.HeadlessRequest{Instructions: "be kind"})
 	r.agent.script(writeText("hello"), ask("colour?"))
@@ -99,6 +100,7 @@ func TestAHeadlessSessionOutlivesItsHost(t *testing.T) {
 }
 
 func TestAnUnansweredQuestionExpires(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.InteractionTimeout = 20 * time.Millisecond }
 	r.start()
@@ -115,6 +117,7 @@ func TestAnUnansweredQuestionExpires(t *testing.T) {
 }
 
 func TestAFinalTextWinsOverItsPieces(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	_, grant := r.headless(&agenthost.HeadlessRequest{})
 	r.agent.script(writeText("helo"), endText("hello"))
@@ -125,6 +128,7 @@ func TestAFinalTextWinsOverItsPieces(t *testing.T) {
 }
 
 func TestOnlyOneInputRunsAtATime(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	_, grant := r.headless(&agenthost.HeadlessRequest{})
 	r.agent.script(forever)

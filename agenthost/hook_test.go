@@ -40,6 +40,7 @@ func (r *rig) workspace(path string, status protocol.Status, reason string, sess
 // A person's program in a session's workspace shows on the session, and never as a
 // turn: the broker gets idle and why.
 func TestWorkInATerminalIsReportedWithoutATurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.LocalURL = localURL }
 	r.start()
@@ -67,6 +68,7 @@ func TestWorkInATerminalIsReportedWithoutATurn(t *testing.T) {
 
 // A terminal client may be connected to the session's own program, which then reports.
 func TestAnAgentReportsWorkOfItsOwnClients(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.LocalURL = localURL }
 	r.start()
@@ -86,6 +88,7 @@ func TestAnAgentReportsWorkOfItsOwnClients(t *testing.T) {
 }
 
 func TestAWorkspaceFallsSilent(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		r.stop()
 		r.options = func(o *agenthost.Options) {
@@ -105,6 +108,7 @@ func TestAWorkspaceFallsSilent(t *testing.T) {
 // Sessions that share a project's own directory share its status; deleting one
 // leaves it to the other.
 func TestSessionsOfOneWorkspaceAreOne(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	dir := r.TempDir()
 	r.options = func(o *agenthost.Options) { o.Workspaces, o.LocalURL = sharedDirectory(dir), localURL }
@@ -141,6 +145,7 @@ func (d sharedDirectory) Dir(context.Context, string, string) (dir, stateDir str
 }
 
 func TestWhoHasNoWorkspaceSecret(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.LocalURL = localURL }
 	r.start()

@@ -38,6 +38,7 @@ func withoutTimes(lines []string, drop string) []string {
 }
 
 func TestAPermissionIsAskedAnsweredAndReported(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		answer protocol.AnswerRequest
@@ -95,6 +96,7 @@ func TestAPermissionIsAskedAnsweredAndReported(t *testing.T) {
 }
 
 func TestAnAllowedToolIsNotAskedAgainInTheSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	script := []step{callTool("c1", "rm", `{}`), confirm("c1", "rm")}
 	stream := r.startNew("s1", "t1", script...)
@@ -116,6 +118,7 @@ func TestAnAllowedToolIsNotAskedAgainInTheSession(t *testing.T) {
 }
 
 func TestAQuestionExpires(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.InteractionTimeout = 20 * time.Millisecond }
 	r.start()
@@ -135,6 +138,7 @@ func TestAQuestionExpires(t *testing.T) {
 }
 
 func TestAFreeQuestionIsAnswered(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	stream := r.startNew("s1", "t1", ask("Which one?"))
 	asked := r.untilPart(stream, "data-ask")
@@ -152,6 +156,7 @@ func TestAFreeQuestionIsAnswered(t *testing.T) {
 }
 
 func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	stream := r.startNew("s1", "t1", writeText("thinking"), callTool("c1", "rm", `{}`), confirm("c1", "rm"))
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
@@ -172,6 +177,7 @@ func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
 }
 
 func TestAnInterruptStopsAWorkingAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	stream := r.startNew("s1", "t1", writeText("half a sen"), forever)
 	r.readN(stream, 2)

@@ -29,6 +29,7 @@ func (r *rig) wantStopped(stream *agenthost.Stream) {
 }
 
 func TestATurnThatIsStoppedBeforeItsPromptNeverRuns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.agent.script(writeText("not wanted"))
 	g := r.stopAnnounced("s1", "t1")
@@ -51,6 +52,7 @@ func (r *rig) startedNow(session, turn string) []frame {
 }
 
 func TestAStopBeforeThePromptOutlivesARestartOfTheHost(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.agent.script(writeText("not wanted"))
 	g := r.stopAnnounced("s1", "t1")
@@ -76,6 +78,7 @@ func (j *brokenJournal) Write(ctx context.Context, w *agenthost.Write) error {
 }
 
 func TestAStopBeforeThePromptThatCannotBeWrittenFails(t *testing.T) {
+	t.Parallel()
 	journal := &brokenJournal{}
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { journal.Journal, o.Journal = o.Journal, journal }
@@ -90,6 +93,7 @@ func TestAStopBeforeThePromptThatCannotBeWrittenFails(t *testing.T) {
 }
 
 func TestAStopBeforeThePromptConcernsThatTurnAlone(t *testing.T) {
+	t.Parallel()
 	t.Run("a later turn supersedes it", func(t *testing.T) {
 		r := newRig(t).start()
 		r.agent.script(writeText("wanted"))

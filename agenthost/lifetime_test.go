@@ -14,6 +14,7 @@ import (
 
 // PROC-5: a turn that meets a full disk fails clearly; it ends once there is room.
 func TestAFullDiskFailsTheTurnAndServiceResumes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s0", "t1", writeText("before"))
 	gate, failed := make(chan struct{}), make(chan error, 1)
@@ -59,6 +60,7 @@ func (r *rig) announceFull(session, turn string) protocol.Code {
 }
 
 func TestATurnWhoseTokensExpireIsNotStarted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.TokenTTL = 500 * time.Millisecond }
 	r.start()
@@ -70,6 +72,7 @@ func TestATurnWhoseTokensExpireIsNotStarted(t *testing.T) {
 }
 
 func TestAnAnnouncedTurnSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	g := r.announce("s1", "t1")
 	r.stop()
@@ -90,6 +93,7 @@ func TestAnAnnouncedTurnSurvivesARestart(t *testing.T) {
 }
 
 func TestTheEndOfTheHostEndsTurnsAndSendsTheirFinish(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.DrainTimeout = 10 * time.Second }
 	r.start()
@@ -114,6 +118,7 @@ func TestTheEndOfTheHostEndsTurnsAndSendsTheirFinish(t *testing.T) {
 }
 
 func TestAnIdleAgentIsStoppedAndItsFramesForgotten(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.IdleStop = 10 * time.Millisecond }
 	r.start()
@@ -133,6 +138,7 @@ func TestAnIdleAgentIsStoppedAndItsFramesForgotten(t *testing.T) {
 
 // PROC-3 at the outbox: events that no answer came for go again, and are duplicates.
 func TestTheOutboxResumesAtBoot(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.broker.mu.Lock()
 	r.broker.unreachable = true
@@ -152,6 +158,7 @@ func TestTheOutboxResumesAtBoot(t *testing.T) {
 // PROC-4 in full: the journal is damaged, the host starts empty and says so, and the
 // session continues under a higher epoch.
 func TestASessionGoesOnAfterADamagedJournal(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("one"))
 	r.delivered()
@@ -172,6 +179,7 @@ func TestASessionGoesOnAfterADamagedJournal(t *testing.T) {
 }
 
 func TestAProviderThatPanicsEndsItsTurnOnly(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	frames := r.turn("s1", "t1", writeText("x"), func(context.Context, agenthost.Output) error { panic("a bug") })
 	last := frames[len(frames)-1]

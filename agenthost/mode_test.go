@@ -21,6 +21,7 @@ func writes(got *agenthost.Answer) step {
 // The mode of a check-in counts until another one names another mode, also after a
 // restart of the host.
 func TestThePermissionModeOfASessionStays(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	turn := func(id string, mode protocol.PermissionMode) agenthost.Answer {
 		t.Helper()
@@ -66,6 +67,7 @@ func TestThePermissionModeOfASessionStays(t *testing.T) {
 }
 
 func TestAHeadlessSessionHasThePermissionModeItIsOpenedWith(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	for mode, approved := range map[protocol.PermissionMode]bool{
 		protocol.ModePlan: false, protocol.ModeAcceptEdits: true,

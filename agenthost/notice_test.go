@@ -9,6 +9,7 @@ import (
 
 // A notice of the host is shown in the open turn of its session, and nowhere else.
 func TestANoticeOfTheHostIsShownInTheOpenTurn(t *testing.T) {
+	t.Parallel()
 	const secret = "notice-secret-canary"
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.Secrets = func(string) []string { return []string{secret} } }

@@ -69,6 +69,7 @@ func (r *rig) posted(session, eventID string) bool {
 // Journal before announce: no reader and no broker gets an event that is not
 // on the disk, and what could not be written is never announced.
 func TestNothingIsAnnouncedBeforeItIsJournaled(t *testing.T) {
+	t.Parallel()
 	full := &protocol.Error{Code: protocol.CodeStorageFull, Message: "full"}
 	for _, c := range []struct {
 		name   string
@@ -139,6 +140,7 @@ func TestNothingIsAnnouncedBeforeItIsJournaled(t *testing.T) {
 // An id that a reader has seen names that frame for ever, the end that a restart
 // gives to the turn included.
 func TestNoIDNamesTwoFramesAcrossACrash(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	named := map[string]string{}
 	note := func(frames []frame) {

@@ -19,6 +19,7 @@ import (
 // delivered in the end, and the status that the host shows. The turn's events are
 // busy, text, finish, idle.
 func TestTheOutboxHandlesEveryResponse(t *testing.T) {
+	t.Parallel()
 	plain := []string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish stop ", "1/4 t1 status idle "}
 	header := func(status int, code protocol.Code, name, value string) func(http.ResponseWriter, request) {
 		return func(w http.ResponseWriter, _ request) {
@@ -137,6 +138,7 @@ func refusing(kind protocol.EventType, status int, code protocol.Code) func(requ
 }
 
 func TestAStoppedOutboxKeepsItsEventsForTheNextSession(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		stop func(http.ResponseWriter, request)
@@ -170,6 +172,7 @@ func TestAStoppedOutboxKeepsItsEventsForTheNextSession(t *testing.T) {
 }
 
 func TestARenewalUsesTheOldTokenAndThePassword(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.broker.next(answering(401, protocol.CodeTokenExpired))
 	r.broker.fragment = "#" + protocol.WebhookInHeader
@@ -188,6 +191,7 @@ func TestARenewalUsesTheOldTokenAndThePassword(t *testing.T) {
 }
 
 func TestManyEventsGoInBatches(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	hold := make(chan struct{})
 	r.broker.next(func(w http.ResponseWriter, q request) {
@@ -218,6 +222,7 @@ func TestManyEventsGoInBatches(t *testing.T) {
 }
 
 func TestEpochs(t *testing.T) {
+	t.Parallel()
 	open := func(r *rig, c *protocol.Cursor) protocol.Cursor {
 		return *r.openSession(&protocol.OpenSessionRequest{
 			SessionID: "s1", WebhookURL: r.broker.url(), Cursor: c, Attach: true,
@@ -251,6 +256,7 @@ func TestEpochs(t *testing.T) {
 }
 
 func TestABrokerThatWasRestoredGetsWhatItLacks(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("one"))
 	r.delivered()
@@ -269,6 +275,7 @@ func TestABrokerThatWasRestoredGetsWhatItLacks(t *testing.T) {
 }
 
 func TestNoLogHoldsATokenOrThePassword(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	var mu sync.Mutex
 	r := newRig(t)
@@ -301,6 +308,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // A host that was an older copy: what it still had to send is over; the broker keeps
 // it as late, answers fenced, and the host continues with its own epoch.
 func TestEventsOfAnEpochThatIsOverAreDropped(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.broker.mu.Lock()
 	r.broker.unreachable = true

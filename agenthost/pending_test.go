@@ -7,6 +7,7 @@ import (
 
 // The age of the outbox is that of the oldest event, of any session, that its broker lacks.
 func TestTheOldestPendingEventIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		oldest := func(what string, want time.Time) {
 			r.Helper()

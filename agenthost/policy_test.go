@@ -74,6 +74,7 @@ func (r *rig) interactions(session string) []protocol.Event {
 }
 
 func TestWhatTheRulesAllowIsNotAskedAndOnRecord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	var got agenthost.Answer
 	wantLines(t, "parts", types(r.turn("s1", "t1", run("c1", "ls -l", &got)...)),
@@ -93,6 +94,7 @@ func TestWhatTheRulesAllowIsNotAskedAndOnRecord(t *testing.T) {
 
 // Agents ask for each file that they read, so a built-in allow leaves no event.
 func TestWhatABuiltInRuleAllowsIsNotAskedAndLeavesNoEvent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	var got agenthost.Answer
 	frames := r.turn("s1", "t1",
@@ -109,6 +111,7 @@ func TestWhatABuiltInRuleAllowsIsNotAskedAndLeavesNoEvent(t *testing.T) {
 }
 
 func TestWhatTheRulesDenyIsReportedToTheAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	var got agenthost.Answer
 	frames := r.turn("s1", "t1", run("c1", "ls && git push origin", &got)...)
@@ -124,6 +127,7 @@ func TestWhatTheRulesDenyIsReportedToTheAgent(t *testing.T) {
 }
 
 func TestARuleShapesTheQuestion(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	stream := r.startNew("s1", "t1", run("c1", "make all", nil)...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
@@ -141,6 +145,7 @@ func TestARuleShapesTheQuestion(t *testing.T) {
 }
 
 func TestARulesTimeEndsInADenial(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	var got agenthost.Answer
 	frames := r.turn("s1", "t1",
@@ -158,6 +163,7 @@ func TestARulesTimeEndsInADenial(t *testing.T) {
 }
 
 func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	stream := r.startNew("s1", "t1", run("c1", "touch a", nil)...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
@@ -198,6 +204,7 @@ func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 }
 
 func TestAnAgentsOwnCriticalIsAskedWhereOnlyABuiltInRuleAllows(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		rules string
 		asked bool
@@ -226,6 +233,7 @@ func TestAnAgentsOwnCriticalIsAskedWhereOnlyABuiltInRuleAllows(t *testing.T) {
 }
 
 func TestADeniedCallThatWasNotAskedIsReported(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	frames := r.turn("s1", "t1",
 		callTool("c1", "Bash", `{"command":"git push"}`), toolResult("c1", `"pushed"`),
@@ -240,6 +248,7 @@ func TestADeniedCallThatWasNotAskedIsReported(t *testing.T) {
 }
 
 func TestStatusShowsThatThePolicyIsWrong(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).underPolicy(testRules)
 	status, err := r.host.Status(t.Context())
 	if err != nil || !slices.Contains(status.Notices, "the policy is wrong") {

@@ -33,6 +33,7 @@ func (r *rig) finishes() []string {
 }
 
 func TestAQueuedTurnWaitsForTheOpenOne(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	gate := make(chan struct{})
 	r.agent.script(writeText("one"), wait(gate))
@@ -71,6 +72,7 @@ func TestAQueuedTurnWaitsForTheOpenOne(t *testing.T) {
 }
 
 func TestAnInterruptingTurnGoesFirst(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.agent.script(writeText("one"), wait(nil))
 	first := r.post(r.announce("s1", "t1"), "")
@@ -87,6 +89,7 @@ func TestAnInterruptingTurnGoesFirst(t *testing.T) {
 }
 
 func TestAQueueIsBounded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.agent.script(writeText("one"), wait(nil))
 	first := r.post(r.announce("s1", "t0"), "")
@@ -100,6 +103,7 @@ func TestAQueueIsBounded(t *testing.T) {
 
 // A prompt is not kept over a crash; that its turn never ran is.
 func TestACrashEndsQueuedTurns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t1"), ""), 2)
@@ -113,6 +117,7 @@ func TestACrashEndsQueuedTurns(t *testing.T) {
 }
 
 func TestDeletingASessionEndsWhatWaits(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t1"), ""), 2)

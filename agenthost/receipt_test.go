@@ -16,6 +16,7 @@ import (
 // cursor is ahead of them; the events the restored host made since then must
 // still arrive, whatever the size of a request.
 func TestAReceiptAcknowledgesOnlyWhatWasSent(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int{1, 2, 3, 100} {
 		t.Run(fmt.Sprint("at most ", size, " events a request"), func(t *testing.T) {
 			r := newRig(t).start()
@@ -53,6 +54,7 @@ func TestAReceiptAcknowledgesOnlyWhatWasSent(t *testing.T) {
 // A gateway that answers for a broker which named itself acknowledges nothing,
 // and the next attempt follows within seconds even after many such answers.
 func TestAGatewaysSuccessLosesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	successes := slices.Repeat(list(body(200, `{"success":true}`)), 3)
 	r.broker.next(successes...)
@@ -69,6 +71,7 @@ func TestAGatewaysSuccessLosesNothing(t *testing.T) {
 
 // A broker that never named itself acknowledges by the status alone.
 func TestAPlainBrokersSuccessIsAReceipt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		open protocol.OpenSessionRequest

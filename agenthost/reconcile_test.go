@@ -12,6 +12,7 @@ import (
 // A broker whose database went back to an earlier epoch gets the rest of that epoch
 // before the next one.
 func TestEventsOfEarlierEpochsCanBePulled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("one"))
 	r.delivered()
@@ -49,6 +50,7 @@ func TestEventsOfEarlierEpochsCanBePulled(t *testing.T) {
 // The host of a restored journal has other events than the broker up to there. If the broker
 // got the later ones first, the earlier ones would come after them.
 func TestAPullWaitsForEventsThatTheBrokerLacks(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.broker.refuseAll(true)
 	r.turn("s1", "t1", writeText("one"))
@@ -74,6 +76,7 @@ func TestAPullWaitsForEventsThatTheBrokerLacks(t *testing.T) {
 }
 
 func TestABrokerSeesItsOwnSessionsOnly(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	for _, id := range []string{"s1", "s2", "s3"} {
 		r.openSession(&protocol.OpenSessionRequest{

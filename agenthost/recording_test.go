@@ -138,6 +138,7 @@ func (r *recordedRig) follow(session string) (frames func() []string) {
 // A turn with a permission, an interrupt, a write that failed and a restart: the replay
 // has every row and every frame of the host, byte for byte.
 func TestARecordedRunReplays(t *testing.T) {
+	t.Parallel()
 	r := newRecordedRig(t)
 	r.start()
 	prompt := "use " + recordedSecret
@@ -221,6 +222,7 @@ func TestARecordedRunReplays(t *testing.T) {
 
 // A recording that cannot be written ends, and the host continues.
 func TestAHostOutlivesItsRecording(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {
 		writer, err := recording.Create(recording.Options{Path: filepath.Join(t.TempDir(), "recording.jsonl")})

@@ -9,6 +9,7 @@ import (
 // Only a yes that was meant to last lasts: every other answer is for its own
 // question, and the same tool is asked about again.
 func TestOnlyALastingYesIsRemembered(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]protocol.AnswerRequest{
 		"a yes":                       {Approved: yes()},
 		"a no":                        {Approved: no()},

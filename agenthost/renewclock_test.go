@@ -23,6 +23,7 @@ func signedAt(issued time.Time) string {
 // A broker whose clock is behind signs tokens that look expired to the host. Each is
 // renewed a minute before its own end, and not again and again.
 func TestARenewedTokenIsKeptWhateverTheClock(t *testing.T) {
+	t.Parallel()
 	for name, offset := range map[string]time.Duration{"the same clock": 0, "the broker is behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {

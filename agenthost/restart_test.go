@@ -13,6 +13,7 @@ import (
 )
 
 func TestARestartEndsTheTurnAndTheNextOneGetsAnotherProgram(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.agent.script(writeText("one"), forever)
 	first := r.post(r.announce("s1", "t1"), "")
@@ -64,6 +65,7 @@ func (a connectedAgent) Restart(context.Context) error {
 }
 
 func TestAProgramWithClientsIsStartedAgainAtOnce(t *testing.T) {
+	t.Parallel()
 	agent := connected{make(chan string, 2)}
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.Providers["connected"] = agent }
@@ -103,6 +105,7 @@ func (a unstartableAgent) Close(context.Context) error {
 }
 
 func TestAnAgentThatCannotBeRestartedIsReplacedByTheNextTurn(t *testing.T) {
+	t.Parallel()
 	agent := unstartable{&atomic.Int32{}, &atomic.Int32{}}
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.Providers["unstartable"] = agent }
@@ -124,6 +127,7 @@ func TestAnAgentThatCannotBeRestartedIsReplacedByTheNextTurn(t *testing.T) {
 }
 
 func TestTheAgentsOfAProjectAreStopped(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	for _, s := range []struct{ id, project string }{{"s1", "shop"}, {"s2", "shop"}, {"s3", "blog"}, {"s4", "shop"}} {
 		r.openSession(&protocol.OpenSessionRequest{
@@ -190,6 +194,7 @@ func (c closeCounter) Close(ctx context.Context) error {
 
 // A program that a turn is starting must not outlive the restart, so the restart waits until it runs.
 func TestARestartWaitsForAProgramThatStarts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	slow := slowToOpen{r.agent, make(chan struct{}, 1), make(chan struct{}), &atomic.Int32{}}
 	r.options = func(o *agenthost.Options) { o.Providers["fake"] = slow }
@@ -215,6 +220,7 @@ func TestARestartWaitsForAProgramThatStarts(t *testing.T) {
 }
 
 func TestAHostThatStopsRestartsNoAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("one"))
 	r.stop()
@@ -242,6 +248,7 @@ func (f slowFetch) Fetch(context.Context, string, string) error {
 }
 
 func TestAProjectIsStoppedWhileATurnHasNoAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	slow := slowFetch{directories{t.TempDir()}, make(chan struct{}, 2), make(chan struct{})}
 	r.options = func(o *agenthost.Options) { o.Providers["none"], o.Workspaces = noAgent{}, slow }

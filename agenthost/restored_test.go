@@ -42,6 +42,7 @@ func record(text string) []string {
 }
 
 func TestAnAgentWithoutMemoryGetsTheRecord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	var got string
 	frames := r.prompted("s1", "t0", "first of all", remember(&got), writeText("Hello"))
@@ -95,6 +96,7 @@ func TestAnAgentWithoutMemoryGetsTheRecord(t *testing.T) {
 }
 
 func TestTheRecordIsBoundedAndMarksIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	for i := range 12 {
 		r.prompted("s1", fmt.Sprint("t", i), fmt.Sprint("prompt ", i), writeText(strings.Repeat("x", 10<<10)))
@@ -125,6 +127,7 @@ func TestTheRecordIsBoundedAndMarksIt(t *testing.T) {
 }
 
 func TestAHeadlessRecordBeginsWithItsInstructions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	res, err := r.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Instructions: "Be brief"})
 	if err != nil {
@@ -148,6 +151,7 @@ func TestAHeadlessRecordBeginsWithItsInstructions(t *testing.T) {
 // An agent does not get the agent session id of the agent before it, and an agent that is
 // replaced while it works does not leave its id to its successor.
 func TestAnAgentSessionIDBelongsToItsAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	other := newFakeAgent()
 	r.options = func(o *agenthost.Options) { o.Providers["other"] = other }

@@ -44,6 +44,7 @@ func (r *rig) attach(session, cursor string, follow bool) *agenthost.Stream {
 }
 
 func TestAttachingWithoutACursor(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	gate := make(chan struct{})
 	stream := r.startNew("s1", "t1", writeText("a"), writeText("b"), wait(gate))
@@ -62,6 +63,7 @@ func TestAttachingWithoutACursor(t *testing.T) {
 }
 
 func TestResumingAtEveryFrame(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	script := []step{writeText("a"), writeText("b"), callTool("c1", "ls", `{}`), toolResult("c1", `[]`), writeText("c")}
 	all := r.turn("s1", "t1", script...)
@@ -87,6 +89,7 @@ func TestResumingAtEveryFrame(t *testing.T) {
 // Catalogue 67 and 73: a cursor that names no frame never fails; it is a gap and the
 // last turn is replayed.
 func TestACursorThatNamesNoFrameIsAGap(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("old"))
 	all := r.turn("s1", "t2", writeText("new"))
@@ -111,6 +114,7 @@ func TestACursorThatNamesNoFrameIsAGap(t *testing.T) {
 }
 
 func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	script := []step{
 		reason("hm"), writeText("a"), writeText("b"), callTool("c1", "ls", `{"x":1}`),
@@ -140,6 +144,7 @@ func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
 
 // Catalogue 68: the host dies in mid-turn; the resume says so and the turn ends.
 func TestResumingAfterACrash(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t0", writeText("before"))
 	r.agent.script(callTool("c1", "rm", `{}`), writeText("half"), endText(""), callTool("c2", "rm", `{}`),
@@ -178,6 +183,7 @@ func idInEpoch1(offset int64) string { return protocol.StreamID{Epoch: 1, Offset
 
 // An idle session's newest id is still the newest after a restart.
 func TestNothingIsNewerAfterAnIdleRestart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	all := r.turn("s1", "t1", writeText("x"))
 	r.delivered()
@@ -195,6 +201,7 @@ func TestNothingIsNewerAfterAnIdleRestart(t *testing.T) {
 }
 
 func TestOffsetsAreNeverUsedTwiceAcrossRestarts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	seen := map[string]string{}
 	for i := range 4 {
@@ -215,6 +222,7 @@ func TestOffsetsAreNeverUsedTwiceAcrossRestarts(t *testing.T) {
 // Catalogue 66, scaled: a reader is cut at random while frames leave the window and long
 // blocks are split. Each resume continues after the reader's last frame or reports a gap.
 func TestResumeIsExactOrHonest(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	rapid.Check(t, func(rt *rapid.T) {
 		session := protocol.NewID()
@@ -312,6 +320,7 @@ func meaning(frames []frame) []string {
 }
 
 func TestTheWindowIsBounded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	big := strconv.Quote(strings.Repeat("z", 200<<10))
 	var script []step
@@ -349,6 +358,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 }
 
 func TestAJournalThatCannotBeReadIsNoEmptyStream(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("x"))
 	r.stop()

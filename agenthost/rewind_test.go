@@ -10,6 +10,7 @@ import (
 // A broker that lost events of the open turn, and says so by a gap, gets them
 // again without a new session: the host goes back to the broker's cursor.
 func TestAGapIsAnsweredFromTheJournal(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []int{1, 2, 3} {
 		t.Run(fmt.Sprint(lost, " events lost"), func(t *testing.T) {
 			r := newRig(t).start()

@@ -21,6 +21,7 @@ rules:
 
 // What runs is what the agent asks about, not what it announced before.
 func TestAQuestionIsDecidedByItsOwnArguments(t *testing.T) {
+	t.Parallel()
 	long := `{"file_path":"keys/a","content":"` + strings.Repeat("x", core.MaxValue) + `"}`
 	for name, c := range map[string]struct {
 		tool, announced string
@@ -58,6 +59,7 @@ func TestAQuestionIsDecidedByItsOwnArguments(t *testing.T) {
 
 // A shape is journaled, so it must not hold a secret.
 func TestAYesForTheSessionNeverCoversACallWithASecret(t *testing.T) {
+	t.Parallel()
 	const secret = "s3cr3t-value-0123456789"
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {

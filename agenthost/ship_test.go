@@ -64,6 +64,7 @@ func (w shipping) Remote(_ context.Context, sessionID, _ string) *protocol.Remot
 }
 
 func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	inCommit, goOn := make(chan struct{}, 1), make(chan struct{})
 	var fault error
@@ -148,6 +149,7 @@ func TestWorkIsShippedOnlyBetweenTurns(t *testing.T) {
 }
 
 func TestAHostThatShipsListsTheCapability(t *testing.T) {
+	t.Parallel()
 	for _, ships := range []bool{true, false} {
 		r := newRig(t)
 		r.options = func(o *agenthost.Options) {

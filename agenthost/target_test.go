@@ -41,6 +41,7 @@ func wantAnswers(t *testing.T, what string, got []bool, want ...bool) {
 
 // A yes holds for the turn or, if the user says so, for the session; a no for the turn.
 func TestATargetIsAskedAboutOnceInATurn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer protocol.AnswerRequest
 		want   bool
@@ -74,6 +75,7 @@ func TestATargetIsAskedAboutOnceInATurn(t *testing.T) {
 
 // An agent chooses the names: it cannot ask until one of them is allowed.
 func TestATurnAsksAboutFewTargets(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	var got []bool
 	stream := r.startNew("s1", "t1", r.connect(&got, "a.org:443", "b.org:443", "c.org:443", "d.org:443", "e.org:443"))
@@ -86,6 +88,7 @@ func TestATurnAsksAboutFewTargets(t *testing.T) {
 
 // No permission mode and no rule allows a target in the user's place; a rule can deny it.
 func TestOnlyAPersonAllowsATarget(t *testing.T) {
+	t.Parallel()
 	const rules = `
 version: 1
 rules:
@@ -102,6 +105,7 @@ rules:
 
 // Programs that outlive a turn have no user to ask, and a connection that ends takes no question back.
 func TestATargetIsAskedAboutInAnOpenTurnAlone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	var got []bool
 	gone := func(ctx context.Context, _ agenthost.Output) error {
@@ -127,6 +131,7 @@ func TestATargetIsAskedAboutInAnOpenTurnAlone(t *testing.T) {
 
 // A program connects while the agent writes: its text is stored once, and whole.
 func TestAQuestionAboutATargetDoesNotRepeatTheAgentsText(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	var got []bool
 	stream := r.startNew("s1", "t1", writeText("I am "), r.connect(&got, "example.org:443"),

@@ -43,6 +43,7 @@ func (a screenAgent) Terminal(context.Context) (*agenthost.Terminal, error) {
 }
 
 func TestTerminalIsTheAgentsOwnClient(t *testing.T) {
+	t.Parallel()
 	busy := protocol.Errorf(protocol.CodeConflict, "a turn runs")
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {
@@ -109,6 +110,7 @@ func (p *slowScreens) Terminal(ctx context.Context) (*agenthost.Terminal, error)
 
 // A client that is being readied and a turn would start two programs.
 func TestATurnBeginsWhenTheTerminalIsReady(t *testing.T) {
+	t.Parallel()
 	agent := &slowScreens{readying: make(chan struct{}), ran: make(chan struct{})}
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.Providers["screen"] = agent }
@@ -132,6 +134,7 @@ func TestATurnBeginsWhenTheTerminalIsReady(t *testing.T) {
 }
 
 func TestAnOpenTerminalKeepsTheProgram(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		r.turn("s1", "t1", writeText("hello"))
 		for range 4 { // the program of an idle session is stopped after 10 minutes
@@ -154,6 +157,7 @@ func TestAnOpenTerminalKeepsTheProgram(t *testing.T) {
 }
 
 func TestACallerOfTerminalMayLeaveWhileTheAgentIsOpened(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	slow := slowToOpen{r.agent, make(chan struct{}, 1), make(chan struct{}), &atomic.Int32{}}
 	r.options = func(o *agenthost.Options) { o.Providers["fake"] = slow }

@@ -44,6 +44,7 @@ func streamed(frames []frame) []string {
 }
 
 func TestTextBlocks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		script []step
@@ -91,6 +92,7 @@ func TestTextBlocks(t *testing.T) {
 }
 
 func TestLongTextIsSplitBetweenCharacters(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("é<✓\"\x01", 100<<10)
 	for _, c := range []struct {
 		name   string
@@ -130,6 +132,7 @@ func TestLongTextIsSplitBetweenCharacters(t *testing.T) {
 }
 
 func TestLongInputAndOutputAreCut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	big := `{"text":"` + strings.Repeat("é", 200<<10) + `"}`
 	frames := r.turn("s1", "t1", callTool("c1", "write", big), toolResult("c1", `"`+strings.Repeat(`\"`, 200<<10)+`"`))
@@ -152,6 +155,7 @@ func TestLongInputAndOutputAreCut(t *testing.T) {
 
 // PROC-6: neither stream nor journal nor webhook ever has a known secret.
 func TestSecretsAreMasked(t *testing.T) {
+	t.Parallel()
 	secrets := []string{"sk-live-12345", "sk-live-12345-and-more", `quo"ted\secret`, "short"}
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.Secrets = func(string) []string { return secrets } }
@@ -191,6 +195,7 @@ func TestSecretsAreMasked(t *testing.T) {
 }
 
 func TestAHundredSessionsAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	var script []step
 	for i := range 10 {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	open := func() *protocol.OpenSessionResponse {
 		return r.openSession(&protocol.OpenSessionRequest{
@@ -56,6 +57,7 @@ func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.Now = func() time.Time { return now } }
@@ -83,6 +85,7 @@ func TestTokens(t *testing.T) {
 }
 
 func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	gate := make(chan struct{})
 	r.agent.script(writeText("x"), wait(gate), writeText("y"))
@@ -113,6 +116,7 @@ func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 }
 
 func TestDeleteEndsEverything(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	stream := r.startNew("s1", "t1", writeText("x"), forever)
 	r.readN(stream, 2)
@@ -135,6 +139,7 @@ func TestDeleteEndsEverything(t *testing.T) {
 }
 
 func TestEventsForReconciliation(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("a"), endText(""), writeText("b"))
 	r.delivered()

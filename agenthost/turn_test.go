@@ -51,6 +51,7 @@ func wantLines(t *testing.T, what string, got, want []string) {
 }
 
 func TestATurnIsStreamedAndItsEventsReachTheBroker(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	frames := r.turn("s1", "t1", writeText("Hel"), writeText("lo"), callTool("c1", "ls", `{"p":"."}`),
 		toolResult("c1", `["a"]`), writeText("Bye"))
@@ -90,6 +91,7 @@ func (r *rig) wantCode(what string, err error, code protocol.Code) {
 }
 
 func TestEveryTurnEndsInExactlyOneTerminalPart(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		end    agenthost.Outcome
@@ -150,6 +152,7 @@ func TestEveryTurnEndsInExactlyOneTerminalPart(t *testing.T) {
 }
 
 func TestTurnRules(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	ctx := t.Context()
 	gate := make(chan struct{})
@@ -201,6 +204,7 @@ func TestTurnRules(t *testing.T) {
 }
 
 func TestAPromptCanBeBound(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	sum := sha256.Sum256([]byte("the message ✓"))
 	res := r.openSession(&protocol.OpenSessionRequest{
@@ -218,6 +222,7 @@ func TestAPromptCanBeBound(t *testing.T) {
 }
 
 func TestABasicBrokerGetsThreeTypesOneByOne(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.broker.next(slices.Repeat([]func(http.ResponseWriter, request){func(w http.ResponseWriter, _ request) {
 		_, _ = w.Write([]byte("ok"))
@@ -240,6 +245,7 @@ func TestABasicBrokerGetsThreeTypesOneByOne(t *testing.T) {
 
 // An agent keeps the model that it was opened with: another model needs another agent.
 func TestAnotherModelOpensAnotherAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.start()
 	for i, model := range []string{"small", "small", "large", ""} {

@@ -9,6 +9,7 @@ import (
 
 // A call that was not finished must not look like a running one for ever.
 func TestCallsWithoutAResultFailWithTheirTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", callTool("c2", "build", `{}`), callTool("c1", "test", `{}`), toolResult("c1", `"ok"`))
 	r.delivered()

@@ -23,6 +23,7 @@ func byHand(id string) agenthost.TerminalTurn {
 }
 
 func TestATurnMadeInATerminalReachesTheBroker(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) {
 		o.LocalURL = localURL
@@ -52,6 +53,7 @@ func TestATurnMadeInATerminalReachesTheBroker(t *testing.T) {
 }
 
 func TestAHeadlessHistoryHasTheTurnsOfATerminal(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.LocalURL = localURL }
 	r.start()
@@ -77,6 +79,7 @@ func TestAHeadlessHistoryHasTheTurnsOfATerminal(t *testing.T) {
 
 // The host knows its own turns: what a program reports while one is open is no turn of a terminal.
 func TestReportsDuringATurnOfTheHostAreNoTurnOfATerminal(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.LocalURL = localURL }
 	r.start()
@@ -125,6 +128,7 @@ func (r *rig) attachTerminal(session string) (ended <-chan bool) {
 }
 
 func TestAPromptTakesAnAttachedTerminalOver(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("a"))
 	ended := r.attachTerminal("s1")
@@ -177,6 +181,7 @@ func TestAPromptTakesAnAttachedTerminalOver(t *testing.T) {
 }
 
 func TestATerminalWithoutReportsIsTakenOver(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		r.turn("s1", "t1", writeText("a"))
 		ctx, cancel := context.WithCancel(r.Context())
@@ -201,6 +206,7 @@ func TestATerminalWithoutReportsIsTakenOver(t *testing.T) {
 }
 
 func TestOpeningASessionReportsItsTerminal(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.turn("s1", "t1", writeText("a"))
 	if r.isAttached("s1") {
@@ -218,6 +224,7 @@ func TestOpeningASessionReportsItsTerminal(t *testing.T) {
 }
 
 func TestATurnMadeInATerminalIsJournaledOnceTheDiskHasRoom(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var refused atomic.Int32
 	r.options = func(o *agenthost.Options) {

@@ -36,6 +36,7 @@ func newClient(t *testing.T, url string) *client.Client {
 }
 
 func TestCalls(t *testing.T) {
+	t.Parallel()
 	yes, after, since := true, int64(5), int64(7)
 	for _, tt := range []struct {
 		name, raw, asked string
@@ -174,6 +175,7 @@ func TestCalls(t *testing.T) {
 }
 
 func TestErrorsHaveTheServersCodeAndMessage(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, body string
 		status     int
@@ -208,6 +210,7 @@ func TestErrorsHaveTheServersCodeAndMessage(t *testing.T) {
 }
 
 func TestFailedConnections(t *testing.T) {
+	t.Parallel()
 	ts := httptest.NewServer(http.NotFoundHandler())
 	url := ts.URL
 	ts.Close()
@@ -226,6 +229,7 @@ func TestFailedConnections(t *testing.T) {
 }
 
 func TestSessionCookieStaysWithTheBroker(t *testing.T) {
+	t.Parallel()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/auth/login", func(w http.ResponseWriter, _ *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "session", Value: "canary", Path: "/", HttpOnly: true})
@@ -258,6 +262,7 @@ func TestSessionCookieStaysWithTheBroker(t *testing.T) {
 }
 
 func TestHistoryReadsAllPages(t *testing.T) {
+	t.Parallel()
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Query().Get("after") {
 		case "0":

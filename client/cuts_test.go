@@ -13,6 +13,7 @@ import (
 
 // Connections break at random frames; the transcript is complete every time.
 func TestRandomCutsLoseNothing(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))

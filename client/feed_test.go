@@ -49,6 +49,7 @@ func frame(id, event, data string) string {
 }
 
 func TestFollowTask(t *testing.T) {
+	t.Parallel()
 	c, resumed := feedServer(t,
 		frame("3", "hello", `{"rev":4}`)+frame("4", "message", `{"id":"m4"}`),
 		frame("4", "hello", `{"rev":5}`)+frame("5", "task", `{"id":"t"}`)+frame("5", "bye", `{}`),
@@ -80,6 +81,7 @@ func TestFollowTask(t *testing.T) {
 }
 
 func TestFollowTasks(t *testing.T) {
+	t.Parallel()
 	c, _ := feedServer(t,
 		frame("1", "hello",
 			`{"tasks":[{"taskId":"a","rev":1},{"taskId":"b","rev":2}]}`)+frame("2", "task", `{"taskId":"a","rev":3}`))

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"bellhop/client"
-	"bellhop/internal/testenv/basic"
 	"bellhop/protocol"
 )
 
@@ -53,6 +51,7 @@ func read(events iter.Seq2[client.Event, error]) (string, *client.Transcript, er
 }
 
 func TestSend(t *testing.T) {
+	t.Parallel()
 	unauthorized := refusing(401, `{"error":"Unauthorized","code":"unauthorized"}`)
 	post := func(token int) string { return fmt.Sprintf(`POST Bearer token-canary-%d {"prompt":"hi"}`, token) }
 	get := func(token int, after string) string {
@@ -204,6 +203,7 @@ func TestSend(t *testing.T) {
 }
 
 func TestRenewalRetriesWhileTheBrokerIsUnavailable(t *testing.T) {
+	t.Parallel()
 	unauthorized := refusing(401, `{"error":"Unauthorized","code":"unauthorized"}`)
 	s := newStage(t, sending(breaking, start, hello), unauthorized, sending(closing, ok, lo, end, finish))
 	s.away = 2
@@ -221,6 +221,7 @@ func TestRenewalRetriesWhileTheBrokerIsUnavailable(t *testing.T) {
 }
 
 func TestASilentStreamIsResumed(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.script = []reply{sending(s.hanging, start, hello), sending(closing, ok, lo, end, finish)}
 	c := client.New(s.broker.URL, client.Options{
@@ -241,6 +242,7 @@ func TestASilentStreamIsResumed(t *testing.T) {
 }
 
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	cursor := "3-0"
 	for _, tt := range []struct {
 		name   string
@@ -286,6 +288,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestFollowContinuesAfterATurn(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.script = []reply{sending(closing, ok, start, finish), sending(s.hanging, ok, `3-6 {"type":"text-start","id":"b"}`)}
 	stream, err := s.client().Resume(t.Context(), "t", "2-9")
@@ -314,6 +317,7 @@ func TestFollowContinuesAfterATurn(t *testing.T) {
 }
 
 func TestTheContextEndsAStream(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.script = []reply{sending(s.hanging, start)}
 	stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
@@ -329,70 +333,5 @@ func TestTheContextEndsAStream(t *testing.T) {
 	}
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("got %v", last)
-	}
-}
-
-func TestBasicHostsGetTheTokenInTheQuery(t *testing.T) {
-	host := &basic.Host{Password: "pw"}
-	hostServer := httptest.NewServer(host)
-	t.Cleanup(hostServer.Close)
-	broker := &basic.Broker{}
-	hooks := httptest.NewServer(broker)
-	t.Cleanup(hooks.Close)
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	broker.URL = hooks.URL
-	token, err := broker.Open(t.Context(), hostServer.URL, "pw", "t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := newClient(t, "http://127.0.0.1:1").Open(
-		&protocol.CheckInResponse{SessionID: "t", StreamToken: token, StreamURL: hostServer.URL + "/stream/t"},
-		&protocol.PromptRequest{Prompt: "hi"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, transcript, err := read(stream.Events(t.Context()))
-	if err != nil || transcript.Text() != "Let me look.\n\nYou said: hi" || transcript.End == nil {
-		t.Errorf("read %s, %v, %+v", got, err, transcript)
-	}
-}
-
-// The reader of a basic host's stream is the only one that sees the end of its turn.
-func TestTheEndOfABasicHostsStreamIsReported(t *testing.T) {
-	const begin, text = `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`
-	const reported = `{"taskId":"t","turnId":"turn"`
-	for name, c := range map[string]struct {
-		script     reply
-		want, ends string
-	}{
-		"without a finish": {sending(closing, begin, text, "[DONE]"), "text-start,text-delta", reported + `}`},
-		"a finish": {
-			sending(closing, `{"type":"finish","finishReason":"length"}`), "finish", reported + `,"finishReason":"length"}`,
-		},
-		"an unknown finish": {
-			sending(closing, `{"type":"finish","finishReason":"x"}`), "finish", reported + `,"finishReason":"stop"}`,
-		},
-		"an error": {sending(closing, `{"type":"error","error":"x"}`), "error", reported + `,"finishReason":"error"}`},
-		"an abort": {
-			sending(closing, `{"type":"abort"}`), "abort", reported + `,"finishReason":"other","reason":"aborted"}`,
-		},
-		"a broken stream cannot be resumed": {sending(breaking, begin), "text-start,error unavailable", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStage(t, c.script)
-			s.basic = true
-			stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi", MessageID: "m"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, _, _ := read(stream.Events(t.Context()))
-			if ends := strings.Join(s.ends, " "); got != c.want || ends != c.ends {
-				t.Errorf("read %s, reported %s", got, ends)
-			}
-			const inQuery = `POST /stream/t?token=token-canary-1 `
-			if len(s.asked) != 1 || !strings.HasPrefix(s.asked[0], inQuery) || strings.Contains(s.asked[0], "Bearer") {
-				t.Errorf("asked %q", s.asked)
-			}
-		})
 	}
 }

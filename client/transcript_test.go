@@ -35,6 +35,7 @@ func show(t *client.Transcript) string {
 }
 
 func TestTranscript(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		parts []string
@@ -152,6 +153,7 @@ func TestTranscript(t *testing.T) {
 }
 
 func TestTranscriptKeepsTheEventsOfItsParts(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, sending(closing, start, hello, lo, end, finish))
 	stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
 	if err != nil {

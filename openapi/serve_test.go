@@ -24,6 +24,7 @@ func get(d *Document, path, tag string) *httptest.ResponseRecorder {
 }
 
 func TestThePageRunsItsOwnScriptAndStyleOnly(t *testing.T) {
+	t.Parallel()
 	for _, d := range []*Document{Broker(), Host()} {
 		rec := get(d, "/openapi", "")
 		page, policy := rec.Body.String(), rec.Header().Get("Content-Security-Policy")
@@ -46,6 +47,7 @@ func TestThePageRunsItsOwnScriptAndStyleOnly(t *testing.T) {
 }
 
 func TestADocumentIsServedOnce(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"/openapi", "/openapi.yaml", "/openapi.json"} {
 		first := get(Broker(), path, "")
 		if again := get(Broker(), path, first.Header().Get("ETag")); first.Code != 200 || again.Code != 304 {

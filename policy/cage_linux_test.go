@@ -142,6 +142,7 @@ type order struct {
 
 // TestCageOfCommands is the child's side of a cage.
 func TestCageOfCommands(t *testing.T) {
+	t.Parallel()
 	kind := os.Getenv(cageVariable)
 	if kind == "" {
 		return // the other tests start it

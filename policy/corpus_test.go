@@ -94,6 +94,7 @@ func bypassFiles(t testing.TB) []string {
 }
 
 func TestTheCorpusOfBypasses(t *testing.T) {
+	t.Parallel()
 	o := Options{Home: "/home/u", Links: bypassLinks}
 	builtIn, operator := Default(o), permissive(t, o)
 	total := 0

@@ -257,6 +257,7 @@ confirm CRITICAL  ls;;
 `
 
 func TestTheBuiltInRulesOnCommands(t *testing.T) {
+	t.Parallel()
 	e := defaults()
 	for line := range strings.Lines(commandTable) {
 		want, command, ok := cutCase(line)
@@ -279,6 +280,7 @@ func cutCase(line string) (want, command string, ok bool) {
 }
 
 func TestTheBuiltInRulesOnTools(t *testing.T) {
+	t.Parallel()
 	type in = map[string]any
 	e := defaults()
 	for _, c := range []struct {
@@ -364,6 +366,7 @@ func TestTheBuiltInRulesOnTools(t *testing.T) {
 }
 
 func TestInputThatIsNotJSONIsAnUnknownCommand(t *testing.T) {
+	t.Parallel()
 	for _, raw := range []string{"", "{", "[", "null", `{"command":`, "\xff", `"`} {
 		c := bash("")
 		c.Input = []byte(raw)

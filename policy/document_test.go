@@ -22,6 +22,7 @@ func documented(t *testing.T) *Engine {
 }
 
 func TestTheDocumentedPolicyAllowsOnlyItsRules(t *testing.T) {
+	t.Parallel()
 	e := documented(t)
 	for _, c := range []struct{ command, want string }{
 		{"go test ./...", "allow INFO"},
@@ -88,6 +89,7 @@ func TestTheDocumentedPolicyAllowsOnlyItsRules(t *testing.T) {
 }
 
 func TestAShapeCoversTheSameKindOfCall(t *testing.T) {
+	t.Parallel()
 	e := rules(t, "version: 1\n")
 	for _, c := range []struct {
 		name string
@@ -137,6 +139,7 @@ func TestAShapeCoversTheSameKindOfCall(t *testing.T) {
 }
 
 func TestWhatMayNotBeRememberedHasNoShape(t *testing.T) {
+	t.Parallel()
 	e := rules(t, "version: 1\nrules:\n  - {tool: shell:run, command: git log *, action: deny}\n")
 	for _, command := range []string{
 		"rm -rf build", "python3 x.py", "env ls", "A=1 ls", "ls > ../x", "cat *", `cat "./$X"`, "$X", "git log",

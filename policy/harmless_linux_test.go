@@ -19,6 +19,7 @@ func failIfEscaped(t testing.TB, command string, got cageResult) {
 
 // The cage must detect an escape: otherwise the tests below could not fail.
 func TestTheCageSeesEscapes(t *testing.T) {
+	t.Parallel()
 	c := newCage(t)
 	for _, command := range []string{
 		"chmod 777 link", "touch ../victim", "rm ../victim", "echo x > ../new", "echo x > out/victim", "ln -s x ~/l",
@@ -32,6 +33,7 @@ func TestTheCageSeesEscapes(t *testing.T) {
 }
 
 func TestHarmlessCommandsOfTheCorpusChangeNothingOutside(t *testing.T) {
+	t.Parallel()
 	c := newCage(t)
 	allowed := 0
 	for _, file := range bypassFiles(t) {
@@ -116,6 +118,7 @@ func drawScript(t *rapid.T) string {
 
 // A thousand commands are drawn at each run; -rapid.checks draws more.
 func TestHarmlessCommandsChangeNothingOutside(t *testing.T) {
+	t.Parallel()
 	c := newCage(t)
 	allowed, drawn := 0, 0
 	rapid.Check(t, func(r *rapid.T) {

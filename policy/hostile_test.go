@@ -9,6 +9,7 @@ import (
 )
 
 func TestScriptsBeyondTheLimitsAreNotParsed(t *testing.T) {
+	t.Parallel()
 	e := rules(t, "version: 1\nrules:\n  - {tool: '*', action: allow}\n")
 	for name, command := range map[string]string{
 		"too long":             "echo " + strings.Repeat("a", maxScript),
@@ -36,6 +37,7 @@ func TestScriptsBeyondTheLimitsAreNotParsed(t *testing.T) {
 }
 
 func TestLongButFlatScriptsAreParsed(t *testing.T) {
+	t.Parallel()
 	for name, command := range map[string]string{
 		"499 levels":            strings.Repeat("(", 499) + "ls" + strings.Repeat(")", 499),
 		"brackets in a row":     strings.Repeat("(ls);", 2000),
@@ -58,6 +60,7 @@ func TestLongButFlatScriptsAreParsed(t *testing.T) {
 }
 
 func TestAWordThatMayBecomeSeveralOperandsIsCritical(t *testing.T) {
+	t.Parallel()
 	e := rules(t,
 		"version: 1\nrules:\n  - {tool: shell:run, command: [grep *, git grep *], action: allow}\n  - {tool: 'file:*', "+
 			"path: inside, action: allow}\n")
@@ -78,6 +81,7 @@ func TestAWordThatMayBecomeSeveralOperandsIsCritical(t *testing.T) {
 }
 
 func TestACallWithTooManyOperationsIsCritical(t *testing.T) {
+	t.Parallel()
 	if got := outcome(defaults().Decide(bash(strings.Repeat("ls\n", maxOperations+1)))); got != "confirm CRITICAL" {
 		t.Error(got)
 	}
@@ -116,6 +120,7 @@ func command(t *rapid.T) string {
 }
 
 func TestAHarmfulCommandNeverLowersTheLevel(t *testing.T) {
+	t.Parallel()
 	var engines []*Engine
 	for _, p := range policies {
 		engines = append(engines, rules(t, p))
@@ -132,6 +137,7 @@ func TestAHarmfulCommandNeverLowersTheLevel(t *testing.T) {
 }
 
 func TestHarmAfterACompleteCommandIsCritical(t *testing.T) {
+	t.Parallel()
 	e := rules(t, policies[1])
 	complete := []string{
 		"ls", "cat a | wc", "(ls)", "if a; then b; fi", "f() { ls; }", "x=1", "echo \"$(ls)\"", "[[ a ]]", "echo 'a;b'",

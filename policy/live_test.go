@@ -31,6 +31,7 @@ func put(t *testing.T, file, content string) {
 }
 
 func TestRulesFollowTheirFile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "policy.yaml")
 		put(t, file, denies)
@@ -84,6 +85,7 @@ func TestRulesFollowTheirFile(t *testing.T) {
 }
 
 func TestASectionOfAHostsFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file, other := filepath.Join(dir, "host.yaml"), filepath.Join(dir, "rules.yaml")
 	put(t, other, allows)
@@ -127,6 +129,7 @@ func TestASectionOfAHostsFile(t *testing.T) {
 }
 
 func TestAReferencedFileIsReloadedToo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file, other := filepath.Join(dir, "host.yaml"), filepath.Join(dir, "rules.yaml")
 	put(t, other, allows)
@@ -143,6 +146,7 @@ func TestAReferencedFileIsReloadedToo(t *testing.T) {
 }
 
 func TestWithoutAFileTheBuiltInRulesApply(t *testing.T) {
+	t.Parallel()
 	l, err := Open(LiveOptions{})
 	if err != nil {
 		t.Fatal(err)

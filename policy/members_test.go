@@ -38,6 +38,7 @@ func FuzzMembers(f *testing.F) {
 }
 
 func TestMembersSplitsAllInputsOfAgents(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		`{}`, `{"command":"ls"}`, `{"file_path":"/a/b.go","content":"line\n\"two\"\té"}`,
 		`{ "edits" : [ {"old":"a","new":"b"} ], "replace_all" : true, "limit":-1.5e3, "none":null }`,

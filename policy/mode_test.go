@@ -10,6 +10,7 @@ import (
 // Each row has the decisions in the modes plan, ask, accept-edits and auto: the first
 // letters of action and level.
 func TestModesArePresetsOfTheRules(t *testing.T) {
+	t.Parallel()
 	e, err := Parse([]byte(`
 version: 1
 rules:
@@ -61,6 +62,7 @@ rules:
 }
 
 func TestTheHostsOwnToolsAreKnown(t *testing.T) {
+	t.Parallel()
 	other := map[string]any{"path": "/other"}
 	force := map[string]any{"path": "/other", "force": true}
 	unclear := map[string]any{"path": "/x", "force": "yes"}
@@ -114,6 +116,7 @@ func TestTheHostsOwnToolsAreKnown(t *testing.T) {
 
 // A dangerous call may be confirmed at a low level by a rule; a yes still covers it alone.
 func TestADangerousCallHasNoShapeAtAnyLevel(t *testing.T) {
+	t.Parallel()
 	const rule = "{tool: 'shell:*', destructive: true, action: confirm, level: INFO}"
 	e, err := Parse([]byte("version: 1\nrules: ["+rule+"]"), "", Options{})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 )
 
 func TestAFileIsReadStrictly(t *testing.T) {
+	t.Parallel()
 	many := "version: 1\nrules:\n" + strings.Repeat("  - {tool: 'other:x', action: deny}\n", maxRules+1)
 	for name, c := range map[string]struct{ file, want string }{
 		"an unknown key": {
@@ -122,6 +123,7 @@ func TestAFileIsReadStrictly(t *testing.T) {
 }
 
 func TestToolNames(t *testing.T) {
+	t.Parallel()
 	for name, aliases := range map[string]string{
 		FileRead: "Read read_file list_dir search", FileWrite: "Write Edit apply_patch write_file edit_file",
 		ShellRun: "Bash bash run_command exec_command shell", NetFetch: "WebFetch",

@@ -10,6 +10,7 @@ import (
 )
 
 func TestRules(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, rule string // the rule is one line of a list
 		call       Call
@@ -228,6 +229,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
+	t.Parallel()
 	e := rules(t, `
 version: 1
 timeout: 10m
@@ -256,6 +258,7 @@ rules:
 }
 
 func TestWithoutTheBuiltInRulesOtherCallsAreConfirmed(t *testing.T) {
+	t.Parallel()
 	e := rules(t, "version: 1\nextends: none\nrules:\n  - {tool: file:read, action: allow}\n")
 	for command, want := range map[string]string{"ls": "confirm WARN", "rm -rf /": "confirm CRITICAL"} {
 		if got := e.Decide(bash(command)); outcome(got) != want || got.Rule != "default/none" {
@@ -268,6 +271,7 @@ func TestWithoutTheBuiltInRulesOtherCallsAreConfirmed(t *testing.T) {
 }
 
 func TestLinksHideNothing(t *testing.T) {
+	t.Parallel()
 	top := tree(t, map[string]string{
 		"ws/out": "../outside", "ws/secret": ".env", "ws/back": "../outside/in", "outside/in": "../ws/src",
 		"ws/loop": "loop", "alias": "ws", "ws/docs/up": "..",
@@ -300,6 +304,7 @@ func TestLinksHideNothing(t *testing.T) {
 }
 
 func TestExplainShowsEveryOperation(t *testing.T) {
+	t.Parallel()
 	_, steps := defaults().Explain(bash("cd src && cat a > \"$X\" | sh"))
 	var got []string
 	for _, s := range steps {
@@ -316,6 +321,7 @@ func TestExplainShowsEveryOperation(t *testing.T) {
 }
 
 func TestTheDocumentShowsTheBuiltInRules(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../docs/policy.md")
 	if err != nil {
 		t.Fatal(err)

@@ -103,6 +103,7 @@ func (c nested) around(script string) nested {
 
 // A stack overflow ends the process, so the test decides in a child process.
 func TestTheDeepestScriptsFitIntoTheStack(t *testing.T) {
+	t.Parallel()
 	const child = "POLICY_STACK_TEST"
 	if os.Getenv(child) == "" {
 		self, err := os.Executable()
@@ -148,6 +149,7 @@ func FuzzStack(f *testing.F) {
 }
 
 func TestMixedConstructsFitIntoTheStack(t *testing.T) {
+	t.Parallel()
 	defer debug.SetMaxStack(debug.SetMaxStack(maxStack))
 	rapid.Check(t, func(t *rapid.T) {
 		script := "ls"
@@ -159,6 +161,7 @@ func TestMixedConstructsFitIntoTheStack(t *testing.T) {
 }
 
 func TestTooManyOpenersAreRefused(t *testing.T) {
+	t.Parallel()
 	e := rules(t, "version: 1\nrules:\n  - {tool: 'shell:*', action: allow}\n")
 	most := "echo " + strings.Repeat("'('", maxOpeners)
 	if got := outcome(e.Decide(bash(most))); got != "allow INFO" {

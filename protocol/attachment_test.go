@@ -9,6 +9,7 @@ import (
 )
 
 func TestAttachmentsMatchTheirMediaType(t *testing.T) {
+	t.Parallel()
 	const png, pdf = "\x89PNG\r\n\x1a\n", "%PDF-1.7\n"
 	for name, c := range map[string]struct {
 		kind, media, data string
@@ -72,6 +73,7 @@ func TestAttachmentsMatchTheirMediaType(t *testing.T) {
 
 // A member that looks like another spelling of a known one is an error; others are ignored.
 func TestOtherSpellingsOfMembersAreErrors(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		`{"type":"input","sessionId":"s"}`:                           "Unknown member sessionId",
 		`{"type":"answer","requestID":"q"}`:                          "Unknown member requestID",

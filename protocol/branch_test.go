@@ -6,6 +6,7 @@ import (
 )
 
 func TestABranchIsNamedByAPlainName(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"main", "release/1.2", "fix-1", "feature_ü", strings.Repeat("x", MaxBranch)} {
 		if err := CheckBranch(name); err != nil {
 			t.Errorf("%q: %v", name, err)

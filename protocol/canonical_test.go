@@ -13,6 +13,7 @@ import (
 )
 
 func TestCanonical(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, in, out string }{
 		{"sorts names at every level", `{"b":1,"a":{"d":[{"z":1,"y":2}],"c":3}}`, `{"a":{"c":3,"d":[{"y":2,"z":1}]},"b":1}`},
 		{"keeps the order of arrays", `[3,1,2]`, `[3,1,2]`},
@@ -45,6 +46,7 @@ func TestCanonical(t *testing.T) {
 }
 
 func TestCanonicalNumbersAreExact(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := rapid.StringMatching(`-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?`).Draw(t, "number")
 		out, err := protocol.Canonical([]byte(in))
@@ -67,6 +69,7 @@ func TestCanonicalNumbersAreExact(t *testing.T) {
 }
 
 func TestDerivedID(t *testing.T) {
+	t.Parallel()
 	id := func(raw, claim string) string {
 		t.Helper()
 		e, err := protocol.ParseEvent([]byte(raw))

@@ -10,6 +10,7 @@ import (
 )
 
 func TestCommandsAreCleaned(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("é", protocol.MaxCommandText)
 	got := protocol.CleanCommands([]protocol.Command{
 		{Name: "/review", Description: "Reviews\n  a\x00change", Arguments: "[branch]"},
@@ -40,6 +41,7 @@ func TestCommandsAreCleaned(t *testing.T) {
 }
 
 func TestAMessageThatBeginsWithASlashNamesACommand(t *testing.T) {
+	t.Parallel()
 	for message, want := range map[string][2]string{
 		"/review":              {"review", ""},
 		"/review the last one": {"review", "the last one"},

@@ -9,6 +9,7 @@ import (
 )
 
 func TestCursorsAreOrderedByEpochThenSeq(t *testing.T) {
+	t.Parallel()
 	ascending := []protocol.Cursor{{}, {Epoch: 1}, {Epoch: 1, Seq: 1}, {Epoch: 1, Seq: 9}, {Epoch: 2}, {Epoch: 2, Seq: 1}}
 	for i, c := range ascending {
 		for j, d := range ascending {
@@ -23,6 +24,7 @@ func TestCursorsAreOrderedByEpochThenSeq(t *testing.T) {
 }
 
 func TestStreamIDSurvivesTheWire(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		id := protocol.StreamID{
 			Epoch:  rapid.Int64Range(0, protocol.MaxPosition).Draw(t, "epoch"),
@@ -35,6 +37,7 @@ func TestStreamIDSurvivesTheWire(t *testing.T) {
 }
 
 func TestParseStreamIDRefuses(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{
 		"", "3", "3-", "-41", "3-41-1", "3-x", "x-1", "03-41", "3-041", "+3-41", "3-+41", "3--1", "-1", "-1-2",
 		" 3-41", "3-41 ", "3-18446744073709551616", "9223372036854775808-1", "1-9007199254740992", "9007199254740992-1",

@@ -10,6 +10,7 @@ import (
 )
 
 func TestMarshalEscapesNoHTML(t *testing.T) {
+	t.Parallel()
 	got, err := protocol.Marshal(map[string]string{"text": "<a> & b"})
 	if want := `{"text":"<a> & b"}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
@@ -20,6 +21,7 @@ func TestMarshalEscapesNoHTML(t *testing.T) {
 }
 
 func TestATextIsCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[aé✓𝄞]{0,20}`).Draw(t, "text")
 		limit := rapid.IntRange(0, 40).Draw(t, "limit")
@@ -36,6 +38,7 @@ func TestATextIsCutBetweenCharacters(t *testing.T) {
 }
 
 func TestAValueIsCutToItsLimit(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		raw := []byte(rapid.StringMatching(`"([a-z✓]|\\n|\\u0001){0,80}"`).Draw(t, "value"))
 		limit := rapid.IntRange(2, 60).Draw(t, "limit")

@@ -8,6 +8,7 @@ import (
 )
 
 func TestAHeadIsThatOfTheEvent(t *testing.T) {
+	t.Parallel()
 	for raw, ok := range map[string]bool{
 		`{"type":"text","eventId":"e","epoch":1,"seq":23,"text":"x","id":"i","timestamp":1}`:                                                   true,
 		` { "seq" : 23 , "epoch":1, "input":{"eventId":"no","seq":[1,"]}"]}, "eventId":"e","timestamp":1,"id":"i","text":"x","type":"text" } `: true,

@@ -13,6 +13,7 @@ import (
 // The events of a batch are the elements of its array, byte for byte, however the
 // body is written.
 func TestABatchIsSplitOnce(t *testing.T) {
+	t.Parallel()
 	value := rapid.SampledFrom([]string{
 		`{}`, `[]`, `null`, `true`, `-1.5e3`, `"a\"b]}"`, `"\\"`, `{"a":[{"b":"]"},{}],"c":"}"}`,
 		`[[1,2],[],"["]`, ` { "x" : 1 } `, "\"\u00e9\\u00e9\"",
@@ -47,6 +48,7 @@ func TestABatchIsSplitOnce(t *testing.T) {
 }
 
 func TestEventsOfABatchAreReadAsAlone(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{
 		"text", "tool-call", "tool-result", "finish", "status", "interaction", "error", "dropped", "later",
 	} {

@@ -40,6 +40,7 @@ func event(kind string, changes map[string]any) string {
 }
 
 func TestParseEventAcceptsEveryType(t *testing.T) {
+	t.Parallel()
 	null := json.RawMessage("null")
 	cases := []struct {
 		name, kind string
@@ -96,6 +97,7 @@ func TestParseEventAcceptsEveryType(t *testing.T) {
 }
 
 func TestParseEventRefuses(t *testing.T) {
+	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	type m = map[string]any
 	cases := []struct {
@@ -177,6 +179,7 @@ func TestParseEventRefuses(t *testing.T) {
 }
 
 func TestParseEventReadsEveryMember(t *testing.T) {
+	t.Parallel()
 	raw := `{"sessionId":"s","type":"tool-result","eventId":"e","epoch":2,"seq":3,"turnId":"t","timestamp":1.50,
 		"toolCallId":"c","toolName":"n","output":{"b":1, "a":2.0},"isError":true,"denied":true,"truncated":true}`
 	got, err := protocol.ParseEvent([]byte(raw))
@@ -195,6 +198,7 @@ func TestParseEventReadsEveryMember(t *testing.T) {
 
 // The broker must accept the events that our own host marshals.
 func TestMarshalledEventsParse(t *testing.T) {
+	t.Parallel()
 	text, approved := "", false
 	events := []*protocol.Event{
 		{Type: protocol.EventText, ID: "x", Text: &text},
@@ -219,6 +223,7 @@ func TestMarshalledEventsParse(t *testing.T) {
 }
 
 func TestTheOnlyOriginIsTheTerminal(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		`"terminal"`: protocol.OriginTerminal, `"Terminal"`: "", `"console"`: "", `""`: "", `7`: "", `null`: "",
 		`{"a":1}`: "", `"` + strings.Repeat("terminal", 10_000) + `"`: "",

@@ -9,6 +9,7 @@ import (
 )
 
 func TestParseObjectRefuses(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, body string }{
 		{"an empty body", ""},
 		{"white space alone", " \n"},
@@ -49,6 +50,7 @@ func TestParseObjectRefuses(t *testing.T) {
 }
 
 func TestParseObjectAccepts(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, body string }{
 		{"an empty object", "{}"},
 		{"white space around", " \r\n\t{ } \n"},
@@ -72,6 +74,7 @@ func TestParseObjectAccepts(t *testing.T) {
 }
 
 func TestParseObjectErrorsStayShort(t *testing.T) {
+	t.Parallel()
 	name := strings.Repeat("ä", 100_000)
 	err := protocol.ParseObject([]byte(`{"` + name + `":1,"` + name + `":1}`))
 	requireInvalid(t, err)
@@ -82,6 +85,7 @@ func TestParseObjectErrorsStayShort(t *testing.T) {
 }
 
 func TestDecodeNamesTheMember(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, body, message string }{
 		{"a number for a string", `{"taskId":1}`, "taskId must be a string"},
 		{"a string for an array", `{"artifacts":"x"}`, "artifacts must be an array"},
@@ -103,6 +107,7 @@ func TestDecodeNamesTheMember(t *testing.T) {
 }
 
 func TestDecodeMatchesNamesExactly(t *testing.T) {
+	t.Parallel()
 	var req protocol.CheckInRequest
 	if err := protocol.Decode([]byte(`{"TASKID":"other","taskId":"mine","extra":{}}`), &req); err != nil {
 		t.Fatal(err)
@@ -113,6 +118,7 @@ func TestDecodeMatchesNamesExactly(t *testing.T) {
 }
 
 func TestDecodeIntegersAreStrict(t *testing.T) {
+	t.Parallel()
 	for _, number := range []string{"1e400", "-0", "9223372036854775808", "1.0", "1e2", "1.5", `"1"`, "true", "[]"} {
 		t.Run(number, func(t *testing.T) {
 			var cursor protocol.Cursor
@@ -122,6 +128,7 @@ func TestDecodeIntegersAreStrict(t *testing.T) {
 }
 
 func TestParseLine(t *testing.T) {
+	t.Parallel()
 	line, err := protocol.ParseLine([]byte(`{"type":"input","session_id":"s","text":"","later":1}` + "\n"))
 	if err != nil || line.Type != "input" || line.SessionID != "s" || line.Text == nil || *line.Text != "" {
 		t.Fatalf("%+v, %v", line, err)

@@ -6,6 +6,7 @@ import (
 )
 
 func TestPlainTextIsOneHarmlessParagraph(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"a\r\n\tb  c ":             "a b c",
 		"\x1b[31mred\u202eder\x00": "\uFFFD[31mred\uFFFDder\uFFFD",

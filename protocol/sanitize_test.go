@@ -11,6 +11,7 @@ import (
 )
 
 func TestSanitizeText(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"":                 "",
 		"plain ä 😀\n\t":    "plain ä 😀\n\t",
@@ -26,6 +27,7 @@ func TestSanitizeText(t *testing.T) {
 }
 
 func TestSanitizeJSON(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat("[", 61) + strings.Repeat("]", 61)
 	cases := []struct{ name, in, want string }{
 		{"leaves good JSON byte for byte", `{ "b" : 1.0, "a":"\u0041" }`, `{ "b" : 1.0, "a":"\u0041" }`},
@@ -54,6 +56,7 @@ func TestSanitizeJSON(t *testing.T) {
 }
 
 func TestSanitizedValuesAlwaysPass(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		raw := rapid.OneOf(
 			rapid.SliceOf(rapid.Byte()),

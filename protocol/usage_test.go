@@ -8,6 +8,7 @@ import (
 )
 
 func TestAUsageIsReadWhateverAnAgentReports(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		raw  string
 		want protocol.Usage
@@ -40,6 +41,7 @@ func TestAUsageIsReadWhateverAnAgentReports(t *testing.T) {
 }
 
 func TestUsagesAddUpWithTheNewestContext(t *testing.T) {
+	t.Parallel()
 	var sum protocol.Usage
 	sum.Add(protocol.Usage{
 		InputTokens: 1, OutputTokens: 2, TotalTokens: 3, CostUSD: 0.1, ContextTokens: 50, ContextWindow: 100,

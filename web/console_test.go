@@ -43,6 +43,7 @@ func get(c *web.Console, method, path string, header ...string) (*httptest.Respo
 }
 
 func TestPageHasItsConfiguration(t *testing.T) {
+	t.Parallel()
 	for base, want := range map[string]string{
 		"/a \"b":   `<script id="bellhop-config" type="application/json">{"base":"/a%20%22b/","signedIn":false,"version":"1.2"}</script><script src="/a%20%22b/assets/a-1.js"></script>`,
 		"":         `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":"1.2"}</script><script src="/assets/a-1.js"></script>`,
@@ -58,6 +59,7 @@ func TestPageHasItsConfiguration(t *testing.T) {
 }
 
 func TestThePageOfASharedTaskKnowsNoVisitor(t *testing.T) {
+	t.Parallel()
 	files := fstest.MapFS{"index.html": {Data: []byte(page)}, "shared.html": {Data: []byte("shared " + page)}}
 	visited := false
 	c := open(t, web.Options{Files: files, Base: "/b", Version: "1", Visitor: func(*http.Request) (bool, []string) {
@@ -88,6 +90,7 @@ func TestThePageOfASharedTaskKnowsNoVisitor(t *testing.T) {
 }
 
 func TestFilesAreCachedByTheirNames(t *testing.T) {
+	t.Parallel()
 	c := open(t, web.Options{})
 	for path, want := range map[string]string{
 		"/assets/a-1.js": "public, max-age=31536000, immutable|text/javascript; charset=utf-8",
@@ -113,6 +116,7 @@ func TestFilesAreCachedByTheirNames(t *testing.T) {
 }
 
 func TestFilesAreCompressedForClientsThatAcceptIt(t *testing.T) {
+	t.Parallel()
 	c := open(t, web.Options{})
 	complete, _ := get(c, "GET", "/assets/a-1.js")
 	small, _ := get(c, "GET", "/assets/a-1.js", "Accept-Encoding", "br, gzip")
@@ -141,6 +145,7 @@ func TestFilesAreCompressedForClientsThatAcceptIt(t *testing.T) {
 }
 
 func TestOtherRequestsAreNotServed(t *testing.T) {
+	t.Parallel()
 	c := open(t, web.Options{})
 	for name, r := range map[string][]string{
 		"a file of a former build":            {"GET", "/assets/a-0.js", "Accept", "text/html"},
@@ -158,6 +163,7 @@ func TestOtherRequestsAreNotServed(t *testing.T) {
 }
 
 func TestContentPolicy(t *testing.T) {
+	t.Parallel()
 	c := open(t, web.Options{Visitor: func(r *http.Request) (bool, []string) {
 		return true, []string{"https://host.example", r.Header.Get("X-Own")}
 	}})
@@ -176,6 +182,7 @@ func TestContentPolicy(t *testing.T) {
 
 // A service worker has the policy of its own file: with that of the others it could request nothing.
 func TestTheServiceWorkerMayRequestItsBrokerOnly(t *testing.T) {
+	t.Parallel()
 	c := open(t, web.Options{})
 	for path, want := range map[string]string{
 		"/sw.js":         "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
@@ -194,6 +201,7 @@ func TestTheServiceWorkerMayRequestItsBrokerOnly(t *testing.T) {
 }
 
 func TestPageWithoutConfigurationElementIsRejected(t *testing.T) {
+	t.Parallel()
 	if _, err := web.New(web.Options{Files: fstest.MapFS{"index.html": {Data: []byte("<p>")}}}); err == nil {
 		t.Error("it is one")
 	}
@@ -201,6 +209,7 @@ func TestPageWithoutConfigurationElementIsRejected(t *testing.T) {
 
 // Tests both the page without a console and, if present, the build.
 func TestEmbeddedFilesLoadNothingFromOtherOrigins(t *testing.T) {
+	t.Parallel()
 	files, built := web.Build()
 	rec, ok := get(open(t, web.Options{Files: files}), "GET", "/")
 	if body := rec.Body.String(); !ok || strings.Contains(body, "https://") || !strings.Contains(body, `{"base":"/"`) {

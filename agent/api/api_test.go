@@ -90,6 +90,7 @@ func TestASessionIsCreatedUsedAndDeleted(t *testing.T) {
 }
 
 func TestWorkspacesAreKept(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
 	s := start(t, Config{Workspaces: parent})
 	session := s.open("", "")
@@ -100,6 +101,7 @@ func TestWorkspacesAreKept(t *testing.T) {
 }
 
 func TestAQuestionWaitsForTheNextClient(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{})
 	session := s.open("", "")
 	first := s.dial(session, "")
@@ -132,6 +134,7 @@ func TestAQuestionWaitsForTheNextClient(t *testing.T) {
 }
 
 func TestEveryClientSeesTheTurnAndAnyMayAnswer(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{})
 	session := s.open("", "")
 	clients := make([]*client, 8)
@@ -176,6 +179,7 @@ func types(lines []protocol.Line) []string {
 }
 
 func TestCallersReachOnlyTheirOwn(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{Token: "owner"})
 	a, b := s.open("owner", ""), s.open("owner", "")
 	for name, c := range map[string]struct {
@@ -213,6 +217,7 @@ func TestCallersReachOnlyTheirOwn(t *testing.T) {
 }
 
 func TestWithoutAServersTokenAWrongOneIsStillRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{})
 	a, b := s.open("", ""), s.open("", "")
 	if status, _ := s.call("GET", "/sessions/"+a.SessionID+"/history", b.Token, ""); status != http.StatusUnauthorized {
@@ -236,6 +241,7 @@ func TestWithoutAServersTokenAWrongOneIsStillRefused(t *testing.T) {
 
 // Without a token everyone on the machine may open a session, and reaches nothing else.
 func TestWithoutATokenOnlyOpeningIsFree(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{})
 	a, b := s.open("", ""), s.open("", "")
 	for name, c := range map[string]struct {

@@ -48,6 +48,7 @@ func (s *stand) turn(session createResponse, text string) {
 }
 
 func TestAHistoryOutlivesItsSession(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{IdleTimeout: time.Minute, History: keeping(t, history.Config{Retention: time.Hour})})
 	one, other := s.open("", ""), s.open("", "")
 	c := s.dial(one, "")
@@ -104,6 +105,7 @@ func TestAHistoryOutlivesItsSession(t *testing.T) {
 }
 
 func TestDeletingASessionKeepsItsHistoryOnRequest(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{History: keeping(t, history.Config{})})
 	kept, gone := s.open("", ""), s.open("", "")
 	s.turn(kept, "help")
@@ -129,6 +131,7 @@ func TestDeletingASessionKeepsItsHistoryOnRequest(t *testing.T) {
 }
 
 func TestEndedSessionsAreListedInPages(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{Token: "owner", History: keeping(t, history.Config{})})
 	var want []string
 	for range 3 {
@@ -156,6 +159,7 @@ func TestEndedSessionsAreListedInPages(t *testing.T) {
 
 // While the history cannot be written, sessions continue with their turn and accept no further one.
 func TestAHistoryThatCannotBeWrittenRefusesInput(t *testing.T) {
+	t.Parallel()
 	store := keeping(t, history.Config{})
 	s := start(t, Config{History: store})
 	one := s.open("", "")
@@ -178,6 +182,7 @@ func TestAHistoryThatCannotBeWrittenRefusesInput(t *testing.T) {
 }
 
 func TestAFullHistoryDeletesTheOldestAndThenRefuses(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{History: keeping(t, history.Config{MaxBytes: 4000})})
 	old := s.open("", "")
 	s.turn(old, "help")
@@ -208,6 +213,7 @@ func TestAFullHistoryDeletesTheOldestAndThenRefuses(t *testing.T) {
 }
 
 func TestAStoppedServersSessionsAreListedAsEnded(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	store := keeping(t, history.Config{Dir: dir})
 	var one createResponse

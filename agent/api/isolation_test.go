@@ -14,6 +14,7 @@ import (
 // TestClientsSeeOnlyTheirOwnSession runs several sessions, each with clients that connect and
 // disconnect, and checks that no client receives a line of another session.
 func TestClientsSeeOnlyTheirOwnSession(t *testing.T) {
+	t.Parallel()
 	const sessions, clients, turns = 8, 3, 4
 	s := start(t, Config{})
 	var group sync.WaitGroup
@@ -66,6 +67,7 @@ func TestClientsSeeOnlyTheirOwnSession(t *testing.T) {
 }
 
 func TestAnAnswerToAnotherSessionsQuestionIsRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{})
 	a, b := s.open("", ""), s.open("", "")
 	inA, inB := s.dial(a, ""), s.dial(b, "")
@@ -90,6 +92,7 @@ func TestAnAnswerToAnotherSessionsQuestionIsRefused(t *testing.T) {
 }
 
 func TestAThousandInterruptsOverAWebSocket(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{})
 	session := s.open("", "")
 	c, watcher := s.dial(session, ""), s.dial(session, "")

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheNumberOfSessionsIsBounded(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{MaxSessions: 2})
 	s.open("", "")
 	one := s.open("", "")
@@ -24,6 +25,7 @@ func TestTheNumberOfSessionsIsBounded(t *testing.T) {
 }
 
 func TestClientsThatBreakTheRulesAreClosedWithTheRightCode(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{})
 	session := s.open("", "")
 	for name, c := range map[string]struct {
@@ -53,6 +55,7 @@ func TestClientsThatBreakTheRulesAreClosedWithTheRightCode(t *testing.T) {
 }
 
 func TestASlowClientIsDisconnectedAndTheSessionContinues(t *testing.T) {
+	t.Parallel()
 	s := start(t, Config{Limits: wsline.Limits{QueueLines: 8}, Times: wsline.Times{Write: time.Minute}})
 	session := s.open("", "")
 	slow, good := s.dial(session, ""), s.dial(session, "&replay=all")

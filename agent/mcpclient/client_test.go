@@ -139,6 +139,7 @@ func TestToolsOfAServerOnStdio(t *testing.T) {
 }
 
 func TestAnInterruptedCallReturns(t *testing.T) {
+	t.Parallel()
 	s := connected(t, map[string]Server{"x": self(t)}, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
@@ -152,6 +153,7 @@ func TestAnInterruptedCallReturns(t *testing.T) {
 }
 
 func TestCallsFailAfterTheServerExited(t *testing.T) {
+	t.Parallel()
 	s := connected(t, map[string]Server{"x": self(t), "y": self(t)}, t.TempDir())
 	for _, tool := range []string{"mcp__x__die", "mcp__x__echo"} {
 		if _, err := named(t, s, tool).Run(t.Context(), []byte(`{}`)); protocol.CodeOf(err) != protocol.CodeBadGateway {
@@ -164,6 +166,7 @@ func TestCallsFailAfterTheServerExited(t *testing.T) {
 }
 
 func TestToolsOfAServerOnHTTP(t *testing.T) {
+	t.Parallel()
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return testServer() }, nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer t" {
@@ -186,6 +189,7 @@ func TestToolsOfAServerOnHTTP(t *testing.T) {
 }
 
 func TestConnectFailsIfOneServerFails(t *testing.T) {
+	t.Parallel()
 	for name, bad := range map[string]Server{
 		"no such program":                     {Command: "/no/such/program"},
 		"a program that ends":                 {Command: "/bin/sh", Args: []string{"-c", "echo not today >&2"}},
@@ -202,6 +206,7 @@ func TestConnectFailsIfOneServerFails(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	good := `{"mcpServers":{"a":{"command":"x","args":["1"],"env":{"K":"v"}},"b":{"url":"https://h/mcp","headers":{"A":"b"}}},"other":1}`
 	if c, err := Parse([]byte(good)); err != nil || len(c.Servers) != 2 || c.Servers["a"].Args[0] != "1" ||
 		c.Servers["b"].Headers["A"] != "b" {
@@ -228,6 +233,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestToolNamesAreShortAndDistinct(t *testing.T) {
+	t.Parallel()
 	taken := map[string]bool{}
 	for _, tool := range []string{"a.b", "a_b", "a b", strings.Repeat("x", 90), strings.Repeat("x", 91)} {
 		name := toolName("s", tool, taken)

@@ -13,6 +13,7 @@ import (
 // TestAModelUsesAServersToolWithPermission covers the complete path: model, agent, question,
 // server, result, model.
 func TestAModelUsesAServersToolWithPermission(t *testing.T) {
+	t.Parallel()
 	for value, want := range map[bool]string{
 		true:  "All done. Tool said: you said hi",
 		false: "All done. Tool said: Denied by the user.",

@@ -82,6 +82,7 @@ func complete(ctx context.Context, m agent.Completer, conversation ...agent.Mess
 func prompt(text string) agent.Message { return agent.Message{Role: agent.RoleUser, Text: text} }
 
 func TestACompletion(t *testing.T) {
+	t.Parallel()
 	const usage = "{Input:10 Output:20 Total:30 Cached:0}"
 	for text, want := range map[string]string{
 		"hello": "Hello |from |the |mock |LLM.|" + usage,
@@ -104,6 +105,7 @@ func TestACompletion(t *testing.T) {
 }
 
 func TestACompleteConversationIsSent(t *testing.T) {
+	t.Parallel()
 	call := agent.ToolCall{ID: "c1", Name: agent.ToolWriteFile, Arguments: []byte(`{"path":"a","content":"b"}`)}
 	second := agent.ToolCall{ID: "c2", Name: agent.ToolRunCommand, Arguments: []byte(`{"command":"true"}`)}
 	conversation := []agent.Message{
@@ -140,6 +142,7 @@ func TestACompleteConversationIsSent(t *testing.T) {
 }
 
 func TestErrorsThatAreNotRetried(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]struct {
 		code protocol.Code
 		text string
@@ -164,6 +167,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 }
 
 func TestRetries(t *testing.T) {
+	t.Parallel()
 	const all = "Hello |from |the |mock |LLM.|{Input:10 Output:20 Total:30 Cached:0}"
 	for rule, c := range map[string]struct {
 		fail  func(*mockllm.Server)
@@ -221,6 +225,7 @@ func TestRetries(t *testing.T) {
 }
 
 func TestAnInterruptEndsACompletion(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"HANG", "SLOW 1000"} {
 		for name := range both {
 			t.Run(name+" "+text, func(t *testing.T) {
@@ -245,6 +250,7 @@ func TestAnInterruptEndsACompletion(t *testing.T) {
 }
 
 func TestASilentModelTimesOut(t *testing.T) {
+	t.Parallel()
 	for name := range both {
 		m := open(t, mockllm.New(t), name, nil)
 		m.Completer.(*completer).opts.Silence = 30 * time.Millisecond
@@ -256,6 +262,7 @@ func TestASilentModelTimesOut(t *testing.T) {
 }
 
 func TestAnUnreachableProvider(t *testing.T) {
+	t.Parallel()
 	for name := range both {
 		away, err := Open(name, Options{BaseURL: "http://127.0.0.1:1" + both[name], Key: key})
 		if err != nil {
@@ -271,6 +278,7 @@ func TestAnUnreachableProvider(t *testing.T) {
 }
 
 func TestOpenNamesTheMissingOption(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		model string
 		opts  Options
@@ -327,6 +335,7 @@ func TestOpenNamesTheMissingOption(t *testing.T) {
 }
 
 func TestErrorsNeverContainTheKey(t *testing.T) {
+	t.Parallel()
 	c := &completer{opts: Options{Key: key, BaseURL: "https://example.com/v1"}, provider: Providers()[1]}
 	for _, status := range []int{200, 400, 401, 404, 429, 500} {
 		f := c.refused(status, nil, "", "Incorrect API key provided: "+key+"\n"+strings.Repeat("x", 9999))
@@ -337,6 +346,7 @@ func TestErrorsNeverContainTheKey(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"": 0, "3": 3 * time.Second, "0.5": 500 * time.Millisecond, "-1": 0, "soon": 0, "1e300": 0, "NaN": 0,
@@ -349,6 +359,7 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func TestArgumentsThatAreNoObject(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		``: "{}", `{"a":1}`: `{"a":1}`, `null`: "{} it is null",
 		`[]`:    "{} json: cannot unmarshal array into Go value of type map[string]json.RawMessage",
@@ -367,6 +378,7 @@ func TestArgumentsThatAreNoObject(t *testing.T) {
 }
 
 func TestTheWindowLeavesRoomForTheAnswer(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		model string
 		opts  Options

@@ -60,6 +60,7 @@ func requested(
 // vendors' SDKs, which the package used before. Providers take these requests, so a difference to
 // a file is a mistake unless it was intended.
 func TestRequestsEqualThoseOfTheVendorsSDKs(t *testing.T) {
+	t.Parallel()
 	for name, c := range recorded() {
 		for _, provider := range []string{"anthropic", "openai"} {
 			file := filepath.Join("testdata", "requests", name+"."+provider+".json")
@@ -104,6 +105,7 @@ func indented(t *testing.T, v any) []byte {
 
 // The file was recorded like those of testdata/requests: the address of a request by the base URL.
 func TestAddressesEqualThoseOfTheVendorsSDKs(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join("testdata", "addresses.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ var errStop = errors.New("tries again")
 
 // The streams are those of the vendors' documentation, with other texts.
 func TestStreams(t *testing.T) {
+	t.Parallel()
 	for name, c := range streams() {
 		provider, _, _ := strings.Cut(name, ":")
 		for _, way := range []struct {

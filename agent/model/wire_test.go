@@ -16,6 +16,7 @@ import (
 )
 
 func TestAnswersThatAreNoStream(t *testing.T) {
+	t.Parallel()
 	json := http.Header{"Content-Type": {"application/json"}}
 	html := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	const page = "<!doctype html><title>Sign in</title>"
@@ -111,6 +112,7 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 
 // The pause that a provider asks for is honoured also within a stream and beside a body that breaks off.
 func TestAnErrorKeepsItsHeader(t *testing.T) {
+	t.Parallel()
 	header := http.Header{"Content-Type": {"text/event-stream"}, "Retry-After-Ms": {"2500"}}
 	const event = `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`
 	within := func() io.Reader { return strings.NewReader("event: error\ndata: " + event + "\n\n") }
@@ -136,6 +138,7 @@ type errReader struct{ err error }
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
 func TestAConnectionThatIsLostWithinTheStream(t *testing.T) {
+	t.Parallel()
 	lost := &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}
 	for provider, stream := range map[string]string{
 		"anthropic": anthropicStart + anthropicText + anthropicEnd, "openai": choice(`{"content":"Hello"}`, `"stop"`),
@@ -157,6 +160,7 @@ func TestAConnectionThatIsLostWithinTheStream(t *testing.T) {
 
 // net/http refuses a key with a line break.
 func TestErrorsOfTheConnectionNeverContainTheKey(t *testing.T) {
+	t.Parallel()
 	for _, provider := range []string{"anthropic", "openai"} {
 		m, err := Open(provider+"/x", Options{BaseURL: "http://127.0.0.1:1", Key: key + "\n"})
 		if err != nil {
@@ -171,6 +175,7 @@ func TestErrorsOfTheConnectionNeverContainTheKey(t *testing.T) {
 }
 
 func TestEveryRequestHasTheHeadersOfAStream(t *testing.T) {
+	t.Parallel()
 	for provider, want := range map[string]http.Header{
 		"anthropic": {"X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}},
 		"openai":    {"Authorization": {"Bearer " + key}},
@@ -191,6 +196,7 @@ func TestEveryRequestHasTheHeadersOfAStream(t *testing.T) {
 }
 
 func TestACallsArgumentsAreSentAsTheyCame(t *testing.T) {
+	t.Parallel()
 	_, body := requested(t, "anthropic/x", Options{Key: key}, recorded()["arguments"].conversation, nil)
 	if want := `"n":12345678901234567890,"f":1.50`; !strings.Contains(string(body), want) {
 		t.Errorf("sent %s", body)
@@ -198,6 +204,7 @@ func TestACallsArgumentsAreSentAsTheyCame(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNotWantedIsClosed(t *testing.T) {
+	t.Parallel()
 	for provider, stream := range map[string]string{
 		"anthropic": anthropicStart + anthropicText + anthropicEnd, "openai": choice(`{"content":"Hello"}`, "null"),
 	} {
@@ -232,6 +239,7 @@ func (c *closing) Close() error {
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)

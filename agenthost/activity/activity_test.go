@@ -17,6 +17,7 @@ func watched(quiet time.Duration) (*Tracker, *int) {
 }
 
 func TestAWorkspaceWakesWorksAndRests(t *testing.T) {
+	t.Parallel()
 	none, idle, busy := core.Activity{Status: protocol.StatusNone},
 		core.Activity{Status: protocol.StatusIdle}, core.Activity{Status: protocol.StatusBusy}
 	waiting := core.Activity{Status: protocol.StatusIdle, Reason: protocol.ReasonWaiting}
@@ -59,6 +60,7 @@ func TestAWorkspaceWakesWorksAndRests(t *testing.T) {
 }
 
 func TestOfTooManyProgramsTheIdleAreForgotten(t *testing.T) {
+	t.Parallel()
 	a, _ := watched(time.Minute)
 	defer a.Stop()
 	a.Mark("w")
@@ -79,6 +81,7 @@ func TestOfTooManyProgramsTheIdleAreForgotten(t *testing.T) {
 }
 
 func TestASilentProgramIsTakenToBeIdle(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, changes := watched(10 * time.Minute)
 		a.Report("w", "p", core.Activity{Status: protocol.StatusBusy})

@@ -32,6 +32,7 @@ var passwordRoutes = []request{
 }
 
 func TestPasswordRoutesRefuseStreamTokens(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.open("s1")
 	for name, header := range map[string][]string{
@@ -67,6 +68,7 @@ func TestPasswordRoutesRefuseStreamTokens(t *testing.T) {
 
 // Fault catalogue 73 and others.
 func TestStreamTokensOpenTheirSession(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	own, foreign, reading := h.announce("s1", "t1"), h.open("s2"), h.open("s1", `"attach":true`)
 	prompt := `{"prompt":"text hello"}`
@@ -133,6 +135,7 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 
 // Fault catalogue 72.
 func TestAnExpiredTokenDoesNotCloseItsStream(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text before\nwait gate\ntext after")
@@ -147,6 +150,7 @@ func TestAnExpiredTokenDoesNotCloseItsStream(t *testing.T) {
 
 // Reliability SSE-5.
 func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text before\nwait gate\ntext after")
@@ -166,6 +170,7 @@ func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 }
 
 func TestWithoutAPasswordOnlyLoopbackIsAnswered(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.Password = seal.Secret{} })
 	h.undescribed = true // without a credential
 	if status, _, body := h.call(request{"GET", "/status", "", nil}); status != http.StatusOK {

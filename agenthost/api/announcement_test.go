@@ -32,6 +32,7 @@ func (h *host) putAnnouncements(broker string, expires time.Time, items ...strin
 }
 
 func TestClientsOfAllSessionsAreShownAnnouncements(t *testing.T) {
+	t.Parallel()
 	var a *api.API
 	h := newHost(t, func(given *api.API, _ *http.Server) { a = given })
 	one, oneToken := h.headless("")
@@ -88,6 +89,7 @@ func TestClientsOfAllSessionsAreShownAnnouncements(t *testing.T) {
 }
 
 func TestBadAnnouncementsToAHost(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	expires := h.clock.Now().Add(time.Hour)
 	for name, call := range map[string]func() (int, string){
@@ -120,6 +122,7 @@ func TestBadAnnouncementsToAHost(t *testing.T) {
 
 // Clients and readers of streams learn that a host stops before they are disconnected.
 func TestAStoppingHostNotifiesItsClients(t *testing.T) {
+	t.Parallel()
 	var a *api.API
 	h := newHost(t, func(given *api.API, _ *http.Server) { a = given })
 	id, token := h.headless("")
@@ -140,6 +143,7 @@ func TestAStoppingHostNotifiesItsClients(t *testing.T) {
 
 // The broker reads with the offer what a host says to every user.
 func TestAnOfferHasTheNoticesOfItsHost(t *testing.T) {
+	t.Parallel()
 	var a *api.API
 	h := newHost(t, func(given *api.API, _ *http.Server) {
 		a = given

@@ -28,6 +28,7 @@ func (s *stream) end() {
 
 // Reliability SSE-5.
 func TestTheEndOfACredentialEndsItsTokensAndStreams(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	starts := h.open("s1", `"credential":"laptop"`, `"turn":{"id":"t1"}`)
 	laptop := h.open("s1", `"credential":"laptop"`, `"attach":true`)
@@ -84,6 +85,7 @@ func TestTheEndOfACredentialEndsItsTokensAndStreams(t *testing.T) {
 }
 
 func TestRequestsToEndCredentialsAreChecked(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.open("s1", `"credential":"laptop"`, `"attach":true`)
 	long := strings.Repeat("x", protocol.MaxCredential+1)
@@ -131,6 +133,7 @@ func TestRequestsToEndCredentialsAreChecked(t *testing.T) {
 
 // The right password is accepted at once, however many wrong ones came from the same address.
 func TestWrongPasswordsAreLimited(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	h.open("s1")
 	wrong := []string{"Authorization: Bearer guess"}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestDiffOfASession(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	h.open("s1")
 	get := func() (int, string) {

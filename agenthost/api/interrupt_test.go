@@ -3,6 +3,7 @@ package api_test
 import "testing"
 
 func TestAStopOfAnotherTurnLeavesTheAnnouncedOne(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	for _, c := range []struct{ turn, query, end string }{
 		{"t1", "?turnId=t9", "finish"}, {"t2", "?turnId=t2", "abort"}, {"t3", "", "abort"},

@@ -51,6 +51,7 @@ func (s *isolatedSession) script(rng *rand.Rand) string {
 // Many clients of many sessions connect, disconnect, read, answer and try ids of other
 // sessions in random order. Each client receives only data of its own session.
 func TestNoClientEverSeesAnotherSessionsEvents(t *testing.T) {
+	t.Parallel()
 	const sessions, clients, rounds = 6, 3, 4
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -151,6 +151,7 @@ func (h *host) announceKeyed(turn string) string {
 
 // A route that is not in the table fails the test until it has a class.
 func TestEveryRouteHasAClass(t *testing.T) {
+	t.Parallel()
 	e := httpapi.New(httpapi.Options{})
 	(&api.API{}).Routes(e)
 	found := map[string]bool{}
@@ -171,6 +172,7 @@ func TestEveryRouteHasAClass(t *testing.T) {
 // The password is no master key. Alone, or with the key of another session, it reads and changes
 // nothing of a bound session.
 func TestThePasswordAloneOpensNoBoundSession(t *testing.T) {
+	t.Parallel()
 	h := boundHost(t)
 	h.bind("s2", otherKey)
 	for route, class := range routeClasses {
@@ -215,6 +217,7 @@ func TestThePasswordAloneOpensNoBoundSession(t *testing.T) {
 }
 
 func TestTheKeyAndTheOperatorsKeyOpenASession(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{ownKey, operatorKey} {
 		h := boundHost(t)
 		// The last ones end the session.
@@ -246,6 +249,7 @@ func TestTheKeyAndTheOperatorsKeyOpenASession(t *testing.T) {
 
 // A dead letter is an event that the broker refused, with all its text.
 func TestStatusHidesDeadLettersOfBoundSessions(t *testing.T) {
+	t.Parallel()
 	h := boundHost(t)
 	h.open("free")
 	for _, session := range []string{"s1", "free"} {
@@ -279,6 +283,7 @@ func TestStatusHidesDeadLettersOfBoundSessions(t *testing.T) {
 
 // A stream needs the stream token only, since browsers have nothing else.
 func TestAStreamTokenOfABoundSessionSuffices(t *testing.T) {
+	t.Parallel()
 	h := boundHost(t)
 	token := h.announceKeyed("t2")
 	for route, class := range routeClasses {
@@ -294,6 +299,7 @@ func TestAStreamTokenOfABoundSessionSuffices(t *testing.T) {
 }
 
 func TestBindingAKey(t *testing.T) {
+	t.Parallel()
 	open := func(more string, header ...string) request {
 		return request{
 			"POST", "/session", `{"sessionId":"s1","webhookUrl":"http://127.0.0.1:1/"` + more + `}`,
@@ -343,6 +349,7 @@ func TestBindingAKey(t *testing.T) {
 
 // The operator of the host releases a session whose broker lost the key.
 func TestAReleasedSessionIsBoundAgain(t *testing.T) {
+	t.Parallel()
 	h := boundHost(t)
 	status, _, body := h.call(attempt("DELETE /session/:id/key", "", keyHeader(operatorKey)))
 	if status != http.StatusOK || body != `{"success":true,"sessionId":"s1"}` {
@@ -358,6 +365,7 @@ func TestAReleasedSessionIsBoundAgain(t *testing.T) {
 
 // A host without the operator's key refuses the route instead of opening it to everyone.
 func TestWithoutAnOperatorsKeyNothingIsReleased(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	h.bind("s1", ownKey)
 	for _, header := range [][]string{nil, {keyHeader("")}, {keyHeader(ownKey)}} {

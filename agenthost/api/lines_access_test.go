@@ -13,6 +13,7 @@ import (
 )
 
 func TestAccessToSessionsAndLines(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	id, token := h.headless(`{"agent":"demo"}`)
 	brokers := h.open("b1")
@@ -87,6 +88,7 @@ func TestAccessToSessionsAndLines(t *testing.T) {
 }
 
 func TestListSessions(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	h.open("b1")
 	id, token := h.headless(`{"model":"m"}`)

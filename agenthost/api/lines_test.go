@@ -15,6 +15,7 @@ import (
 )
 
 func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	lines := h.watch(id, token)
@@ -74,6 +75,7 @@ func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 }
 
 func TestATurnAsLinesAndAsHistory(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	id, token := h.headless(`{"instructions":"agent-session n1"}`)
 	lines := h.watch(id, token)
@@ -110,6 +112,7 @@ func TestATurnAsLinesAndAsHistory(t *testing.T) {
 }
 
 func TestAReconnectedClientGetsOnlyTheOpenQuestion(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	first := h.watch(id, token)
@@ -136,6 +139,7 @@ func TestAReconnectedClientGetsOnlyTheOpenQuestion(t *testing.T) {
 }
 
 func TestInvalidLinesHaveNoEffect(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	other, otherToken := h.headless("")
@@ -182,6 +186,7 @@ func TestInvalidLinesHaveNoEffect(t *testing.T) {
 }
 
 func TestAThousandInterruptsEndOneTurnOnce(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	c := h.watch(id, token)
@@ -198,6 +203,7 @@ func TestAThousandInterruptsEndOneTurnOnce(t *testing.T) {
 }
 
 func TestALineStartsTheTurnOfACheckIn(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	c := h.watch("s1", token)
@@ -215,6 +221,7 @@ func TestALineStartsTheTurnOfACheckIn(t *testing.T) {
 }
 
 func TestCloseCodes(t *testing.T) {
+	t.Parallel()
 	var served *api.API
 	h := newHost(t, func(a *api.API, _ *http.Server) { served = a })
 	id, token := h.headless("")
@@ -268,6 +275,7 @@ func TestCloseCodes(t *testing.T) {
 }
 
 func TestASystemNoticeReachesAllClients(t *testing.T) {
+	t.Parallel()
 	var served *api.API
 	h := newHost(t, func(a *api.API, _ *http.Server) { served = a })
 	id, token := h.headless("")
@@ -291,6 +299,7 @@ func TestASystemNoticeReachesAllClients(t *testing.T) {
 }
 
 func TestHelloNamesTheToolsOfTheAgent(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	first := h.watch(id, token)

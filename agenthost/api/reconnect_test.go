@@ -53,6 +53,7 @@ func (b *threeTimes) NextBackOff() time.Duration {
 }
 
 func TestReadersThatReconnectStopAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	first := h.prompt("s1", token, "text a\ntext b")
@@ -92,6 +93,7 @@ func TestReadersThatReconnectStopAfterTheEnd(t *testing.T) {
 }
 
 func TestTheAnswerAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	first := h.prompt("s1", token, "text a")

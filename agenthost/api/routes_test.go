@@ -17,6 +17,7 @@ import (
 )
 
 func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	notFound := errorBody("Not found", protocol.CodeNotFound, "")
 	notAllowed := errorBody("Method not allowed", protocol.CodeMethodNotAllowed, "")
@@ -55,6 +56,7 @@ func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 }
 
 func TestLowDiskSpaceIsReported(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, func(a *api.API, _ *http.Server) {
 		a.Disk = diskspace.Monitor{Path: t.TempDir(), WarnBelow: 1 << 62}
 	})
@@ -72,6 +74,7 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 }
 
 func TestHealthIsOpen(t *testing.T) {
+	t.Parallel()
 	ready := &atomic.Bool{}
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.Ready = readiness(ready) })
 	for _, c := range []struct {
@@ -112,6 +115,7 @@ func everyAnswer(h *host) map[string]request {
 
 // Fault catalogue 78.
 func TestEveryResponseHasCORSHeadersForAllowedOriginsOnly(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.Ready = readiness(&atomic.Bool{}) })
 	for status, q := range everyAnswer(h) {
 		t.Run(status, func(t *testing.T) {
@@ -131,6 +135,7 @@ func TestEveryResponseHasCORSHeadersForAllowedOriginsOnly(t *testing.T) {
 }
 
 func TestStreamsHaveCORSHeaders(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	s := h.stream(request{
 		"POST", "/stream/s1?token=" + h.announce("s1", "t1"), `{"prompt":"text hello"}`, []string{"Origin: " + console},
@@ -144,6 +149,7 @@ func TestStreamsHaveCORSHeaders(t *testing.T) {
 }
 
 func TestPreflights(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	ask := []string{
 		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type",
@@ -163,6 +169,7 @@ func TestPreflights(t *testing.T) {
 
 // Fault catalogue 77.
 func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	for _, origin := range []string{
 		"null", console + ".evil.io", "http://console.example.com", console + ":444", "https://CONSOLE.example.com", "*",
@@ -192,6 +199,7 @@ func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 
 // Reliability AUTH-9.
 func TestLoopbackAcceptsOnlyItsOwnHostNames(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.PublicURL = "https://agents.example.com" })
 	for name, c := range map[string]struct {
 		path, header string

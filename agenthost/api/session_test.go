@@ -10,6 +10,7 @@ import (
 )
 
 func TestOpenReturnsAToken(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	status, header, body := h.call(request{
 		"POST", "/session",
@@ -24,6 +25,7 @@ func TestOpenReturnsAToken(t *testing.T) {
 }
 
 func TestOpenRefusesInvalidRequests(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	const webhook = `"webhookUrl":"https://broker.example.com/api/agent/webhook?token=canary"`
 	for name, c := range map[string]struct {
@@ -84,6 +86,7 @@ func TestOpenRefusesInvalidRequests(t *testing.T) {
 }
 
 func TestUnknownSessionsAreNotFound(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	for _, q := range []request{
 		{"GET", "/session/s9/events", "", nil},
@@ -104,6 +107,7 @@ func TestUnknownSessionsAreNotFound(t *testing.T) {
 }
 
 func TestEventsPage(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	h.prompt("s1", h.announce("s1", "t1"), "text hello\ntool look {\"path\":\".\"}\ntext bye").readAll()
 	all := h.finishedEvents("s1")
@@ -157,6 +161,7 @@ func TestEventsPage(t *testing.T) {
 }
 
 func TestDeleteEndsTheSession(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	h.prompt("s1", token, "text hello").readAll()
@@ -171,6 +176,7 @@ func TestDeleteEndsTheSession(t *testing.T) {
 }
 
 func TestInteractionsAreAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	h.open("s2")
@@ -216,6 +222,7 @@ func TestInteractionsAreAnsweredOnce(t *testing.T) {
 
 // The journal names who gave a lasting answer. All holders of a stream token have one name.
 func TestARememberedAnswerNamesItsGiver(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		by, want string
 		token    bool

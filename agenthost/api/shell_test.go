@@ -155,6 +155,7 @@ func (c *terminalClient) closed() {
 }
 
 func TestABrokerShowsATerminalOfASession(t *testing.T) {
+	t.Parallel()
 	h := shellHost(t)
 	conn, status, named := h.dialTerminal("/session/s1/shell", bearerPassword, keyHeader(ownKey),
 		protocol.HeaderTerminalOrigin+": "+console)
@@ -197,6 +198,7 @@ func TestABrokerShowsATerminalOfASession(t *testing.T) {
 }
 
 func TestTerminalsEndWithTheirSession(t *testing.T) {
+	t.Parallel()
 	h := shellHost(t)
 	conn := h.byBroker("{" + terminalSize + "}")
 	conn.notice()
@@ -211,6 +213,7 @@ func TestTerminalsEndWithTheirSession(t *testing.T) {
 }
 
 func TestATerminalThatCannotBeShownReportsWhy(t *testing.T) {
+	t.Parallel()
 	h := shellHost(t)
 	h.bind("s2", ownKey)
 	for name, c := range map[string]struct{ first, code string }{
@@ -253,6 +256,7 @@ func TestATerminalThatCannotBeShownReportsWhy(t *testing.T) {
 }
 
 func TestAPagesOwnConnectionNeedsATicketOfItsBroker(t *testing.T) {
+	t.Parallel()
 	h := shellHost(t)
 	if _, status, _ := h.dialTerminal("/session/s1/shell/direct", "Origin: "+console); status != http.StatusUnauthorized {
 		t.Errorf("a page that no broker announced: %d", status)
@@ -303,6 +307,7 @@ func TestAPagesOwnConnectionNeedsATicketOfItsBroker(t *testing.T) {
 }
 
 func TestAPagesOwnConnectionEndsWithItsBrokers(t *testing.T) {
+	t.Parallel()
 	h := shellHost(t)
 	open := func() (broker, page *terminalClient) {
 		broker = h.byBroker(`{"direct":true,` + terminalSize + `}`)

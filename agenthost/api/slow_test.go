@@ -31,6 +31,7 @@ func (h *host) attachStalledReader(session, token string) {
 
 // Fault catalogue 65.
 func TestStalledReadersAreClosedWithoutDelayingOthers(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.WriteTimeout = 100 * time.Millisecond })
 	const pieces = 200
 	taken := make(chan struct{}) // the healthy reader has the piece

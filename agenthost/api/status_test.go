@@ -18,6 +18,7 @@ import (
 )
 
 func TestStatusDescribesTheHost(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	status, _, body := h.call(request{"GET", "/status", "", []string{bearerPassword}})
 	if status != http.StatusOK {
@@ -28,6 +29,7 @@ func TestStatusDescribesTheHost(t *testing.T) {
 }
 
 func TestStatusEventsReportChanges(t *testing.T) {
+	t.Parallel()
 	var served *api.API
 	h := newHost(t, func(a *api.API, _ *http.Server) {
 		a.StatusEvery, served = time.Millisecond, a
@@ -70,6 +72,7 @@ func TestStatusEventsReportChanges(t *testing.T) {
 // Reliability AUTH-6: the test sends secrets through every route and every refusal.
 // No log line may contain them, and no response except the one that issues a token.
 func TestNoSecretIsLogged(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	secrets := []string{password, "canary-webhook-token", "canary-wrong-token", "canary-wrong-password", token}
@@ -130,6 +133,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 }
 
 func TestAHostThatDescribesNothingAnswers404(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	status, _, body := h.call(request{"GET", "/offer", "", []string{bearerPassword}})
 	if status != http.StatusNotFound {
@@ -151,6 +155,7 @@ func TestAHostThatDescribesNothingAnswers404(t *testing.T) {
 }
 
 func TestTheStatusDescribesWorkspaces(t *testing.T) {
+	t.Parallel()
 	describe := func(_ context.Context, path string) (*agenthost.WorkspaceDescription, error) {
 		if strings.HasSuffix(path, "s3") {
 			return nil, protocol.Errorf(protocol.CodeNotFound, "No such workspace")

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAPromptIsStreamed(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	s := h.prompt("s1", h.announce("s1", "t1"), "text hello \ntext world\ntool look {\"path\":\".\"}\ntext bye")
 	expectEqual(t, "parts", partTypes(s.readAll()),
@@ -28,6 +29,7 @@ func TestAPromptIsStreamed(t *testing.T) {
 }
 
 func TestResumeIsExact(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text a\ntext b\ntext c\nwait gate\ntext d")
@@ -60,6 +62,7 @@ func TestResumeIsExact(t *testing.T) {
 }
 
 func TestAStreamOfAnIdleSessionIsNoContent(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	get := func(header ...string) int {
@@ -78,6 +81,7 @@ func TestAStreamOfAnIdleSessionIsNoContent(t *testing.T) {
 
 // Fault catalogue 67.
 func TestUnknownCursorsAreAGap(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text hello\nwait gate")
@@ -123,6 +127,7 @@ func TestUnknownCursorsAreAGap(t *testing.T) {
 }
 
 func TestADisconnectNeverStopsATurn(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	s := h.prompt("s1", h.announce("s1", "t1"), "text a\nwait gate\ntext b")
 	s.readUntil(protocol.PartTextDelta)
@@ -145,6 +150,7 @@ func TestADisconnectNeverStopsATurn(t *testing.T) {
 }
 
 func TestFollowOutlivesTurns(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	s := h.attach("s1", h.open("s1"), "&follow=true")
 	for _, turn := range []string{"t1", "t2"} {
@@ -155,6 +161,7 @@ func TestFollowOutlivesTurns(t *testing.T) {
 }
 
 func TestInvalidPromptsStartNoTurn(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	for name, c := range map[string]struct {
@@ -194,6 +201,7 @@ func TestInvalidPromptsStartNoTurn(t *testing.T) {
 }
 
 func TestImagesReachTheAgent(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	png := append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 8<<20)...)
 	image := base64.StdEncoding.EncodeToString(png)
@@ -206,6 +214,7 @@ func TestImagesReachTheAgent(t *testing.T) {
 }
 
 func TestASecondPromptAttachesToTheOpenTurn(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	first := h.prompt("s1", token, "text a\nwait gate")
@@ -227,6 +236,7 @@ func TestASecondPromptAttachesToTheOpenTurn(t *testing.T) {
 
 // Some clients repeat their POST after a cut, with the id of the last frame.
 func TestARepeatedPostResumes(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	post := func(query string, header ...string) *stream {
@@ -263,6 +273,7 @@ func TestARepeatedPostResumes(t *testing.T) {
 }
 
 func TestInterruptReturnsAfterTheTurnHasStopped(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text a\nhang")
@@ -278,6 +289,7 @@ func TestInterruptReturnsAfterTheTurnHasStopped(t *testing.T) {
 // Fault catalogue 70 and 71: pings keep a silent stream open, behind proxies that close
 // idle connections and under a server's write timeout.
 func TestASilentStreamIsKeptAlive(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, func(a *api.API, s *http.Server) {
 		a.Ping = 20 * time.Millisecond
 		s.WriteTimeout = time.Second
@@ -304,6 +316,7 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 
 // Fault catalogue 75.
 func TestShutdownEndsEveryStreamWithATerminalFrame(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	var streams []*stream
 	for i := range 10 {
@@ -333,6 +346,7 @@ func TestShutdownEndsEveryStreamWithATerminalFrame(t *testing.T) {
 }
 
 func TestAStreamIsTheSameWithAndWithoutItsHandler(t *testing.T) {
+	t.Parallel()
 	var responses []string
 	for _, detached := range []bool{true, false} {
 		h := newHost(t, func(a *api.API, _ *http.Server) {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestRestartAndStopNeedThePassword(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.open("s1")
 	for _, c := range []struct {
@@ -33,6 +34,7 @@ func TestRestartAndStopNeedThePassword(t *testing.T) {
 }
 
 func TestTerminalNeedsThePassword(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.open("s1")
 	for _, c := range []struct {
@@ -57,6 +59,7 @@ func TestTerminalNeedsThePassword(t *testing.T) {
 }
 
 func TestReportsOfATerminal(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	for _, c := range []struct {
@@ -106,6 +109,7 @@ func TestReportsOfATerminal(t *testing.T) {
 }
 
 func TestAnInputLineTakesATerminalOver(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	terminal := func(body string) string {

@@ -26,6 +26,7 @@ func (s *stream) chunks() []string {
 }
 
 func TestTheUIMessageStream(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	const turn = `{"type":"start","messageId":"t1"} {"type":"start-step"} {"type":"text-start","id":"ID"} {"type":"text-delta","id":"ID","delta":"hello"} ` +
@@ -51,6 +52,7 @@ func TestTheUIMessageStream(t *testing.T) {
 }
 
 func TestTheUIMessageStreamBeginsAtTheStartOfAnOpenTurn(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	native := h.prompt("s1", h.announce("s1", "t1"), "text hello\nask Which?\ntext bye")
 	native.readUntil("data-ask")
@@ -73,6 +75,7 @@ func TestTheUIMessageStreamBeginsAtTheStartOfAnOpenTurn(t *testing.T) {
 }
 
 func TestUnknownStreamFormatsAreRefused(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	for query, answer := range map[string]string{
@@ -93,6 +96,7 @@ func TestUnknownStreamFormatsAreRefused(t *testing.T) {
 
 // A stream that is cut must not look like a turn that has ended.
 func TestACutUIMessageStreamIsNotDone(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.stream(request{"POST", "/stream/s1?format=ui&token=" + token, `{"prompt":"text hello\nask Which?"}`, nil})

@@ -41,6 +41,7 @@ func (r *run) position(what string, acked, resend int64, incarnation string) {
 }
 
 func TestANewIncarnationIsCompared(t *testing.T) {
+	t.Parallel()
 	r := delivered(t)
 	end := r.state.Record.Cursor.Seq
 	r.do(core.IncarnationSeen{ID: "i1"})
@@ -61,6 +62,7 @@ func TestANewIncarnationIsCompared(t *testing.T) {
 }
 
 func TestAComparisonWithABrokerThatHasEverythingMovesNothing(t *testing.T) {
+	t.Parallel()
 	r := delivered(t)
 	end := r.state.Record.Cursor.Seq
 	r.do(core.IncarnationSeen{ID: "i2"}, r.renewed(at(end), "i2"))
@@ -77,6 +79,7 @@ func TestAComparisonWithABrokerThatHasEverythingMovesNothing(t *testing.T) {
 
 // Successes and refusals both have it.
 func TestAnyAnswerReportsTheIncarnation(t *testing.T) {
+	t.Parallel()
 	for name, in := range map[string]func(*run) core.Input{
 		"a success": func(r *run) core.Input {
 			return core.DeliveryAccepted{Sent: r.sentEvent(), Cursor: &r.state.Record.Cursor, Object: true, Incarnation: "i2"}
@@ -107,6 +110,7 @@ func (r *run) sentEvent() core.Sent {
 // Nothing is dropped for a broker that does not know the task, and its adoption gets
 // all events with their prompts.
 func TestATaskThatTheBrokerDoesNotKnowWaitsForItsAdoption(t *testing.T) {
+	t.Parallel()
 	r := delivered(t)
 	end := r.state.Record.Cursor.Seq
 	r.do(core.IncarnationSeen{ID: "i2"}, core.RenewalRefused{Refusal: core.Refusal{
@@ -126,6 +130,7 @@ func TestATaskThatTheBrokerDoesNotKnowWaitsForItsAdoption(t *testing.T) {
 
 // The task was deleted after the backup, while the host could not be reached.
 func TestADeletedTaskThatIsBackIsDeliveredAgain(t *testing.T) {
+	t.Parallel()
 	r := delivered(t)
 	gone := core.DeliveryRefused{
 		Sent: r.sentEvent(), Refusal: core.Refusal{Status: http.StatusGone, Code: protocol.CodeGone, Incarnation: "i1"},
@@ -148,6 +153,7 @@ func TestADeletedTaskThatIsBackIsDeliveredAgain(t *testing.T) {
 
 // The check-in was lost, and its prompt comes after the comparison.
 func TestATurnThatWasAnnouncedBeforeTheLossGoesWithItsPrompt(t *testing.T) {
+	t.Parallel()
 	r := delivered(t)
 	next := openedBy("b1", "t2")
 	next.Request.Cursor, next.Request.Incarnation = &r.state.Record.Cursor, "i1"
@@ -162,6 +168,7 @@ func TestATurnThatWasAnnouncedBeforeTheLossGoesWithItsPrompt(t *testing.T) {
 // A check-in compares the session while a renewal for the same purpose is under way. When the
 // renewal fails, nothing is left to try again.
 func TestARenewalThatBecameUnnecessaryLeavesNoError(t *testing.T) {
+	t.Parallel()
 	r := delivered(t)
 	end := r.state.Record.Cursor
 	r.do(core.IncarnationSeen{ID: "i2"})
@@ -176,6 +183,7 @@ func TestARenewalThatBecameUnnecessaryLeavesNoError(t *testing.T) {
 // The database may be restored before the first event comes, and before the host sees it. A
 // broker that names no incarnation has no use for prompts.
 func TestATurnsFirstEventGoesWithItsPrompt(t *testing.T) {
+	t.Parallel()
 	for incarnation, want := range map[string]bool{"i1": true, "": false} {
 		r := newRun(t)
 		in := openedBy("b1", "t1")
@@ -188,6 +196,7 @@ func TestATurnsFirstEventGoesWithItsPrompt(t *testing.T) {
 }
 
 func TestASessionWithoutABrokerIsNeverCompared(t *testing.T) {
+	t.Parallel()
 	r := newRun(t)
 	r.do(core.HeadlessOpened{Agent: "fake"}, core.IncarnationSeen{ID: "i2", Force: true})
 	if r.state.Comparing() || r.state.NextJob() != core.JobNone {

@@ -11,6 +11,7 @@ import (
 // A broker that has another event somewhere below gets the unacknowledged ones in a new epoch,
 // all of them and in their order, with the prompts of their turns where those are due.
 func TestRefusedEventsMoveToANewEpochInTheirOrder(t *testing.T) {
+	t.Parallel()
 	r := started(t)
 	old := r.sent(1).Last
 	ahead := openedBy("b1", "t2")
@@ -37,6 +38,7 @@ func TestRefusedEventsMoveToANewEpochInTheirOrder(t *testing.T) {
 }
 
 func TestWhatABrokerPullsComesAfterWhatItHas(t *testing.T) {
+	t.Parallel()
 	at := func(epoch, seq int64, id string) *core.EventRecord {
 		return &core.EventRecord{Cursor: protocol.Cursor{Epoch: epoch, Seq: seq}, EventID: id}
 	}

@@ -142,6 +142,7 @@ func (s *site) check() {
 // Any inputs in any order keep the journal without holes, the count of
 // unacknowledged events right, and one finish for every turn.
 func TestRandomInputsKeepTheJournalConsistent(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := &site{T: rt, run: run{state: core.New("s1"), at: start}, finished: map[string]int{}}
 		s.input(openedBy("b1", "t1"))

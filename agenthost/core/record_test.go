@@ -12,6 +12,7 @@ import (
 
 // What a recorder kept gives the same steps again.
 func TestARecordingReplays(t *testing.T) {
+	t.Parallel()
 	r := started(t)
 	r.do(
 		core.AgentText{TurnID: "t1", Text: "hello"},
@@ -51,6 +52,7 @@ func TestARecordingReplays(t *testing.T) {
 }
 
 func TestARecordingOfAnUnknownKindIsRefused(t *testing.T) {
+	t.Parallel()
 	var r core.Recorded
 	if err := json.Unmarshal([]byte(`{"kind":"Guessed","input":{}}`), &r); err == nil {
 		t.Error("accepted")

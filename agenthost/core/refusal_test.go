@@ -13,6 +13,7 @@ import (
 // A 400 drops an event only if it is about that event: a named broker says so with the
 // event's index, a basic broker by any sentence that is not about the token.
 func TestA400DropsAnEventOnlyIfItIsAboutTheEvent(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		broker  string // the id that the broker sent; "": none
@@ -60,6 +61,7 @@ func TestA400DropsAnEventOnlyIfItIsAboutTheEvent(t *testing.T) {
 // After the first refusal the host signs with the broker's time at once. It does not loop if that is
 // refused too.
 func TestAHostSignsWithTheBrokersTime(t *testing.T) {
+	t.Parallel()
 	r := newRun(t)
 	r.do(openedBy("b1", "t1"))
 	refuse := func(at *time.Time) bool {
@@ -90,6 +92,7 @@ func TestAHostSignsWithTheBrokersTime(t *testing.T) {
 // A gateway may answer for a broker that is there: the events are sent again soon, however long that
 // continues. A broker that is away is asked less and less often.
 func TestAfterADoubtfulAnswerEventsAreSentAgainSoon(t *testing.T) {
+	t.Parallel()
 	const soon = 5 * time.Second
 	refused := func(status int, code protocol.Code) func(*run) core.Input {
 		return func(r *run) core.Input {

@@ -14,6 +14,7 @@ import (
 // Any inputs in any order, written as JSON and read again, give the same rows, frames and
 // effects.
 func TestRandomInputsReplayFromTheirJSON(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := &site{T: rt, run: run{state: core.New("s1"), at: start}, finished: map[string]int{}}
 		s.input(openedBy("b1", "t1"))
@@ -70,6 +71,7 @@ func stepJSON(rt *rapid.T, x *core.Step) string {
 // The agent's answer is not recorded, because it is not masked; the replay takes it from
 // the request.
 func TestAReplayedAnswerReachesTheAgent(t *testing.T) {
+	t.Parallel()
 	r := started(t)
 	r.do(core.AgentAsked{
 		TurnID: "t1", Kind: protocol.KindConfirm, Question: core.Question{ToolCallID: "c1", ToolName: "ls"},

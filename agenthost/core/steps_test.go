@@ -206,6 +206,7 @@ const table = "testdata/steps.txt"
 // BELLHOP_UPDATE_STEPS=1 go test ./agenthost/core -run EveryInput; a change in it
 // is a change of behaviour.
 func TestEveryInputInEveryState(t *testing.T) {
+	t.Parallel()
 	var got strings.Builder
 	tried := map[string]bool{}
 	for _, state := range states {
@@ -347,6 +348,7 @@ func prune(v any) any {
 
 // A model is of one agent: another agent begins with its own default.
 func TestAnotherAgentDoesNotGetTheModelOfTheFormer(t *testing.T) {
+	t.Parallel()
 	r := newRun(t)
 	open := func(agent, model string) string {
 		in := openedBy("b1", "")

@@ -21,6 +21,7 @@ func terminalItems() []core.TerminalItem {
 }
 
 func TestATurnOfATerminalIsJournaledInOneStep(t *testing.T) {
+	t.Parallel()
 	r := opened(t).then(finishedTurn("t1")...).then(core.IncarnationSeen{ID: "i1"})
 	before := r.state.Record.Cursor
 	x := r.do(core.TerminalWorked{TurnID: "tui-1", Prompt: "write a", Items: terminalItems()})
@@ -49,6 +50,7 @@ func TestATurnOfATerminalIsJournaledInOneStep(t *testing.T) {
 }
 
 func TestALongTextOfATerminalIsSeveralEvents(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("wörter ", 10_000)
 	x := opened(t).do(core.TerminalWorked{TurnID: "tui-1", Items: []core.TerminalItem{{Text: text, At: start}}})
 	complete := ""
@@ -63,6 +65,7 @@ func TestALongTextOfATerminalIsSeveralEvents(t *testing.T) {
 }
 
 func TestAnAttachedTerminalRefusesPrompts(t *testing.T) {
+	t.Parallel()
 	prompt := func(force bool) core.Prompted {
 		return core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go", Force: force}, Journaled: "go"}
 	}

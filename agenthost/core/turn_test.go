@@ -9,6 +9,7 @@ import (
 )
 
 func TestATurnFromPromptToFinish(t *testing.T) {
+	t.Parallel()
 	r := opened(t)
 	r.want("opened", shown(r.last), "SetTimer CountPending Post StopTimer")
 	r.want("prompted", shown(r.do(core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}})),
@@ -19,6 +20,7 @@ func TestATurnFromPromptToFinish(t *testing.T) {
 }
 
 func TestAnInputKeepsNoImageData(t *testing.T) {
+	t.Parallel()
 	r := newRun(t)
 	req := protocol.PromptRequest{
 		Prompt:      "look\x00",

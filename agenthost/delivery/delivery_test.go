@@ -111,6 +111,7 @@ func sent(in core.Input) core.Sent {
 }
 
 func TestARequestHoldsWhatFits(t *testing.T) {
+	t.Parallel()
 	text, status := protocol.EventText, protocol.EventStatus
 	for name, c := range map[string]struct {
 		events []core.EventRecord
@@ -165,6 +166,7 @@ func TestARequestHoldsWhatFits(t *testing.T) {
 }
 
 func TestAResponseBecomesAnInput(t *testing.T) {
+	t.Parallel()
 	broken := func(r *http.Request) (*http.Response, error) {
 		return nil, &url.Error{Op: "Post", URL: r.URL.String(), Err: errors.New("connection refused")}
 	}
@@ -203,6 +205,7 @@ func TestAResponseBecomesAnInput(t *testing.T) {
 }
 
 func TestAJournalThatCannotBeReadIsAFailure(t *testing.T) {
+	t.Parallel()
 	s := &script{orders: []delivery.Order{{Job: core.JobSend}}, readErr: errors.New("disk")}
 	s.run(t.Context())
 	if s.inputs[0] != (core.DeliveryFailed{What: "the journal cannot be read", Cause: "disk"}) {
@@ -211,6 +214,7 @@ func TestAJournalThatCannotBeReadIsAFailure(t *testing.T) {
 }
 
 func TestACountWithoutEventsIsCorrected(t *testing.T) {
+	t.Parallel()
 	s := &script{orders: []delivery.Order{{Job: core.JobSend}, {Job: core.JobSave}}}
 	s.run(t.Context())
 	if s.counted != 1 || len(s.inputs) != 1 || s.inputs[0] != (core.PositionSaved{}) {
@@ -219,6 +223,7 @@ func TestACountWithoutEventsIsCorrected(t *testing.T) {
 }
 
 func TestARenewal(t *testing.T) {
+	t.Parallel()
 	exp := time.Now().Add(time.Hour).Truncate(time.Second)
 	next := "http://broker/hook?token=a." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil,
 		`{"exp":%d}`, exp.Unix())) + ".c"
@@ -255,6 +260,7 @@ func TestARenewal(t *testing.T) {
 }
 
 func TestOnlyATokenWithAnExpiryHasOne(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{
 		"", "http://broker/hook", "http://broker/hook?token=a.b", "http://broker/hook?token=a.!.c",
 		"http://broker/hook?token=a.e30.c", ":bad",
@@ -267,6 +273,7 @@ func TestOnlyATokenWithAnExpiryHasOne(t *testing.T) {
 
 // A wait ends by itself, by a nudge and with the context.
 func TestAWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s := &script{

@@ -17,6 +17,7 @@ const inHeader = "#" + protocol.WebhookInHeader
 // A named broker gets a signature and, if its address says so, no token in the address, which proxies
 // log. Any other broker gets the address that it sent and nothing else.
 func TestOnlyANamedBrokerGetsSignedPosts(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		url        string
 		named      bool
@@ -76,6 +77,7 @@ func TestOnlyANamedBrokerGetsSignedPosts(t *testing.T) {
 
 // A broker of an earlier version finds the token of a renewal only in the query.
 func TestARenewalAtANamedBroker(t *testing.T) {
+	t.Parallel()
 	renewed := respond(200, `{"webhookUrl":"http://broker/hook?token=2"}`)
 	for name, c := range map[string]struct {
 		url       string

@@ -35,6 +35,7 @@ func asked(texts map[string]string) map[string]protocol.TurnPrompt {
 }
 
 func TestPromptsGoWithTheEventsThatFit(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("é\x01", 4000) // in JSON a control character takes six bytes
 	for _, c := range []struct {
 		name    string
@@ -76,6 +77,7 @@ func TestPromptsGoWithTheEventsThatFit(t *testing.T) {
 // Only events that are sent again to a named broker have prompts; one event with a prompt is a
 // batch too.
 func TestEventsThatAreSentAgainHavePrompts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		named  bool

@@ -63,6 +63,7 @@ func eachKind(t *testing.T, run func(t *testing.T, s *site)) {
 }
 
 func TestAPullRequestIsOpenedAndFoundAgain(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, s *site) {
 		s.Add(fakeforge.Request{Title: "closed", Head: "bellhop/1", Base: "main", Closed: true})
 		s.Add(fakeforge.Request{Title: "of a fork", Head: "bellhop/1", Base: "main", Fork: "eve/shop"})
@@ -90,6 +91,7 @@ func TestAPullRequestIsOpenedAndFoundAgain(t *testing.T) {
 
 // Another program opens the request between the question and the call that opens it.
 func TestARequestThatWasJustOpenedIsChanged(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, s *site) {
 		s.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == http.MethodPost {
@@ -118,6 +120,7 @@ func answering(status int, body string, headers ...string) func(http.ResponseWri
 }
 
 func TestFailuresOfAForgeAreExplained(t *testing.T) {
+	t.Parallel()
 	reset := strconv.FormatInt(start.Add(90*time.Second).Unix(), 10)
 	for name, c := range map[string]struct {
 		fault         func(http.ResponseWriter, *http.Request) bool
@@ -180,6 +183,7 @@ func TestFailuresOfAForgeAreExplained(t *testing.T) {
 }
 
 func TestATokenGoesToItsForgeOnly(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 100)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.RequestURI }))
 	defer other.Close()
@@ -207,6 +211,7 @@ func TestATokenGoesToItsForgeOnly(t *testing.T) {
 }
 
 func TestAForgeWithAWrongCertificateGetsNothing(t *testing.T) {
+	t.Parallel()
 	fake := &fakeforge.Forge{Kind: protocol.ForgeGitea, Repository: "ada/shop"}
 	server := httptest.NewTLSServer(fake)
 	defer server.Close()
@@ -223,6 +228,7 @@ func TestAForgeWithAWrongCertificateGetsNothing(t *testing.T) {
 }
 
 func TestAForgeThatHangsEndsARequest(t *testing.T) {
+	t.Parallel()
 	s := open(t, protocol.ForgeGitHub)
 	end := make(chan struct{})
 	defer close(end)
@@ -236,6 +242,7 @@ func TestAForgeThatHangsEndsARequest(t *testing.T) {
 }
 
 func TestThePageOfAPullRequestIsALink(t *testing.T) {
+	t.Parallel()
 	for _, page := range []string{"javascript:alert(1)//", "//example.org", "https://ada:x@example.org", "file:///etc"} {
 		eachKind(t, func(t *testing.T, s *site) {
 			s.Page = page
@@ -247,6 +254,7 @@ func TestThePageOfAPullRequestIsALink(t *testing.T) {
 }
 
 func TestAddressesOfRepositories(t *testing.T) {
+	t.Parallel()
 	token := seal.NewSecret("t")
 	set, err := New(map[string]Config{
 		"github.com": {Token: token}, "gitlab.com": {Token: token},
@@ -293,6 +301,7 @@ func TestAddressesOfRepositories(t *testing.T) {
 }
 
 func TestForgesThatCannotBeUsedAreRefused(t *testing.T) {
+	t.Parallel()
 	token := seal.NewSecret("t")
 	for name, c := range map[string]struct {
 		name   string

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheOwnTokenOfAUserCountsInPlaceOfTheHosts(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, s *site) {
 		name, _ := protocol.SplitAddress(s.address)
 		set, err := New(map[string]Config{
@@ -46,6 +47,7 @@ func TestTheOwnTokenOfAUserCountsInPlaceOfTheHosts(t *testing.T) {
 }
 
 func TestTheOwnTokenOfAUserMakesAForgeKnown(t *testing.T) {
+	t.Parallel()
 	set, err := New(nil, time.Now)
 	if err != nil {
 		t.Fatal(err)

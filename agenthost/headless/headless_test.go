@@ -82,6 +82,7 @@ func want(t *testing.T, name string, got, lines []string) {
 }
 
 func TestFramesBecomeLines(t *testing.T) {
+	t.Parallel()
 	const (
 		thinking  = `{"type":"state","state":"thinking"}`
 		executing = `{"type":"state","state":"executing_tool"}`
@@ -200,6 +201,7 @@ func TestFramesBecomeLines(t *testing.T) {
 
 // The order is that of stdio: a call, its question, its answer, and then the state that it runs.
 func TestTheStateOfACallFollowsItsPermission(t *testing.T) {
+	t.Parallel()
 	translate := func(l *headless.Lines, parts ...string) (out []string) {
 		for _, part := range parts {
 			data, err := sse.Encode(sse.Frame{ID: "1-1", Event: "message", Data: []byte(part)})
@@ -255,6 +257,7 @@ func TestTheStateOfACallFollowsItsPermission(t *testing.T) {
 }
 
 func TestEventsBecomeHistory(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		event string
@@ -321,6 +324,7 @@ func TestEventsBecomeHistory(t *testing.T) {
 }
 
 func TestRepliesFitTheirQuestion(t *testing.T) {
+	t.Parallel()
 	text, yes := "red", true
 	for _, c := range []struct {
 		name string

@@ -76,6 +76,7 @@ func (r *rows) Interaction(_ context.Context, _, id string) (*core.InteractionRe
 }
 
 func TestASourceReadsTheJournal(t *testing.T) {
+	t.Parallel()
 	journal := &rows{prompts: map[string]string{"t2": "prompt of t2"}}
 	for i, turn := range []string{"t1", "t1", "t3"} {
 		journal.add(t, turn, fmt.Sprintf("input %d of %s", i, turn), protocol.Cursor{Epoch: 2, Seq: int64(i + 1)})
@@ -122,6 +123,7 @@ func TestASourceReadsTheJournal(t *testing.T) {
 
 // A history is read in pages of 500 events.
 func TestAHistoryHasAllEvents(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{0, 499, 500, 501, 1200} {
 		journal := &rows{}
 		for i := range n {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestAFullDiskFailsClearlyAndServiceResumes(t *testing.T) {
+	t.Parallel()
 	j := opened(t, t.TempDir())
 	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Events: []agenthost.EventRecord{event("s", 1)}})
 	if err := j.Limit(t.Context(), 1); err != nil {
@@ -34,6 +35,7 @@ func TestAFullDiskFailsClearlyAndServiceResumes(t *testing.T) {
 }
 
 func TestADamagedJournalIsSetAsideAndReported(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(raw []byte){
 		"no database":       func(raw []byte) { copy(raw, "not a database at all") },
 		"damage inside":     func(raw []byte) { clear(raw[len(raw)/2:]) },
@@ -79,6 +81,7 @@ func TestADamagedJournalIsSetAsideAndReported(t *testing.T) {
 }
 
 func TestAJournalOfANewerProgramIsNotChanged(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	j, err := Open(dir, noon)
 	if err != nil {
@@ -100,6 +103,7 @@ func TestAJournalOfANewerProgramIsNotChanged(t *testing.T) {
 
 // Acknowledged data is in any later copy of the files, such as those after a kill.
 func TestACopyAtAnyMomentContainsAllAcknowledgedWrites(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	j := opened(t, dir)
 	for round := range int64(20) {

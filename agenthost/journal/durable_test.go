@@ -9,6 +9,7 @@ import (
 // Announced data must survive a power failure of the machine as well as a crash of
 // the process: every commit is on the disk before Write returns.
 func TestACommitIsOnTheDisk(t *testing.T) {
+	t.Parallel()
 	j := opened(t, t.TempDir())
 	for pragma, wanted := range map[string]string{"synchronous": "2", "journal_mode": "wal"} {
 		var got string

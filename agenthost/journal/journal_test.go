@@ -70,6 +70,7 @@ func want[T any](t *testing.T, what string, got, want T, err error) {
 }
 
 func TestWritesAreReadAlsoAfterAReopen(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	j, err := Open(dir, noon)
 	if err != nil {
@@ -162,6 +163,7 @@ func TestWritesAreReadAlsoAfterAReopen(t *testing.T) {
 }
 
 func TestTokensOfACredentialAreDropped(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	j := opened(t, dir)
 	issued := func(sessionID, hash, credential string) agenthost.TokenRecord {
@@ -193,6 +195,7 @@ func TestTokensOfACredentialAreDropped(t *testing.T) {
 
 // A journal that the first version of the program wrote is migrated when it is opened.
 func TestAJournalOfAnEarlierVersionIsMigrated(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	schema, err := schemas.ReadFile("schema/0001_journal.sql")
 	if err != nil {
@@ -228,6 +231,7 @@ func TestAJournalOfAnEarlierVersionIsMigrated(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestAWriteIsAtomic(t *testing.T) {
+	t.Parallel()
 	j := opened(t, t.TempDir())
 	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Events: []agenthost.EventRecord{event("s", 1)}})
 	err := j.Write(t.Context(), &agenthost.Write{
@@ -245,6 +249,7 @@ func TestAWriteIsAtomic(t *testing.T) {
 // While one commit is blocked, writers queue; an invalid one among them fails
 // alone.
 func TestWritersShareACommitAndFailAlone(t *testing.T) {
+	t.Parallel()
 	j := opened(t, t.TempDir())
 	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -280,6 +285,7 @@ func TestWritersShareACommitAndFailAlone(t *testing.T) {
 }
 
 func TestAClosedJournalRefuses(t *testing.T) {
+	t.Parallel()
 	j := opened(t, t.TempDir())
 	if err := errors.Join(j.Close(), j.Close()); err != nil {
 		t.Fatal(err)
@@ -290,6 +296,7 @@ func TestAClosedJournalRefuses(t *testing.T) {
 }
 
 func TestASecondHostOnTheSameDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	opened(t, dir)
 	if _, err := Open(dir, noon); err == nil || !strings.Contains(err.Error(), "in use by another agent host") {

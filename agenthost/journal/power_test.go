@@ -28,6 +28,7 @@ func powerCuts() int {
 // Reliability PROC-8: data for which Write has returned survives a power cut at any
 // moment.
 func TestWritesSurviveAPowerCut(t *testing.T) {
+	t.Parallel()
 	if cutPower(t, "FULL") {
 		t.Error("a power cut lost an acknowledged event")
 	}
@@ -35,6 +36,7 @@ func TestWritesSurviveAPowerCut(t *testing.T) {
 
 // Without syncs events must be lost; otherwise the test's disk would prove nothing.
 func TestAJournalWithoutSyncsLosesEventsInAPowerCut(t *testing.T) {
+	t.Parallel()
 	if !cutPower(t, "OFF") {
 		t.Error("nothing was lost without syncs")
 	}
@@ -122,6 +124,7 @@ func survived(t *testing.T, power *disk.Disk, dir string, random *rand.Rand) int
 // A full disk is storage_full and loses no acknowledged data. When there is space
 // again, writes work without a restart.
 func TestADiskThatFillsUpIsStorageFull(t *testing.T) {
+	t.Parallel()
 	filling := disk.New(t)
 	dir := t.TempDir()
 	j, err := openOn(filling.Name(), dir, noon)

@@ -12,6 +12,7 @@ import (
 // The journal has what users and agents wrote. Another user of the machine cannot open it, even if
 // its directory or its files were made with wider modes.
 func TestTheJournalIsPrivateWhateverWasThere(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	files := []string{"journal.db", "journal.db-wal", "journal.db-shm"}
 	check := func(when string) {

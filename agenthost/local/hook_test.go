@@ -11,6 +11,7 @@ import (
 )
 
 func TestStatusOfHooks(t *testing.T) {
+	t.Parallel()
 	const me = `"session_id":"tui",`
 	type state struct {
 		status protocol.Status
@@ -88,6 +89,7 @@ func TestStatusOfHooks(t *testing.T) {
 
 // A deny holds in a person's terminal too.
 func TestThePolicyDecidesAboutCallsOfATerminal(t *testing.T) {
+	t.Parallel()
 	s := newTestHostUnder(t, "version: 1\nrules: [{tool: shell:run, command: echo *, action: deny, message: No echo}]",
 		nil)
 	_, spec := s.session()
@@ -122,6 +124,7 @@ func TestThePolicyDecidesAboutCallsOfATerminal(t *testing.T) {
 // During a turn the host knows the status itself, so it ignores hooks of the turn's
 // program.
 func TestHooksOfTheTurnsOwnProgramAreIgnored(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	id, spec := s.session()
 	s.begin(id, "agent-session own\nask why?")
@@ -133,6 +136,7 @@ func TestHooksOfTheTurnsOwnProgramAreIgnored(t *testing.T) {
 }
 
 func TestAccessWithSecretsAndPaths(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	_, mine := s.session()
 	_, other := s.session()
@@ -216,6 +220,7 @@ func TestAccessWithSecretsAndPaths(t *testing.T) {
 // A restarted host accepts the secrets of programs that kept running, and logs no
 // secret.
 func TestASecretSurvivesARestartAndIsNeverLogged(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	id, spec := s.session()
 	for _, variable := range []string{
@@ -264,6 +269,7 @@ func TestASecretSurvivesARestartAndIsNeverLogged(t *testing.T) {
 
 // Claude Code reports a turn in its terminal by these hooks.
 func TestATurnOfATerminalIsInTheHistory(t *testing.T) {
+	t.Parallel()
 	const call = `"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"toolu_1"`
 	prompt := func(id, text string) string {
 		return `{"session_id":"tui","hook_event_name":"UserPromptSubmit","prompt_id":"` + id + `","prompt":"` + text + `"}`

@@ -26,6 +26,7 @@ rules:
 
 // A deny holds for tools about which the agent itself would not ask.
 func TestADenyHoldsForEveryRealAgent(t *testing.T) {
+	t.Parallel()
 	for name, c := range realAgents {
 		for what, denied := range map[string]struct{ prompt, rule string }{
 			"a command":             {"BASH echo seen", "no-echo"},

@@ -59,6 +59,7 @@ var realAgents = map[string]struct {
 // Real agents with a scripted model call the host's tools, by the configuration that
 // their providers write.
 func TestRealAgentsCallTheHostsTools(t *testing.T) {
+	t.Parallel()
 	for name, c := range realAgents {
 		t.Run(name, func(t *testing.T) {
 			llm := mockllm.New(t)
@@ -129,6 +130,7 @@ func (s *testHost) approveAll(id string) {
 // A Claude Code in a terminal, started with the provider's terminal command, reports its
 // status by hooks.
 func TestHooksOfARealClaudeInATerminal(t *testing.T) {
+	t.Parallel()
 	path := agents.Find(t, "claude")
 	llm := mockllm.New(t)
 	s := newTestHost(t)

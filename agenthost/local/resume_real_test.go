@@ -16,6 +16,7 @@ import (
 // After a restart of the host each agent knows the earlier conversation, from its
 // own memory or, if that is lost, from the restored record.
 func TestRealAgentsContinueAfterARestart(t *testing.T) {
+	t.Parallel()
 	for name, c := range realAgents {
 		t.Run(name, func(t *testing.T) {
 			command := agents.FindCommand(t, name)

@@ -17,6 +17,7 @@ import (
 )
 
 func TestToolNamesSuitEveryClient(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	_, spec := s.session()
 	listed, err := s.connect(asAgent{spec.Local.Secret, spec.Dir}).ListTools(t.Context(), nil)
@@ -41,6 +42,7 @@ func TestToolNamesSuitEveryClient(t *testing.T) {
 }
 
 func TestTheDescriptionListsTheCommandsOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	_, spec := s.session()
 	described := func() string {
@@ -61,6 +63,7 @@ func TestTheDescriptionListsTheCommandsOfTheWorkspace(t *testing.T) {
 }
 
 func TestToolsOfAWorkspace(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	_, spec := s.session()
 	me := s.connect(asAgent{secret: spec.Local.Secret})
@@ -115,6 +118,7 @@ func TestToolsOfAWorkspace(t *testing.T) {
 }
 
 func TestToolErrors(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	_, spec := s.session()
 	_, other := s.session()
@@ -222,6 +226,7 @@ func TestCommandsRunInTheWorkspaceAndAreBounded(t *testing.T) {
 
 // A command stops when its caller disconnects.
 func TestACommandStopsWhenItsCallerLeaves(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	s.spaces.commands = map[string][]string{"slow": {"sh", "-c", `sleep 1000 & wait`}}
 	_, spec := s.session()
@@ -238,6 +243,7 @@ func TestACommandStopsWhenItsCallerLeaves(t *testing.T) {
 }
 
 func TestAToolResultEqualsItsText(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	_, spec := s.session()
 	result, err := s.connect(asAgent{secret: spec.Local.Secret}).CallTool(t.Context(), &sdk.CallToolParams{
@@ -259,6 +265,7 @@ func TestAToolResultEqualsItsText(t *testing.T) {
 
 // The end of the host stops running commands, too.
 func TestACommandStopsWithTheHost(t *testing.T) {
+	t.Parallel()
 	s := newTestHost(t)
 	s.spaces.commands = map[string][]string{"slow": {"sh", "-c", `touch begun; sleep 1000 & wait`}}
 	_, spec := s.session()

@@ -72,6 +72,7 @@ func wantAll(t *testing.T, got []string, want ...string) {
 }
 
 func TestARecordingIsAppendedToAtTheNextStart(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "records") + string(filepath.Separator)
 	w := create(t, dir, 0)
 	if want := filepath.Join(dir, FileName); w.Path() != want {
@@ -93,6 +94,7 @@ func TestARecordingIsAppendedToAtTheNextStart(t *testing.T) {
 }
 
 func TestALineThatWasCutOffHarmsNoOther(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "r.jsonl")
 	w := create(t, path, 0)
 	w.Record("s1", entry(t, headless("s1"), ""))
@@ -112,6 +114,7 @@ func TestALineThatWasCutOffHarmsNoOther(t *testing.T) {
 }
 
 func TestFilesRotateAndTheNewestAreKept(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "r.jsonl")
 	line := entry(t, core.AgentText{TurnID: "t", Text: strings.Repeat("x", 200)}, "")
 	w := create(t, path, int64(2*len(line)+100)) // the header and one line fit, or two lines
@@ -138,6 +141,7 @@ func TestFilesRotateAndTheNewestAreKept(t *testing.T) {
 }
 
 func TestConcurrentSessionsWriteCompleteLines(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "r.jsonl")
 	w := create(t, path, 4096)
 	var wg sync.WaitGroup
@@ -157,6 +161,7 @@ func TestConcurrentSessionsWriteCompleteLines(t *testing.T) {
 }
 
 func TestAFullDiskEndsTheRecordingOnly(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	path := filepath.Join(t.TempDir(), "r.jsonl")
 	w, err := Create(Options{Path: path, Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -175,6 +180,7 @@ func TestAFullDiskEndsTheRecordingOnly(t *testing.T) {
 }
 
 func TestFilesThatAreNoRecordings(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for e, err := range Read(filepath.Join(dir, "none.jsonl")) {
 		if protocol.CodeOf(err) != protocol.CodeNotFound || e.Line != 0 {

@@ -66,6 +66,7 @@ func short(r *Result) string {
 }
 
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	prompted := core.Prompted{TurnID: "t1", New: true, Request: protocol.PromptRequest{Prompt: "go"}}
 	recovered := core.Recovered{
 		Loaded: core.Loaded{Session: core.SessionRecord{ID: "s1", Outbox: core.OutboxNone, OffsetReserved: 9}},
@@ -135,6 +136,7 @@ func TestReplay(t *testing.T) {
 
 // A line that was changed by hand must not end the program.
 func TestADamagedInputIsReported(t *testing.T) {
+	t.Parallel()
 	opened := core.Opened{Request: protocol.OpenSessionRequest{SessionID: "s1", BrokerID: "b", WebhookURL: "http://b/"}}
 	results := new(tape).part(1).input("s1", opened).input("s1", core.DeliveryAccepted{Object: true}).input("s1",
 		core.Idled{}).results()
@@ -148,6 +150,7 @@ func TestADamagedInputIsReported(t *testing.T) {
 
 // The host compares a prompt with its announced hash before secrets are masked.
 func TestAMaskedPromptIsAccepted(t *testing.T) {
+	t.Parallel()
 	sum := sha256.Sum256([]byte("use sk-secret"))
 	hash := hex.EncodeToString(sum[:])
 	opened := core.Opened{
@@ -180,6 +183,7 @@ func TestAMaskedPromptIsAccepted(t *testing.T) {
 }
 
 func TestShortForms(t *testing.T) {
+	t.Parallel()
 	opened := core.Opened{
 		Request: protocol.OpenSessionRequest{
 			SessionID: "s1", BrokerID: "b", WebhookURL: "http://b/", Turn: &protocol.AnnouncedTurn{ID: "t1"},
@@ -232,6 +236,7 @@ func TestShortForms(t *testing.T) {
 }
 
 func TestAViewIsJSON(t *testing.T) {
+	t.Parallel()
 	results := new(tape).part(1).input("s1", headless("s1")).
 		input("s1", core.Prompted{TurnID: "t1", New: true, Request: protocol.PromptRequest{Prompt: "go"}}).
 		input("s1", core.AgentText{TurnID: "t1", Text: "hi"}).input("s1", core.AgentTextEnded{TurnID: "t1"}).

@@ -13,6 +13,7 @@ import (
 )
 
 func TestFindOnThePath(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, has, want string
 		code            protocol.Code
@@ -59,6 +60,7 @@ func TestFindOnThePath(t *testing.T) {
 }
 
 func TestTheInstalledProgramIsPreferredToThePath(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	w.path["fake"] = w.script("fake", "1.2.4")
 	if _, _, err := w.installer.Install(t.Context(), "fake"); err != nil {
@@ -75,6 +77,7 @@ func TestTheInstalledProgramIsPreferredToThePath(t *testing.T) {
 }
 
 func TestAChangedProgramIsAskedForItsVersionAgain(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	w.path["fake"] = w.script("fake", "1.2.3")
 	cache := w.cache()
@@ -88,6 +91,7 @@ func TestAChangedProgramIsAskedForItsVersionAgain(t *testing.T) {
 }
 
 func TestAProgramThatNeedsNodeIsStartedWithIt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ rule, node, wantWords string }{
 		{"new enough", "20.1.0", ""},
 		{"too old", "18.20.0", "the one on the PATH is 18.20.0"},
@@ -119,6 +123,7 @@ func TestAProgramThatNeedsNodeIsStartedWithIt(t *testing.T) {
 }
 
 func TestAnAgentWithDependenciesIsInstalledFromItsLockFile(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	for _, agent := range agents.Programs() {
 		if agent.Locked != "" {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAFullDiskFailsAnInstallationAndRoomRepairsIt(t *testing.T) {
+	t.Parallel()
 	if !disk.CanMount(t) {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 )
 
 func TestInstallUnpacksThePinnedPackage(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	var steps []setup.Step
 	var last setup.Progress
@@ -73,6 +74,7 @@ func TestInstallUnpacksThePinnedPackage(t *testing.T) {
 }
 
 func TestInstallErrors(t *testing.T) {
+	t.Parallel()
 	with := func(extra ...entry) []entry { return append(program("1.2.3"), extra...) }
 	for _, c := range []struct {
 		rule      string
@@ -201,12 +203,14 @@ func TestInstallErrors(t *testing.T) {
 }
 
 func TestInstallOfAnUnknownAgentListsTheKnownOnes(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	_, _, err := w.installer.Install(t.Context(), "fak")
 	expectError(t, err, protocol.CodeNotFound, `unknown agent "fak"`, "Known are: fake.")
 }
 
 func TestConcurrentInstallsDownloadOnce(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	var wg sync.WaitGroup
 	var installs atomic.Int64
@@ -229,6 +233,7 @@ func TestConcurrentInstallsDownloadOnce(t *testing.T) {
 }
 
 func TestAnInterruptedInstallLeavesNothing(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -245,6 +250,7 @@ func TestAnInterruptedInstallLeavesNothing(t *testing.T) {
 }
 
 func TestTheRemainsOfAKilledInstallAreRemoved(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	home := filepath.Join(w.dir, "cache", "fake")
 	// Possible remains of a killed process: its folder, and a version without its
@@ -271,6 +277,7 @@ func TestTheRemainsOfAKilledInstallAreRemoved(t *testing.T) {
 }
 
 func TestAnotherPlatformsInstallIsNotUsed(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	if _, _, err := w.installer.Install(t.Context(), "fake"); err != nil {
 		t.Fatal(err)
@@ -285,6 +292,7 @@ func TestAnotherPlatformsInstallIsNotUsed(t *testing.T) {
 }
 
 func TestCheckReportsAProgramThatDoesNotRun(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	got, _, err := w.installer.Install(t.Context(), "fake")
 	if err != nil {

@@ -62,6 +62,7 @@ func last(t *testing.T, i *setup.Installations) protocol.Installation {
 }
 
 func TestAnInstallationFromABrokerRunsToItsEnd(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	ended := make(chan struct{}, 1)
 	i := w.installations(func(o *setup.InstallationsOptions) { o.Ended = func() { ended <- struct{}{} } })
@@ -90,6 +91,7 @@ func TestAnInstallationFromABrokerRunsToItsEnd(t *testing.T) {
 }
 
 func TestWithoutTheOperatorsLeaveNothingIsInstalled(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	i := w.installations(func(o *setup.InstallationsOptions) { o.Allowed = false })
 	if i.Can("fake") || i.List().Allowed {
@@ -107,6 +109,7 @@ func TestWithoutTheOperatorsLeaveNothingIsInstalled(t *testing.T) {
 }
 
 func TestAFailedInstallationNamesTheRemedy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule       string
 		change     func(w *testRegistry)
@@ -145,6 +148,7 @@ func TestAFailedInstallationNamesTheRemedy(t *testing.T) {
 }
 
 func TestADirectoryThatCannotBeWrittenNamesTheRemedy(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	// A file in the place of a directory fails for every user, also for root.
 	if err := os.WriteFile(filepath.Join(w.dir, "cache"), nil, 0o600); err != nil {
@@ -168,6 +172,7 @@ func (w *testRegistry) hung() (begun chan struct{}) {
 }
 
 func TestACancelledInstallationLeavesNothing(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	begun, ended := w.hung(), make(chan struct{}, 1)
 	i := w.installations(func(o *setup.InstallationsOptions) { o.Ended = func() { ended <- struct{}{} } })
@@ -196,6 +201,7 @@ func TestACancelledInstallationLeavesNothing(t *testing.T) {
 }
 
 func TestAnInstallationOfAHostThatStopsHasFailed(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	begun := w.hung()
 	i := w.installations(nil)
@@ -219,6 +225,7 @@ func TestAnInstallationOfAHostThatStopsHasFailed(t *testing.T) {
 }
 
 func TestADamagedFileOfInstallationsIsReplaced(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	if err := os.WriteFile(filepath.Join(w.dir, "installations.json"), []byte("[{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -264,6 +271,7 @@ mkdir -p node_modules/@fake/fake; echo '{"version":"1.2.3"}' >node_modules/@fake
 }
 
 func TestErrorsOfNPMAreShownWithTheirLastLines(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		code   protocol.Code
@@ -290,6 +298,7 @@ func TestErrorsOfNPMAreShownWithTheirLastLines(t *testing.T) {
 
 // A program that npm started must not go on after a cancelled installation.
 func TestACancelledNPMEndsWithAllThatItStarted(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, nil)
 	w.npm("sleep 600 & echo $!; wait")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -302,6 +311,7 @@ func TestACancelledNPMEndsWithAllThatItStarted(t *testing.T) {
 }
 
 func TestAnInstallationWaitsForOneOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	begun := w.hung()
 	ctx, cancel := context.WithCancel(t.Context())

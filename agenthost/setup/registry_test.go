@@ -16,6 +16,7 @@ import (
 )
 
 func TestTarballURLsOnOtherHostsAreIgnored(t *testing.T) {
+	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("another host was asked")
 	}))
@@ -49,6 +50,7 @@ func TestTarballURLsOnOtherHostsAreIgnored(t *testing.T) {
 }
 
 func TestCredentialsOfTheRegistryAreSentButNotShown(t *testing.T) {
+	t.Parallel()
 	w := newTestRegistry(t, program("1.2.3"))
 	content := w.answers[tarballURL]
 	w.answer(metadataURL, `{"dist":{"tarball":"`+w.server.URL+tarballURL+`"}}`)

@@ -99,6 +99,7 @@ func short(t *testing.T, backlog [][]byte) string {
 }
 
 func TestBacklogs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		first  int64 // of the window
@@ -130,6 +131,7 @@ func TestBacklogs(t *testing.T) {
 }
 
 func TestAnIdleSessionHasNothingToWaitFor(t *testing.T) {
+	t.Parallel()
 	s, journal, now := fixture(1)
 	s.EndTurn()
 	now.Open = nil
@@ -149,6 +151,7 @@ func TestAnIdleSessionHasNothingToWaitFor(t *testing.T) {
 }
 
 func TestAReplayOfATurnEndsWithIt(t *testing.T) {
+	t.Parallel()
 	s, journal, now := fixture(1)
 	r, err := s.Replay(t.Context(), journal, now, journal.turns[0])
 	if err != nil || short(t, r.Backlog) != "1-1 1-2 1-3" || r.Live != nil || r.TurnID != "a" {
@@ -169,6 +172,7 @@ func TestAReplayOfATurnEndsWithIt(t *testing.T) {
 }
 
 func TestADroppedTextHasNoFrames(t *testing.T) {
+	t.Parallel()
 	s, journal, now := fixture(6)
 	dropped := textEnd(5, "refused")
 	dropped.Type = protocol.EventDropped
@@ -180,6 +184,7 @@ func TestADroppedTextHasNoFrames(t *testing.T) {
 }
 
 func TestAJournalThatCannotBeReadFailsTheReader(t *testing.T) {
+	t.Parallel()
 	for _, cursor := range []string{"", "1-1", "never"} {
 		s, journal, now := fixture(6)
 		journal.err = errors.New("broken")
@@ -193,6 +198,7 @@ func TestAJournalThatCannotBeReadFailsTheReader(t *testing.T) {
 }
 
 func TestReadersOfASession(t *testing.T) {
+	t.Parallel()
 	s, journal, now := fixture(1)
 	attach := func(follow bool) *sse.Subscription {
 		r, err := s.Attach(t.Context(), journal, now, "", follow)
@@ -233,6 +239,7 @@ func TestReadersOfASession(t *testing.T) {
 
 // After a crash during a turn the newest frame is unknown.
 func TestAnUnknownLastFrameHasNoExactCursor(t *testing.T) {
+	t.Parallel()
 	_, journal, now := fixture(1)
 	s := New()
 	s.ContinueAfter(protocol.StreamID{Epoch: -1, Offset: -1})

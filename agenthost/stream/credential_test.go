@@ -9,6 +9,7 @@ import (
 )
 
 func TestACredentialEndsItsOwnStreams(t *testing.T) {
+	t.Parallel()
 	var streams stream.CredentialStreams
 	laptop := stream.Credential{BrokerID: "b1", ID: "laptop"}
 	add := func(of stream.Credential) context.Context {

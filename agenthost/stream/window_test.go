@@ -9,6 +9,7 @@ import (
 )
 
 func TestAWindowIsCutAtBoundariesOnly(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var w window
 		w.prev = protocol.StreamID{Epoch: 1}

@@ -42,6 +42,7 @@ func shown(turns []terminal.Turn) []string {
 }
 
 func TestReportsBecomeTurns(t *testing.T) {
+	t.Parallel()
 	began := terminal.Report{Began: true, ID: "t1", Prompt: "go"}
 	call := terminal.Report{Call: &core.ToolCall{ID: "c1", Name: "ls"}}
 	result := terminal.Report{Result: &core.ToolResult{ID: "c1"}}
@@ -99,6 +100,7 @@ func TestReportsBecomeTurns(t *testing.T) {
 }
 
 func TestTurnsOfProgramsAreApart(t *testing.T) {
+	t.Parallel()
 	c := newCollector()
 	keys := []terminal.Key{{"s1", "a"}, {"s1", "b"}, {"s2", "a"}}
 	for i, key := range keys {
@@ -114,6 +116,7 @@ func TestTurnsOfProgramsAreApart(t *testing.T) {
 
 // The reports come from programs that the host does not run: their number and size are bounded.
 func TestCollectedTurnsAreBounded(t *testing.T) {
+	t.Parallel()
 	const programs, bytes = 256, 4 << 20
 	c := newCollector()
 	key := func(i int) terminal.Key { return terminal.Key{Session: "s1", Program: fmt.Sprint(i)} }
@@ -138,6 +141,7 @@ func TestCollectedTurnsAreBounded(t *testing.T) {
 
 // A program that was killed reports no end. Its turn must not keep others from being collected.
 func TestTheTurnOfASilentProgramGivesItsPlaceToAnother(t *testing.T) {
+	t.Parallel()
 	now := at
 	c := terminal.NewCollector(func() time.Time { return now })
 	key := func(i int) terminal.Key { return terminal.Key{Session: "s1", Program: fmt.Sprint(i)} }

@@ -24,6 +24,7 @@ func (m stars) Value(raw json.RawMessage, otherwise string) json.RawMessage {
 }
 
 func TestNoSecretOfATurnIsJournaled(t *testing.T) {
+	t.Parallel()
 	call := &core.ToolCall{ID: "c1", Name: "ls", Input: json.RawMessage(`"secret"`)}
 	turn := terminal.Turn{
 		ID: "t1", Prompt: "secret prompt\x00",
@@ -61,6 +62,7 @@ func TestNoSecretOfATurnIsJournaled(t *testing.T) {
 }
 
 func TestAJournaledTurnIsBounded(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	value := json.RawMessage(`"` + long + `"`)
 	turn := terminal.Turn{Prompt: long + long, Items: []core.TerminalItem{

@@ -1,13 +1,9 @@
 package usershell
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"errors"
-	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -167,6 +163,7 @@ func TestWhatIsTypedRunsInATerminalOfTheWorkspace(t *testing.T) {
 // A program that floods waits for the screen: it has not ended when another one, with a screen that keeps up, has
 // written four times as much.
 func TestAFloodedScreenGetsNoMoreThanItsWindow(t *testing.T) {
+	t.Parallel()
 	s, slow, fast := newSite(t), newPage(t), newPage(t)
 	slow.quiet = true
 	flooded, other := s.open(slow), s.open(fast)
@@ -195,6 +192,7 @@ func TestAFloodedScreenGetsNoMoreThanItsWindow(t *testing.T) {
 }
 
 func TestAShellGoesOnWithoutAScreenAndShowsItsNewestOutput(t *testing.T) {
+	t.Parallel()
 	s, first, second, third := newSite(t), newPage(t), newPage(t), newPage(t)
 	shell := s.open(first)
 	s.run(shell, "echo before'-'that")
@@ -227,6 +225,7 @@ func TestAShellGoesOnWithoutAScreenAndShowsItsNewestOutput(t *testing.T) {
 }
 
 func TestShellsAreLimitedAndEnd(t *testing.T) {
+	t.Parallel()
 	s, p, q := newSite(t), newPage(t), newPage(t)
 	one, two := s.open(p), s.open(q)
 	if _, err := s.Open(s.place, usual); protocol.CodeOf(err) != protocol.CodeTooManyRequests {
@@ -261,6 +260,7 @@ func TestShellsAreLimitedAndEnd(t *testing.T) {
 }
 
 func TestATerminalMovesBetweenTheScreensOfItsPage(t *testing.T) {
+	t.Parallel()
 	s, first, second, other := newSite(t), newPage(t), newPage(t), newPage(t)
 	shell := s.open(first)
 	second.shell, other.shell = shell, shell
@@ -288,6 +288,7 @@ func TestATerminalMovesBetweenTheScreensOfItsPage(t *testing.T) {
 
 // The host keeps a bounded part of what programs do not read, and the user can still end them.
 func TestInputThatNoProgramReadsIsBounded(t *testing.T) {
+	t.Parallel()
 	s, p := newSite(t), newPage(t)
 	shell := s.open(p)
 	s.run(shell, "stty raw -echo; echo rea'dy'; sleep 1000")
@@ -307,6 +308,7 @@ func TestInputThatNoProgramReadsIsBounded(t *testing.T) {
 }
 
 func TestWhatIsShownAgainBeginsWithALine(t *testing.T) {
+	t.Parallel()
 	var s Shell
 	for range 3 {
 		s.keep([]byte(strings.Repeat("größe 世界\n", kept/16)))
@@ -323,60 +325,8 @@ func TestWhatIsShownAgainBeginsWithALine(t *testing.T) {
 	}
 }
 
-// A helper whose host is gone hangs up: programs may save their work, and none is left. A host that nohup started
-// ignores SIGHUP; its terminals do not.
-func TestTheEndOfInputHangsUpTheTerminalsPrograms(t *testing.T) {
-	const script = `trap 'wait $!; exit $?' HUP
-sh -c 'trap "exit 7" HUP; echo ready; while :; do sleep 0.01; done' &
-wait`
-	for name, ignored := range map[string]string{"as usual": "WINCH", "below nohup": "HUP"} {
-		t.Run(name, func(t *testing.T) {
-			exitsWithSeven(t, ignored, script, io.Closer.Close)
-		})
-	}
-}
-
-// A script starts what it ends with & such that it ignores SIGINT.
-func TestControlCReachesAProgramBelowAHostThatIgnoresIt(t *testing.T) {
-	const script = `trap 'exit 7' INT; echo ready; while :; do sleep 0.01; done`
-	exitsWithSeven(t, "INT", script, func(input io.Closer) error {
-		_, err := input.(io.Writer).Write(appendFrame(nil, frameInput, []byte{3}))
-		return err
-	})
-}
-
-// exitsWithSeven runs a script in a helper that ignores signals, acts on its input when the script is ready, and
-// wants the exit status 7.
-func exitsWithSeven(t *testing.T, ignored, script string, act func(input io.Closer) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for a script that goes on
-	defer cancel()
-	helper := exec.CommandContext(ctx, "sh", "-c", `trap "" `+ignored+`; exec "$@"`, "sh",
-		os.Args[0], helperCommand, "80", "24", "sh", "-c", script)
-	input, err := helper.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := helper.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := helper.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(output)
-	for lines.Scan() && !strings.Contains(lines.Text(), "ready") {
-	}
-	if err := act(input); err != nil {
-		t.Fatal(err)
-	}
-	var exit *exec.ExitError
-	if err := helper.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 7 {
-		t.Errorf("the shell ended with %v, not with the status of its program", err)
-	}
-}
-
 func TestAShellThatCannotStartReportsWhy(t *testing.T) {
+	t.Parallel()
 	s, p := newSite(t), newPage(t)
 	s.options.Command = []string{"/no/such/shell"}
 	shell, err := s.Open(s.place, usual)

@@ -49,6 +49,7 @@ func sealed(t testing.TB, s *seal.Sealer, plain string) []byte {
 }
 
 func TestOnlyTheSamePlaceOpens(t *testing.T) {
+	t.Parallel()
 	s := parse(t, generate(t))
 	for _, plain := range []string{"", "secret", strings.Repeat("long", 1<<18)} {
 		c := sealed(t, s, plain)
@@ -77,6 +78,7 @@ func TestOnlyTheSamePlaceOpens(t *testing.T) {
 }
 
 func TestPlacesAreUnambiguous(t *testing.T) {
+	t.Parallel()
 	s := parse(t, generate(t))
 	for _, at := range [][3]string{{"", "b", "c"}, {"a", "", "c"}, {"a", "b", ""}, {"a|b", "c", "d"}, {"a", "b|c", "d"}} {
 		if _, err := s.Seal(at[0], at[1], at[2], nil); err == nil {
@@ -89,6 +91,7 @@ func TestPlacesAreUnambiguous(t *testing.T) {
 }
 
 func TestDamagedValuesReturnErrCiphertext(t *testing.T) {
+	t.Parallel()
 	s := parse(t, generate(t))
 	good := sealed(t, s, "secret")
 	refused := func(name string, c []byte) {
@@ -122,6 +125,7 @@ func TestDamagedValuesReturnErrCiphertext(t *testing.T) {
 
 // At each step some replicas have the keyset of the step before. What any of them seals, all open.
 func TestEveryStepOfARotationCanRead(t *testing.T) {
+	t.Parallel()
 	step := func(change func(string) (string, error), ks string) string {
 		next, err := change(ks)
 		if err != nil {
@@ -185,6 +189,7 @@ func foreign(t *testing.T, template *tinkpb.KeyTemplate) string {
 }
 
 func TestABadKeysetIsRefusedInOneLineWithoutQuotingIt(t *testing.T) {
+	t.Parallel()
 	good := generate(t)
 	for name, ks := range map[string]string{
 		"empty":             "",
@@ -217,6 +222,7 @@ func TestABadKeysetIsRefusedInOneLineWithoutQuotingIt(t *testing.T) {
 }
 
 func TestAKeysetIsOneLineAndMayBeReadFromAFile(t *testing.T) {
+	t.Parallel()
 	ks := generate(t)
 	if strings.ContainsAny(ks, " \n\"'$") || ks == generate(t) {
 		t.Errorf("generated %d characters", len(ks))
@@ -228,6 +234,7 @@ func TestAKeysetIsOneLineAndMayBeReadFromAFile(t *testing.T) {
 }
 
 func TestASecretIsRevealedOnlyByReveal(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-7"
 	type config struct {
 		Open   seal.Secret

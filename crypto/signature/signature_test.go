@@ -25,6 +25,7 @@ func secretOf(n int) string {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, secret string
 		ok           bool
@@ -56,6 +57,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestTheOfficialLibraryVerifiesWhatWeSign(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		secret, old := signature.Generate(), signature.Generate()
 		body := rapid.SliceOf(rapid.Byte()).Draw(t, "body")
@@ -78,6 +80,7 @@ func TestTheOfficialLibraryVerifiesWhatWeSign(t *testing.T) {
 
 // Any changed bit of body, id, timestamp or signature is rejected.
 func TestAnyChangedBitIsRefused(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		key := parse(t, signature.Generate())
 		body := rapid.SliceOfN(rapid.Byte(), 1, 200).Draw(t, "body")
@@ -107,6 +110,7 @@ func flip(t *rapid.T, b []byte) {
 }
 
 func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
 	key, err := signature.Parse(signature.Generate())
 	if err != nil {
 		t.Fatal(err)
@@ -145,6 +149,7 @@ func TestVerifyRefuses(t *testing.T) {
 }
 
 func TestTimestampsAreValidForFiveMinutes(t *testing.T) {
+	t.Parallel()
 	key, err := signature.Parse(signature.Generate())
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +170,7 @@ func TestTimestampsAreValidForFiveMinutes(t *testing.T) {
 }
 
 func TestSignNeedsAnIDAndAKey(t *testing.T) {
+	t.Parallel()
 	key, err := signature.Parse(signature.Generate())
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +186,7 @@ func TestSignNeedsAnIDAndAKey(t *testing.T) {
 }
 
 func TestASecretIsNotPrinted(t *testing.T) {
+	t.Parallel()
 	if got := fmt.Sprintf("%v %+v", signature.Generate(), signature.Generate()); got != "[redacted] [redacted]" {
 		t.Error(got)
 	}
@@ -199,6 +206,7 @@ func must(t *rapid.T, err error) {
 
 // Both ends derive the key: a change of the derivation would refuse all hosts of earlier versions.
 func TestTheKeyOfASessionIsFixed(t *testing.T) {
+	t.Parallel()
 	sign := func(password, session string) string {
 		key, err := signature.OfSession(seal.NewSecret(password), session)
 		if err != nil {

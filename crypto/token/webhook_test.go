@@ -71,6 +71,7 @@ func claims(replace ...string) string {
 }
 
 func TestASignedTokenVerifiesForTenMinutes(t *testing.T) {
+	t.Parallel()
 	signed, expires, err := token.SignWebhook(secret, "task-1", "turn-1", now)
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +97,7 @@ func TestASignedTokenVerifiesForTenMinutes(t *testing.T) {
 }
 
 func TestATokenHasTheFormatOfTheProtocol(t *testing.T) {
+	t.Parallel()
 	signed, _, err := token.SignWebhook(secret, "task-1", "turn-1", now)
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +122,7 @@ func TestATokenHasTheFormatOfTheProtocol(t *testing.T) {
 }
 
 func TestTokensAreValidExpiredOrInvalidByTime(t *testing.T) {
+	t.Parallel()
 	signed, expires, err := token.SignWebhook(secret, "task-1", "turn-1", now)
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +155,7 @@ func TestTokensAreValidExpiredOrInvalidByTime(t *testing.T) {
 // Each case is rejected although the right secret signed it. inspect is the error of Inspect,
 // if the shape alone is wrong.
 func TestEveryKnownForgeryIsRefused(t *testing.T) {
+	t.Parallel()
 	valid := forge(header, claims())
 	if _, err := token.Verify(valid, secret, now); err != nil {
 		t.Fatalf("the base of all cases: %v", err)
@@ -270,6 +274,7 @@ func flipLastBit(signed string) string {
 }
 
 func TestEquivalentFormsOfATokenAreAccepted(t *testing.T) {
+	t.Parallel()
 	for name, signed := range map[string]string{
 		"aud as a list of one":     forge(header, claims("aud", `["agent-webhook"]`)),
 		"no turn and no id":        forge(header, claims("turnId", "", "jti", "")),
@@ -285,6 +290,7 @@ func TestEquivalentFormsOfATokenAreAccepted(t *testing.T) {
 }
 
 func TestErrExpiredMeansThatNothingElseIsWrong(t *testing.T) {
+	t.Parallel()
 	later := now.Add(time.Hour)
 	for _, c := range []struct {
 		name, token string
@@ -305,6 +311,7 @@ func TestErrExpiredMeansThatNothingElseIsWrong(t *testing.T) {
 }
 
 func TestAShortSecretNeitherSignsNorVerifies(t *testing.T) {
+	t.Parallel()
 	for _, short := range [][]byte{nil, {0}, secret[:31]} {
 		if _, _, err := token.SignWebhook(short, "task-1", "turn-1", now); !errors.Is(err, token.ErrSecret) {
 			t.Errorf("%d bytes sign: %v", len(short), err)
@@ -317,6 +324,7 @@ func TestAShortSecretNeitherSignsNorVerifies(t *testing.T) {
 }
 
 func TestSignRefusesIdsThatVerifyWouldReject(t *testing.T) {
+	t.Parallel()
 	for name, ids := range map[string][2]string{
 		"no task":                  {"", "turn"},
 		"a task id too long":       {strings.Repeat("x", 129), "turn"},
@@ -330,6 +338,7 @@ func TestSignRefusesIdsThatVerifyWouldReject(t *testing.T) {
 }
 
 func TestErrorsDoNotQuoteTheToken(t *testing.T) {
+	t.Parallel()
 	const canary = "canary"
 	for _, bad := range []string{
 		canary, b64(canary) + ".e30.e30", forge(`{"alg":"`+canary+`"}`, claims()),
@@ -343,6 +352,7 @@ func TestErrorsDoNotQuoteTheToken(t *testing.T) {
 }
 
 func TestOpaqueTokensAreRandomAndFoundByHash(t *testing.T) {
+	t.Parallel()
 	plain, hash := token.NewOpaque("bh_")
 	other, _ := token.NewOpaque("bh_")
 	if plain == other {

@@ -19,6 +19,7 @@ var rfcSecret = seal.NewSecret("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")
 
 // The codes of RFC 6238, appendix B, without the first two of their eight digits.
 func TestTheCodesAreThoseOfTheRFC(t *testing.T) {
+	t.Parallel()
 	for seconds, code := range map[int64]string{
 		59: "287082", 1_111_111_109: "081804", 1_111_111_111: "050471",
 		1_234_567_890: "005924", 2_000_000_000: "279037", 20_000_000_000: "353130",
@@ -34,6 +35,7 @@ func TestTheCodesAreThoseOfTheRFC(t *testing.T) {
 }
 
 func TestACodeIsValidForThreeStepsAndOnce(t *testing.T) {
+	t.Parallel()
 	at := time.Unix(1_234_567_890, 0) // the first second of a step
 	const step = 1_234_567_890 / 30
 	for _, c := range []struct {
@@ -70,6 +72,7 @@ func TestACodeIsValidForThreeStepsAndOnce(t *testing.T) {
 }
 
 func TestTheFormOfACode(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]bool{
 		"005924": true, "": false, "12345": false, "1234567": false, "12345a": false, "００５": false,
 	} {
@@ -80,6 +83,7 @@ func TestTheFormOfACode(t *testing.T) {
 }
 
 func TestSecretsAreRandomAndFitIntoAnAddress(t *testing.T) {
+	t.Parallel()
 	secret := totp.Generate()
 	if len(secret.Reveal()) != 32 || secret.Reveal() == totp.Generate().Reveal() {
 		t.Errorf("%q", secret.Reveal())

@@ -28,6 +28,7 @@ const (
 
 // The values are those of RFC 8291, section 5.
 func TestTheExampleOfTheStandard(t *testing.T) {
+	t.Parallel()
 	receiver, err := ParseReceiver(examplePublic, exampleAuth)
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +50,7 @@ func TestTheExampleOfTheStandard(t *testing.T) {
 }
 
 func TestABodyIsNeverRepeated(t *testing.T) {
+	t.Parallel()
 	receiver, err := ParseReceiver(examplePublic+"=", exampleAuth+"==")
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +63,7 @@ func TestABodyIsNeverRepeated(t *testing.T) {
 }
 
 func TestTheLargestMessage(t *testing.T) {
+	t.Parallel()
 	receiver, err := ParseReceiver(examplePublic, exampleAuth)
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +78,7 @@ func TestTheLargestMessage(t *testing.T) {
 }
 
 func TestKeysThatAreNotUsable(t *testing.T) {
+	t.Parallel()
 	offCurve := base64.RawURLEncoding.EncodeToString(append([]byte{4}, bytes.Repeat([]byte{1}, 64)...))
 	zero := base64.RawURLEncoding.EncodeToString([]byte{0})
 	for _, c := range []struct{ name, p256dh, auth string }{
@@ -96,6 +100,7 @@ func TestKeysThatAreNotUsable(t *testing.T) {
 }
 
 func TestIdentities(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{"", "x", strings.Repeat("A", 43), strings.Repeat("_", 43), exampleAuth} {
 		if _, err := Parse(seal.NewSecret(bad)); !errors.Is(err, ErrKey) {
 			t.Errorf("%q: %v", bad, err)

@@ -73,6 +73,7 @@ func sample() *Document {
 }
 
 func TestTheDocumentOfASample(t *testing.T) {
+	t.Parallel()
 	const golden = "testdata/sample.yaml"
 	got, err := sample().YAML("../..", "bellhop")
 	if err != nil {
@@ -93,6 +94,7 @@ func TestTheDocumentOfASample(t *testing.T) {
 }
 
 func TestWhatADocumentRefuses(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(d *Document)
 		want   string

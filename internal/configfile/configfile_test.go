@@ -17,6 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestExpand(t *testing.T) {
+	t.Parallel()
 	variables := map[string]string{"URL": "http://127.0.0.1:1", "SECRET": `a"b`, "EMPTY": "", "TRICK": "${URL}$$"}
 	for _, c := range []struct {
 		rule, template, want string
@@ -41,6 +42,7 @@ func TestExpand(t *testing.T) {
 }
 
 func TestExpandRefuses(t *testing.T) {
+	t.Parallel()
 	variables := map[string]string{"URL": "s3cret", "NAME": "s3cret"}
 	for _, c := range []struct{ rule, template, message string }{
 		{"an unknown variable, and names the known ones", "${ULR}", "unknown variable ${ULR}"},
@@ -80,6 +82,7 @@ func FuzzJSON(f *testing.F) {
 }
 
 func TestWrite(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "home", ".agent", "config.json")
 	for _, value := range []string{"one", "two"} {
 		if err := configfile.Write(path, `{"key":"${KEY}"}`, map[string]string{"KEY": value}, configfile.JSON); err != nil {

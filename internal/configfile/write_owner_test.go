@@ -13,6 +13,7 @@ import (
 // The home of a session can belong to another user than the host's. Then its files do too, and its links
 // lead nowhere.
 func TestFilesBelongToTheOwnerOfTheFolder(t *testing.T) {
+	t.Parallel()
 	dir, id := t.TempDir(), owner.ID{UID: 1_900_000_001, GID: 1_900_000_000}
 	home, outside := filepath.Join(dir, "home"), filepath.Join(dir, "outside")
 	for _, path := range []string{home, outside} {

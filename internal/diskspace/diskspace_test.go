@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheWarningBeginsBelowItsThreshold(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	space, err := diskspace.Monitor{Path: dir}.Space()
 	if err != nil || space.FreeBytes <= 0 || space.TotalBytes < space.FreeBytes {
@@ -37,6 +38,7 @@ func TestTheWarningBeginsBelowItsThreshold(t *testing.T) {
 }
 
 func TestSizesAreReadInUnitsOf1024(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]int64{
 		"": diskspace.DefaultWarnBelow, "0": 0, "512MiB": 512 << 20, "2g": 2 << 30, "1048576": 1 << 20,
 	} {
@@ -54,6 +56,7 @@ func TestSizesAreReadInUnitsOf1024(t *testing.T) {
 // The reserve is room that nothing else can take, and it is given back when a start
 // finds the disk full.
 func TestAReserveIsReleasedOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	if !disk.CanMount(t) {
 		return
 	}

@@ -127,6 +127,7 @@ func (o *outside) send(request string) (int, string) {
 // Both ways through the proxy are checked by name and by address: a list that looks at
 // CONNECT alone lets plain HTTP pass.
 func TestEachWayIsCheckedByNameAndAddress(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		entries []string
 		target  string
@@ -171,6 +172,7 @@ func TestEachWayIsCheckedByNameAndAddress(t *testing.T) {
 // A request is forwarded to the target of its request line: another Host header reaches
 // neither the check nor the target.
 func TestAHostHeaderDoesNotChooseTheTarget(t *testing.T) {
+	t.Parallel()
 	o := newOutside(t, "TARGET")
 	status, body := o.send("GET " + o.target.URL + "/x HTTP/1.1\nHost: allowed.example.org\nConnection: close\n\n")
 	if status != http.StatusOK || !strings.HasPrefix(body, o.address()+" /x ") {
@@ -184,6 +186,7 @@ func TestAHostHeaderDoesNotChooseTheTarget(t *testing.T) {
 
 // The second request of a connection is checked like the first.
 func TestEachRequestOfAConnectionIsChecked(t *testing.T) {
+	t.Parallel()
 	o := newOutside(t, "TARGET")
 	conn, err := o.dial(t.Context(), "", "")
 	must(t, err)
@@ -206,6 +209,7 @@ func TestEachRequestOfAConnectionIsChecked(t *testing.T) {
 }
 
 func TestATunnelForwardsTLS(t *testing.T) {
+	t.Parallel()
 	o := newOutside(t)
 	target := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
@@ -232,6 +236,7 @@ func TestATunnelForwardsTLS(t *testing.T) {
 // The key of a model is added outside. Keys that the program sends do not pass: they could
 // be another account's.
 func TestAModelsKeyIsAddedOutside(t *testing.T) {
+	t.Parallel()
 	o := newOutside(t)
 	base, err := url.Parse(o.target.URL + "/base")
 	must(t, err)
@@ -265,6 +270,7 @@ func TestAModelsKeyIsAddedOutside(t *testing.T) {
 
 // Models answer before they have read the whole request, and Gemini CLI's streams broke off then.
 func TestAnAnswerMayBeginBeforeTheRequestEnds(t *testing.T) {
+	t.Parallel()
 	for name, path := range map[string]string{"the gateway": "/openai/v1", "plain HTTP": "http://TARGET/v1"} {
 		t.Run(name, func(t *testing.T) {
 			o := newOutside(t, "TARGET")
@@ -300,6 +306,7 @@ func TestAnAnswerMayBeginBeforeTheRequestEnds(t *testing.T) {
 
 // Only the launcher writes the first line; a connection without a known one gets nothing.
 func TestAnUnknownClientGetsNothing(t *testing.T) {
+	t.Parallel()
 	o := newOutside(t, "TARGET")
 	for name, start := range map[string]string{"none": "", "another": "{}\n", "too long": strings.Repeat("x", 2*maxLine)} {
 		conn, err := net.Dial("unix", o.socket)
@@ -314,6 +321,7 @@ func TestAnUnknownClientGetsNothing(t *testing.T) {
 }
 
 func TestWrongEntriesAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, entry := range []string{
 		"", " ", "https://example.org", "example.org/path", "example.org:0", "example.org:99999", "example.org:https", "*",
 		"*.", "a.*.b", "-a.org", "a..b", "10.0.0.0/33", "127.1", "0x7f.1", "2130706433", "ex ample.org",
@@ -326,6 +334,7 @@ func TestWrongEntriesAreRefused(t *testing.T) {
 }
 
 func TestNamesOfRules(t *testing.T) {
+	t.Parallel()
 	rules, err := ParseRules([]string{"example.org", "*.example.net", "api.example.com:8443"})
 	must(t, err)
 	for target, want := range map[string]bool{

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestAProcessIsKilledAtTheNthHitOfAListedPoint(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, spec, out string
 		killed          bool
@@ -61,6 +62,7 @@ func TestAProcessIsKilledAtTheNthHitOfAListedPoint(t *testing.T) {
 }
 
 func TestSetCallsAtEveryHitUntilRestored(t *testing.T) {
+	t.Parallel()
 	hits := 0
 	restore := Set("a", func() { hits++ })
 	inner := Set("a", func() { hits += 10 })
@@ -81,6 +83,7 @@ func TestSetCallsAtEveryHitUntilRestored(t *testing.T) {
 }
 
 func TestAMalformedListIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, spec := range []string{"a:0", "a:x", "a:", ",", "a,,b", ":3"} {
 		t.Run(spec, func(t *testing.T) {
 			defer func() {

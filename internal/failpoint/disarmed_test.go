@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestWithoutTheTagNoVariableKillsTheProcess(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), victim+"=1", Env+"=here")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -29,6 +30,7 @@ func TestWithoutTheTagNoVariableKillsTheProcess(t *testing.T) {
 
 // The tests of fail points themselves need the tag, which "go test ./..." does not have.
 func TestWithTheTagTheTestsOfFailPointsPass(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command("go", "test", "-count=1", "-tags", Tag, ".").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

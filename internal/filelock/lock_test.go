@@ -12,6 +12,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestALockIsHeldUntilItsFileIsClosed(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	first, second := open(t, path), open(t, path)
 	if err := Try(first); err != nil {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestACacheNeverHoldsMoreThanItsLimit(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{-1, 0, 1, 2, 3, 7, 1000, 1_000_000} {
 		c := generations.New[int, int](limit)
 		for i := range 3000 {
@@ -23,6 +24,7 @@ func TestACacheNeverHoldsMoreThanItsLimit(t *testing.T) {
 }
 
 func TestWhatIsInUseIsNotForgotten(t *testing.T) {
+	t.Parallel()
 	c := generations.New[int, string](10)
 	c.Put(-1, "used")
 	for i := range 1000 {
@@ -37,6 +39,7 @@ func TestWhatIsInUseIsNotForgotten(t *testing.T) {
 }
 
 func TestANewValueReplacesTheOldOneInBothGenerations(t *testing.T) {
+	t.Parallel()
 	c := generations.New[string, int](4)
 	c.Put("a", 1)
 	c.Put("b", 1)
@@ -52,6 +55,7 @@ func TestANewValueReplacesTheOldOneInBothGenerations(t *testing.T) {
 }
 
 func TestACacheIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
 	c := generations.New[int, int](64)
 	var wg sync.WaitGroup
 	for worker := range 4 {

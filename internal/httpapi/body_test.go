@@ -28,6 +28,7 @@ func bodyLength(limit int64) echo.HandlerFunc {
 }
 
 func TestReadBodyChecksTypeAndSize(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	e.POST("/", bodyLength(10))
 	e.POST("/mib", bodyLength(8<<20))
@@ -88,6 +89,7 @@ func exchange(t *testing.T, server *httptest.Server, write func(net.Conn)) (int,
 }
 
 func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
+	t.Parallel()
 	patient, hasty := httpapi.New(httpapi.Options{}), httpapi.New(httpapi.Options{BodyTimeout: 50 * time.Millisecond})
 	patient.POST("/", bodyLength(1<<20))
 	hasty.POST("/", bodyLength(1<<20))
@@ -145,6 +147,7 @@ func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
 
 // Handlers may take longer than the body's deadline, with and without a body.
 func TestTheBodyDeadlineDoesNotLimitTheHandler(t *testing.T) {
+	t.Parallel()
 	const deadline = 50 * time.Millisecond
 	e := httpapi.New(httpapi.Options{BodyTimeout: deadline})
 	slow := func(c echo.Context) error {

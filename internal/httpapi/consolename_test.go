@@ -11,6 +11,7 @@ import (
 )
 
 func TestAConsoleOnThisMachineHasANameOfItsOwn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		public, browsers string
 		named            bool
@@ -49,6 +50,7 @@ func TestAConsoleOnThisMachineHasANameOfItsOwn(t *testing.T) {
 }
 
 func TestOnlyABrowserThatFindsTheNameIsMovedToIt(t *testing.T) {
+	t.Parallel()
 	const (
 		chromium = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36"
 		firefox  = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0"

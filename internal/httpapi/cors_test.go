@@ -26,6 +26,7 @@ func corsEcho(t *testing.T, credentials bool) *echo.Echo {
 }
 
 func TestCORSMarksEveryResponse(t *testing.T) {
+	t.Parallel()
 	e := corsEcho(t, false)
 	for target, status := range map[string]int{"/ok": 200, "/nowhere": 404, "/busy": 429, "/boom": 500} {
 		rec := call(e, "GET", target, "", "Origin", app)
@@ -48,6 +49,7 @@ func TestCORSMarksEveryResponse(t *testing.T) {
 }
 
 func TestCORSComparesOriginsExactly(t *testing.T) {
+	t.Parallel()
 	e := corsEcho(t, true)
 	for _, origin := range []string{
 		"", "null", "*", "https://app.example.com.evil.io", "https://evil.io/https://app.example.com",
@@ -74,6 +76,7 @@ func TestCORSComparesOriginsExactly(t *testing.T) {
 }
 
 func TestCORSAnswersPreflights(t *testing.T) {
+	t.Parallel()
 	e := corsEcho(t, false)
 	preflight := []string{
 		"Origin", app, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization",
@@ -95,6 +98,7 @@ func TestCORSAnswersPreflights(t *testing.T) {
 }
 
 func TestParseOrigins(t *testing.T) {
+	t.Parallel()
 	got, err := httpapi.ParseOrigins([]string{
 		" https://App.Example.com/ ", "", "http://localhost:5173", "https://a.io:443", "http://[::1]:80", "http://a.io:443",
 	})

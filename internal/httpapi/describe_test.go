@@ -11,6 +11,7 @@ import (
 )
 
 func TestEndpointsDescribeRoutesWithoutCallingThem(t *testing.T) {
+	t.Parallel()
 	refuse := func(echo.HandlerFunc) echo.HandlerFunc {
 		return func(echo.Context) error { return echo.ErrUnauthorized }
 	}
@@ -40,6 +41,7 @@ func TestEndpointsDescribeRoutesWithoutCallingThem(t *testing.T) {
 }
 
 func TestAHandlerWithoutADescriptionIsNamed(t *testing.T) {
+	t.Parallel()
 	_, err := httpapi.Endpoints(func(e *echo.Echo) {
 		e.GET("/bare", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 		e.GET("/quiet", func(echo.Context) error { return nil })
@@ -52,6 +54,7 @@ func TestAHandlerWithoutADescriptionIsNamed(t *testing.T) {
 }
 
 func TestADescribedHandlerServes(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	serve := func(c echo.Context) error { return c.String(http.StatusOK, "served") }
 	e.GET("/raw", httpapi.Describe(serve, httpapi.Endpoint{}))

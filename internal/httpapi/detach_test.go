@@ -31,6 +31,7 @@ func detachedStream(e *echo.Echo, streams *httpapi.Streams, write func(*sse.Writ
 }
 
 func TestARequestEndsInLogAndMetricsWithItsStream(t *testing.T) {
+	t.Parallel()
 	seen, out, streams := &requests{}, new(logged), &httpapi.Streams{}
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	e := httpapi.New(httpapi.Options{Observer: seen, Log: log})
@@ -74,6 +75,7 @@ func TestARequestEndsInLogAndMetricsWithItsStream(t *testing.T) {
 }
 
 func TestAPanicOfAStreamCutsOnlyItsConnection(t *testing.T) {
+	t.Parallel()
 	seen, out, streams := &requests{}, new(logged), &httpapi.Streams{}
 	e := httpapi.New(httpapi.Options{Observer: seen, Log: slog.New(slog.NewTextHandler(out, nil))})
 	detachedStream(e, streams, func(w *sse.Writer) {
@@ -98,6 +100,7 @@ func TestAPanicOfAStreamCutsOnlyItsConnection(t *testing.T) {
 }
 
 func TestShutdownWaitsForStreamsAndAbortsThemWhenItsTimeIsUp(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name       string
 		end, limit time.Duration // of the stream, of Shutdown

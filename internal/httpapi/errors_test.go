@@ -22,6 +22,7 @@ import (
 )
 
 func TestEveryCodeHasAStatus(t *testing.T) {
+	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../protocol/error.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +53,7 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 }
 
 func TestErrorsHaveOneShape(t *testing.T) {
+	t.Parallel()
 	index := 2
 	cases := []struct {
 		name   string
@@ -130,6 +132,7 @@ func TestErrorsHaveOneShape(t *testing.T) {
 }
 
 func TestInternalErrorsAreLoggedOnceAndOthersByLevel(t *testing.T) {
+	t.Parallel()
 	e, log := newEcho()
 	e.GET("/boom/:id", func(echo.Context) error { return fmt.Errorf("insert: %w", errors.New("disk on fire")) })
 	e.GET("/panic", func(echo.Context) error { panic("at the disco") })
@@ -152,6 +155,7 @@ func TestInternalErrorsAreLoggedOnceAndOthersByLevel(t *testing.T) {
 
 // A busy host posts very many.
 func TestSuccessfulRequestsAreLoggedForDebuggingOnly(t *testing.T) {
+	t.Parallel()
 	out := new(logged)
 	e := httpapi.New(httpapi.Options{Log: slog.New(slog.NewTextHandler(out, nil))}) // at info
 	e.GET("/good", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
@@ -163,6 +167,7 @@ func TestSuccessfulRequestsAreLoggedForDebuggingOnly(t *testing.T) {
 }
 
 func TestLogsContainNoQuery(t *testing.T) {
+	t.Parallel()
 	e, log := newEcho()
 	e.POST("/hook", func(echo.Context) error {
 		return &protocol.Error{
@@ -183,6 +188,7 @@ func TestLogsContainNoQuery(t *testing.T) {
 }
 
 func TestUnknownRoutesAndMethods(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	ok := func(c echo.Context) error { return c.NoContent(http.StatusOK) }
 	e.POST("/api/agent/webhook", ok)
@@ -223,6 +229,7 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 }
 
 func TestRequestIDs(t *testing.T) {
+	t.Parallel()
 	e, log := newEcho()
 	var seen string
 	e.GET("/", func(c echo.Context) error {

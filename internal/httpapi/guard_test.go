@@ -22,6 +22,7 @@ func at(local string, h http.Handler) http.Handler {
 }
 
 func TestGuardHostRefusesRebinding(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	e.Use(httpapi.GuardHost("bellhop.example.com", ""))
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
@@ -61,6 +62,7 @@ func TestGuardHostRefusesRebinding(t *testing.T) {
 }
 
 func TestGuardOriginOnLoopback(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	e.Use(httpapi.GuardOrigin(app))
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
@@ -81,6 +83,7 @@ func TestGuardOriginOnLoopback(t *testing.T) {
 }
 
 func TestGuardHostOnARealListener(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	e.Use(httpapi.GuardHost())
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
@@ -102,6 +105,7 @@ func TestGuardHostOnARealListener(t *testing.T) {
 }
 
 func TestNoStore(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) }, httpapi.NoStore())
 	header := call(e, "GET", "/", "").Header()

@@ -47,6 +47,7 @@ func echoRequest(_ context.Context, r *fullRequest) (*fullResponse, error) {
 }
 
 func TestHandleBindsPathQueryAndBody(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	e.POST("/things/:id", httpapi.Handle(http.StatusOK, echoRequest))
 	e.POST("/optional/:id", httpapi.Handle(http.StatusOK, echoRequest, httpapi.OptionalBody()))
@@ -136,6 +137,7 @@ type selfMade struct{}
 func (selfMade) HTTPStatus() int { return http.StatusCreated }
 
 func TestHandleChoosesTheStatus(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	type nothing struct{}
 	fresh := func(is bool) func(context.Context, *nothing) (*created, error) {
@@ -162,6 +164,7 @@ func TestHandleChoosesTheStatus(t *testing.T) {
 }
 
 func TestHandleRefusesUnsafeTypesAtRegistration(t *testing.T) {
+	t.Parallel()
 	type open struct {
 		ID string `param:"id"`
 	}

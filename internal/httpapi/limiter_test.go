@@ -11,6 +11,7 @@ import (
 )
 
 func TestLimiterGivesEachKeyItsBurstAndRate(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1000, 0)
 	limiter := httpapi.NewLimiter(httpapi.LimiterOptions{Now: func() time.Time { return now }})
 	take := func(key string, n int) (granted int, retryAfter time.Duration) {
@@ -41,6 +42,7 @@ func TestLimiterGivesEachKeyItsBurstAndRate(t *testing.T) {
 }
 
 func TestLimiterDropsTheLeastRecentlyUsedKey(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1000, 0)
 	limiter := httpapi.NewLimiter(httpapi.LimiterOptions{
 		Rate: 1, Burst: 1, MaxKeys: 3, Now: func() time.Time { return now },
@@ -65,6 +67,7 @@ func TestLimiterDropsTheLeastRecentlyUsedKey(t *testing.T) {
 }
 
 func TestLimiterUnderConcurrency(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1000, 0)
 	limiter := httpapi.NewLimiter(httpapi.LimiterOptions{Now: func() time.Time { return now }})
 	var granted atomic.Int64

@@ -42,6 +42,7 @@ func (r *requests) all() []string {
 }
 
 func TestRequestsAreObservedByTheirRoute(t *testing.T) {
+	t.Parallel()
 	seen := &requests{}
 	e := httpapi.New(httpapi.Options{Observer: seen})
 	e.GET("/tasks/:id", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
@@ -67,6 +68,7 @@ func TestRequestsAreObservedByTheirRoute(t *testing.T) {
 
 // A stream that is cut ends by a panic, which closes its connection. It is not open afterwards.
 func TestAnAbortedRequestIsObservedAsEnded(t *testing.T) {
+	t.Parallel()
 	seen := &requests{}
 	e := httpapi.New(httpapi.Options{Observer: seen})
 	e.GET("/cut", func(c echo.Context) error {

@@ -23,6 +23,7 @@ func proxies(t *testing.T, list ...string) []netip.Prefix {
 }
 
 func TestTrustedProxiesAreAddressesAndCIDRs(t *testing.T) {
+	t.Parallel()
 	got := proxies(t, " 127.0.0.1", "10.1.2.3/8", "", "::1", "::ffff:192.0.2.1", "fd00::/8")
 	want := "[127.0.0.1/32 10.0.0.0/8 ::1/128 192.0.2.1/32 fd00::/8]"
 	if text := strings.Join(strings.Fields(prefixes(got)), " "); text != want {
@@ -47,6 +48,7 @@ func prefixes(list []netip.Prefix) string {
 }
 
 func TestOnlyATrustedProxyNamesTheClient(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, peer, forwarded string
 		trusted               []string
@@ -84,6 +86,7 @@ func TestOnlyATrustedProxyNamesTheClient(t *testing.T) {
 }
 
 func TestGuardHostTakesTheForwardedHostOfATrustedProxy(t *testing.T) {
+	t.Parallel()
 	e, _ := newEcho()
 	e.Use(httpapi.GuardHost("bellhop.example.com"))
 	e.GET("/*", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
@@ -121,6 +124,7 @@ func TestGuardHostTakesTheForwardedHostOfATrustedProxy(t *testing.T) {
 }
 
 func TestHSTSIsForHTTPSAlone(t *testing.T) {
+	t.Parallel()
 	for publicURL, want := range map[string]string{
 		"https://bellhop.example.com": "max-age=31536000", "http://127.0.0.1:7700": "", "": "",
 	} {

@@ -35,6 +35,7 @@ func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 
 // Reliability IN-4: connections with an incomplete header and idle connections are closed. A
 // running handler is not interrupted, because streams last.
 func TestTimeLimitsOfAConnection(t *testing.T) {
+	t.Parallel()
 	const request = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 	for _, c := range []struct {
 		name  string

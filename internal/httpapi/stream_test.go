@@ -15,6 +15,7 @@ import (
 // A stream that responds to a POST continues after the body's deadline, whether its handler
 // read the body or not, and ends when the peer disconnects.
 func TestStreamsOutliveTheBodyDeadline(t *testing.T) {
+	t.Parallel()
 	const deadline = 50 * time.Millisecond
 	for name, read := range map[string]bool{"body read": true, "body unread": false} {
 		t.Run(name, func(t *testing.T) {

@@ -38,6 +38,7 @@ func read(t *testing.T, r io.Reader, max int) []string {
 }
 
 func TestReaderSplitsLines(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 100_000)
 	for name, c := range map[string]struct {
 		in   string
@@ -72,6 +73,7 @@ func TestReaderSplitsLines(t *testing.T) {
 }
 
 func TestReaderReturnsTheStreamsError(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("broken")
 	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 4)
 	if line, err := r.Next(); string(line) != "a" || err != nil {
@@ -97,7 +99,7 @@ func (f *filler) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestReaderMemoryIsBoundedByTheLimit(t *testing.T) {
+func TestReaderMemoryIsBoundedByTheLimit(t *testing.T) { //nolint:paralleltest // counts all allocations
 	const limit = 1 << 20
 	in := io.MultiReader(&filler{100 << 20}, strings.NewReader("\nnext\n"))
 	var before, after runtime.MemStats
@@ -125,6 +127,7 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 func TestWriterWritesCompleteLines(t *testing.T) {
+	t.Parallel()
 	out := &counter{}
 	w := NewWriter(out)
 	var group sync.WaitGroup
@@ -142,6 +145,7 @@ func TestWriterWritesCompleteLines(t *testing.T) {
 }
 
 func TestWriterErrors(t *testing.T) {
+	t.Parallel()
 	if err := NewWriter(&counter{}).Write(func() {}); err == nil {
 		t.Error("a value that is not JSON was written")
 	}

@@ -9,6 +9,7 @@ import (
 )
 
 func TestALineHasNoMarkup(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"Fix it":                         "Fix it",
 		"# a\n## b":                      `\# a \#\# b`,
@@ -28,6 +29,7 @@ func TestALineHasNoMarkup(t *testing.T) {
 }
 
 func TestAFenceIsLongerThanThoseOfItsText(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ info, text, want string }{
 		{"sh", "make\n", "```sh\nmake\n```\n"},
 		{"", "", "```\n\n```\n"},
@@ -42,6 +44,7 @@ func TestAFenceIsLongerThanThoseOfItsText(t *testing.T) {
 }
 
 func TestAQuoteKeepsItsMarkupAndReachesNothingElse(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"markup":                      {"# Done\n\n- *a*\n- `b`", "> # Done\n>\n> - *a*\n> - `b`\n"},
 		"code":                        {"```go\na <b> c\n```\nd", "> ```go\n> a <b> c\n> ```\n> d\n"},

@@ -10,6 +10,7 @@ import (
 )
 
 func TestMaskingInPiecesIsMaskingAtOnce(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab✓]{6,9}`), 0, 4).Draw(t, "secrets")
 		text := rapid.StringMatching(`[ab✓ ]{0,60}`).Draw(t, "text")

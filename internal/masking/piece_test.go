@@ -7,6 +7,7 @@ import (
 
 // Wherever pieces and readers begin, no secret is shown.
 func TestASecretAcrossTwoPiecesIsMasked(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2-canary"
 	masker := New([]string{secret, "canary-bird"})
 	text := "KEY=" + secret + "\nhunter, ä canary\n" + secret + secret + " end of the hunt"

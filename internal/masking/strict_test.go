@@ -13,6 +13,7 @@ import (
 const canary = "Zx9CanaryQ7"
 
 func TestFormsOfSecretsAreMaskedInTexts(t *testing.T) {
+	t.Parallel()
 	long := canary + "abcdefghij0123456789ABCDEFGHIJ"
 	for name, c := range map[string]struct{ text, want string }{
 		"a key of a model":      {"use sk-ant-api03-" + long + " here", "use [redacted] here"},
@@ -88,6 +89,7 @@ func TestFormsOfSecretsAreMaskedInTexts(t *testing.T) {
 }
 
 func TestKnownValuesAreMaskedAsTheyAreAndInAddresses(t *testing.T) {
+	t.Parallel()
 	strict := masking.NewStrict([]string{"pass word/" + canary, "http://10.0.0.7:7701", "short"})
 	got := strict.Text("pass word/" + canary + " pass+word%2F" + canary + " http://10.0.0.7:7701/x short")
 	if want := "[redacted] [redacted] [redacted]/x short"; got != want {
@@ -96,6 +98,7 @@ func TestKnownValuesAreMaskedAsTheyAreAndInAddresses(t *testing.T) {
 }
 
 func TestSecretMembersAreMaskedInValues(t *testing.T) {
+	t.Parallel()
 	strict := masking.NewStrict([]string{"known-" + canary})
 	for name, c := range map[string]struct{ value, want string }{
 		"by name": {

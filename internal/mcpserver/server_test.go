@@ -80,6 +80,7 @@ func call(t *testing.T, send sender, arguments string) (c content) {
 }
 
 func TestAToolAnswersWithUnescapedText(t *testing.T) {
+	t.Parallel()
 	send, _ := serve(t, polite)
 	got := call(t, send, `{"name":"Ada"}`).Result
 	if want := `{"text":"Hello <Ada> & all"}`; got.Content[0].Text != want || got.IsError {
@@ -92,6 +93,7 @@ func TestAToolAnswersWithUnescapedText(t *testing.T) {
 }
 
 func TestAModelReadsMessageHintAndCodeOfAnError(t *testing.T) {
+	t.Parallel()
 	const internal = "Internal error. Try again later. (internal)"
 	hinted := &protocol.Error{Code: protocol.CodeInvalid, Message: "No name", Hint: "Send one."}
 	marked := &protocol.Error{Code: protocol.CodeInternal, Message: "the password is x"}
@@ -120,6 +122,7 @@ func TestAModelReadsMessageHintAndCodeOfAnError(t *testing.T) {
 }
 
 func TestBodiesAreCheckedStrictly(t *testing.T) {
+	t.Parallel()
 	send, _ := serve(t, polite)
 	batch := ` [{"jsonrpc":"2.0","id":1,"method":"ping"}]`
 	for name, tt := range map[string]struct {
@@ -146,6 +149,7 @@ func TestBodiesAreCheckedStrictly(t *testing.T) {
 }
 
 func TestAWrongArgumentReachesNoTool(t *testing.T) {
+	t.Parallel()
 	called := false
 	send, _ := serve(t, func(in *greeting) (*answer, error) {
 		called = true
@@ -157,6 +161,7 @@ func TestAWrongArgumentReachesNoTool(t *testing.T) {
 }
 
 func TestThereIsNoStreamToOpen(t *testing.T) {
+	t.Parallel()
 	send, _ := serve(t, polite)
 	resp := send(http.MethodGet, "")
 	if allow := resp.Header.Get("Allow"); resp.StatusCode != http.StatusMethodNotAllowed || allow != "OPTIONS, POST" {
@@ -165,6 +170,7 @@ func TestThereIsNoStreamToOpen(t *testing.T) {
 }
 
 func TestAClientLearnsWhoServesAndWhatFor(t *testing.T) {
+	t.Parallel()
 	send, logged := serve(t, polite)
 	resp := send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+
 		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}`)

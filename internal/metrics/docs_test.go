@@ -29,6 +29,7 @@ func rowsOf(families []Family) string {
 }
 
 func TestThePageListsEveryMetric(t *testing.T) {
+	t.Parallel()
 	content, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +81,7 @@ func registered(t *testing.T, m *Metrics) []string {
 }
 
 func TestEveryListedMetricIsRegisteredAndNoOther(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{RoleBroker, RoleHost} {
 		o := Options{Role: role, Version: "v1"}
 		if role == RoleBroker {
@@ -98,6 +100,7 @@ func TestEveryListedMetricIsRegisteredAndNoOther(t *testing.T) {
 
 // A source may set every family of readBySource, with the listed labels.
 func TestASourceSetsWhatIsListed(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{RoleBroker, RoleHost} {
 		families := Families(role)
 		read := func(_ context.Context, set Set) error {

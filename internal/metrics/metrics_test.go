@@ -51,6 +51,7 @@ func done(m *Metrics, start observe.Start, out observe.Outcome) {
 }
 
 func TestABrokersOperationsAreCounted(t *testing.T) {
+	t.Parallel()
 	m := New(Options{Role: RoleBroker, Version: "v1", Streams: map[string]string{"/stream": "relay"}})
 	refused := protocol.Errorf(protocol.CodeNotFound, "no")
 	done(m, observe.Start{Operation: observe.Request, Name: "/api/agent", Method: "POST"}, observe.Outcome{Status: 200})
@@ -94,6 +95,7 @@ func TestABrokersOperationsAreCounted(t *testing.T) {
 }
 
 func TestAHostsOperationsAreCounted(t *testing.T) {
+	t.Parallel()
 	m := New(Options{Role: RoleHost})
 	done(m, observe.Start{Operation: observe.Turn, Name: "demo"}, observe.Outcome{Result: "stop"})
 	done(m, observe.Start{Operation: observe.Turn, Name: "demo"}, observe.Outcome{Result: "the agent's own word"})
@@ -111,6 +113,7 @@ func TestAHostsOperationsAreCounted(t *testing.T) {
 }
 
 func TestHostileValuesMakeNoSeries(t *testing.T) {
+	t.Parallel()
 	m := New(Options{Role: RoleHost})
 	for i := range 5000 {
 		hostile := fmt.Sprintf("x\"} 1\nevil_metric{a=\"%d", i)
@@ -136,6 +139,7 @@ func TestHostileValuesMakeNoSeries(t *testing.T) {
 }
 
 func TestAnImplausibleLagIsLeftOut(t *testing.T) {
+	t.Parallel()
 	m := New(Options{Role: RoleBroker})
 	for _, lag := range []time.Duration{-time.Hour, 0, 1 << 62, 2 * time.Second} {
 		done(m, observe.Start{Operation: observe.Ingest}, observe.Outcome{Accepted: 1, Lag: lag})
@@ -144,6 +148,7 @@ func TestAnImplausibleLagIsLeftOut(t *testing.T) {
 }
 
 func TestAPartThatCannotBeReadIsLeftOut(t *testing.T) {
+	t.Parallel()
 	m := New(Options{Role: RoleHost, Source: Source{
 		{Name: "outbox", Read: func(_ context.Context, set Set) error {
 			set("bellhop_outbox_events", 7)
@@ -163,6 +168,7 @@ func TestAPartThatCannotBeReadIsLeftOut(t *testing.T) {
 }
 
 func TestTextsOfAgentsDoNotFillTheMemoryOfSeries(t *testing.T) {
+	t.Parallel()
 	m := New(Options{Role: RoleHost})
 	for i := range 100 {
 		done(m, observe.Start{Operation: observe.Turn, Name: "demo"}, observe.Outcome{Result: fmt.Sprint("reason ", i)})

@@ -17,6 +17,7 @@ var (
 
 // A rule or panel with a wrong name would be silent, not wrong.
 func TestRulesAndDashboardNameExistingMetrics(t *testing.T) {
+	t.Parallel()
 	known := map[string][]string{
 		"process_start_time_seconds": nil, "process_resident_memory_bytes": nil,
 		"process_cpu_seconds_total": nil, "go_goroutines": nil,
@@ -52,6 +53,7 @@ func TestRulesAndDashboardNameExistingMetrics(t *testing.T) {
 
 // The page explains each alert, and promtool's tests have it fire.
 func TestEveryAlertIsExplainedAndTested(t *testing.T) {
+	t.Parallel()
 	read := func(file string) string {
 		content, err := os.ReadFile(file)
 		if err != nil {

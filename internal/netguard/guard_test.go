@@ -21,6 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestControlRefusesSpecialAddresses(t *testing.T) {
+	t.Parallel()
 	guard := netguard.New(netguard.Options{})
 	for _, address := range []string{
 		"127.0.0.1:443", "127.255.255.254:443", "10.0.0.1:443", "172.16.0.1:443", "172.31.255.255:443", "192.168.1.1:443",
@@ -39,6 +40,7 @@ func TestControlRefusesSpecialAddresses(t *testing.T) {
 }
 
 func TestControlOnPublicAddresses(t *testing.T) {
+	t.Parallel()
 	guard := netguard.New(netguard.Options{})
 	for _, address := range []string{"8.8.8.8:443", "8.8.8.8:8443", "[2606:4700::1111]:443", "168.63.129.17:443"} {
 		if err := guard.Control(networkOf(address), address, nil); err != nil {
@@ -56,6 +58,7 @@ func TestControlOnPublicAddresses(t *testing.T) {
 }
 
 func TestControlAllowsWhatTheOperatorAllows(t *testing.T) {
+	t.Parallel()
 	guard := netguard.New(netguard.Options{
 		AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("10.1.2.3/16"), netip.MustParsePrefix("fd00:1::/32")},
 	})
@@ -78,6 +81,7 @@ func TestControlAllowsWhatTheOperatorAllows(t *testing.T) {
 }
 
 func TestCheckURL(t *testing.T) {
+	t.Parallel()
 	strict := netguard.New(netguard.Options{})
 	dev := netguard.New(netguard.Options{AllowLoopback: true})
 	lan := netguard.New(netguard.Options{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
@@ -145,6 +149,7 @@ func TestCheckURL(t *testing.T) {
 }
 
 func TestCheckURLNeverQuotesTheURL(t *testing.T) {
+	t.Parallel()
 	err := netguard.New(netguard.Options{}).CheckURL("https://user:canary@10.0.0.1/canary?canary=1\x7f")
 	if err == nil || strings.Contains(err.Error(), "canary") {
 		t.Fatal(err)
@@ -152,6 +157,7 @@ func TestCheckURLNeverQuotesTheURL(t *testing.T) {
 }
 
 func TestClientRefusesBeforeConnecting(t *testing.T) {
+	t.Parallel()
 	var accepted atomic.Int32
 	target := httptest.NewUnstartedServer(http.NotFoundHandler())
 	target.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -181,6 +187,7 @@ func TestClientRefusesBeforeConnecting(t *testing.T) {
 
 // The name resolved to a public address when the URL was saved and to loopback now.
 func TestRebindingIsRefusedAtTheDial(t *testing.T) {
+	t.Parallel()
 	guard := netguard.New(netguard.Options{})
 	if err := guard.CheckURL("https://rebind.example.com/"); err != nil {
 		t.Fatal(err)
@@ -201,6 +208,7 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 }
 
 func TestClientReturnsRedirects(t *testing.T) {
+	t.Parallel()
 	var followed atomic.Int32
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/next" {

@@ -13,6 +13,7 @@ import (
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 func TestOnlyTracesOfTheStandardsFormAreTaken(t *testing.T) {
+	t.Parallel()
 	for trace, want := range map[string]string{
 		parent: parent,
 		"":     "",
@@ -31,6 +32,7 @@ func TestOnlyTracesOfTheStandardsFormAreTaken(t *testing.T) {
 }
 
 func TestATurnBelongsToTheRequestThatAnnouncedIt(t *testing.T) {
+	t.Parallel()
 	var turns observe.TurnTraces
 	of := func(n int) context.Context {
 		return observe.WithTrace(t.Context(), fmt.Sprintf("00-%032x-%016x-01", n, n))
@@ -72,6 +74,7 @@ func (r recorder) End(_ context.Context, start observe.Start, _ time.Duration, o
 }
 
 func TestBothObserversSeeAnOperation(t *testing.T) {
+	t.Parallel()
 	var log []string
 	_, operation := observe.Begin(t.Context(), observe.Both(recorder{"one", &log}, recorder{"two", &log}),
 		observe.Start{Name: "it"})
@@ -87,6 +90,7 @@ func TestBothObserversSeeAnOperation(t *testing.T) {
 }
 
 func TestARequestHasOneContextForItsIDAndItsFirstSpan(t *testing.T) {
+	t.Parallel()
 	first, second := observe.Span{TraceID: [16]byte{1}, ID: [8]byte{1}}, observe.Span{TraceID: [16]byte{2}, ID: [8]byte{2}}
 	request := observe.WithRequest(t.Context(), "r-1", "")
 	if observe.SpanOf(request) != (observe.Span{}) || observe.RequestID(t.Context()) != "" {
@@ -121,6 +125,7 @@ func (b brief) Begin(ctx context.Context, start observe.Start) (context.Context,
 }
 
 func TestOnlyObserversThatWantItAreNotifiedOfAnEnd(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		both func(one, two recorder) observe.Observer
 		want []string

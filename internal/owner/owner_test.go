@@ -21,6 +21,7 @@ func must(t *testing.T, err error) {
 
 // Programs of the directory may have made links to files that they must not get.
 func TestGivenFilesAreThoseOfTheDirectoryAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	tree, outside := filepath.Join(dir, "tree"), filepath.Join(dir, "outside")
 	must(t, os.MkdirAll(filepath.Join(tree, "a", "b"), 0o700))
@@ -47,6 +48,7 @@ func TestGivenFilesAreThoseOfTheDirectoryAlone(t *testing.T) {
 }
 
 func TestWhatIsNoDirectoryIsNotGiven(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.Symlink("/etc", filepath.Join(dir, "link")))
 	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
@@ -58,6 +60,7 @@ func TestWhatIsNoDirectoryIsNotGiven(t *testing.T) {
 }
 
 func TestNewFilesBelongToTheOwnerOfTheirDirectory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.Lchown(dir, agent.UID, agent.GID))
 	root, err := os.OpenRoot(dir)

@@ -24,6 +24,7 @@ func mode(t *testing.T, path string) os.FileMode {
 }
 
 func TestModesOfBeforeDoNotStay(t *testing.T) {
+	t.Parallel()
 	for _, before := range []os.FileMode{0o666, 0o640, 0o604, 0o600, 0o700} {
 		path := filepath.Join(t.TempDir(), "f")
 		if err := errors.Join(os.WriteFile(path, []byte("kept"), 0o600), os.Chmod(path, before)); err != nil {
@@ -48,6 +49,7 @@ func TestModesOfBeforeDoNotStay(t *testing.T) {
 }
 
 func TestWhatIsMissingIsMade(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	file := filepath.Join(dir, "f")
 	if err := private.File(file); !errors.Is(err, fs.ErrNotExist) {
@@ -66,6 +68,7 @@ func TestWhatIsMissingIsMade(t *testing.T) {
 
 // The last process that closes a SQLite database removes its WAL, while another may open it.
 func TestAFileThatIsRemovedMeanwhileIsNoError(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	done := make(chan struct{})
 	go func() {

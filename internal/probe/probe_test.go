@@ -17,6 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAResultIsGoodForAnInterval(t *testing.T) {
+	t.Parallel()
 	full := errors.New("full")
 	now, checks, result := time.Unix(1000, 0), 0, error(nil)
 	p := &probe.Probe{Now: func() time.Time { return now }, Check: func(context.Context) error {
@@ -45,6 +46,7 @@ func TestAResultIsGoodForAnInterval(t *testing.T) {
 }
 
 func TestACallerThatLeavesLeavesNoResult(t *testing.T) {
+	t.Parallel()
 	checks := 0
 	p := &probe.Probe{Check: func(ctx context.Context) error { checks++; return ctx.Err() }}
 	ended, cancel := context.WithCancel(t.Context())
@@ -59,6 +61,7 @@ func TestACallerThatLeavesLeavesNoResult(t *testing.T) {
 
 // Many callers for ten seconds: the first checks at once, and then one each second.
 func TestManyCallersCheckOnceASecond(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var checks atomic.Int32
 		p := &probe.Probe{Check: func(context.Context) error { checks.Add(1); return nil }}

@@ -61,6 +61,7 @@ func open(t *testing.T, path string) *os.File {
 }
 
 func TestSweepKillsTheDescendantsOfAKilledParent(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	records := filepath.Join(dir, "records")
 	if err := os.Mkdir(records, 0o700); err != nil {
@@ -92,6 +93,7 @@ func TestSweepKillsTheDescendantsOfAKilledParent(t *testing.T) {
 }
 
 func TestTheKernelEndsTheChildOfAKilledParent(t *testing.T) {
+	t.Parallel()
 	crashing := exec.Command(os.Args[0])
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -117,6 +119,7 @@ func TestTheKernelEndsTheChildOfAKilledParent(t *testing.T) {
 }
 
 func TestStopFindsDescendantsThatLeftTheGroup(t *testing.T) {
+	t.Parallel()
 	p := start(t, shell(`trap '' INT TERM; setsid sh -c 'echo ready; sleep 1000; echo' & wait`))
 	until(t, p, "ready")
 	if err := p.Stop(t.Context(), 1); err != nil {
@@ -126,6 +129,7 @@ func TestStopFindsDescendantsThatLeftTheGroup(t *testing.T) {
 }
 
 func TestAKilledChildsOwnChildrenAreFound(t *testing.T) {
+	t.Parallel()
 	p := start(t, Command{Args: []string{os.Args[0]}, Env: append([]string{parentDir + "=nested"}, environment...)})
 	until(t, p, "ready")
 	if err := p.Kill(); err != nil {

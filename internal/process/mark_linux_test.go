@@ -6,6 +6,7 @@ import (
 )
 
 func TestOnlyACompleteMarkIsFound(t *testing.T) {
+	t.Parallel()
 	mark, another := newMark(), newMark()
 	for name, c := range map[string]struct {
 		environment []string
@@ -29,6 +30,7 @@ func TestOnlyACompleteMarkIsFound(t *testing.T) {
 }
 
 func TestTextThatIsNoMarkIsRefused(t *testing.T) {
+	t.Parallel()
 	if !isMark(newMark()) {
 		t.Error("a mark is refused")
 	}

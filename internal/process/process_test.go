@@ -74,6 +74,7 @@ func allGone(t *testing.T, p *Process) {
 }
 
 func TestChildUsesItsPipes(t *testing.T) {
+	t.Parallel()
 	p := start(t, Command{
 		Args: []string{"sh", "-c", `read line; echo "$line in $PWD with $A"; echo oops >&2`},
 		Dir:  "/", Env: []string{"A=b"},
@@ -95,6 +96,7 @@ func TestChildUsesItsPipes(t *testing.T) {
 }
 
 func TestOutputKeepsTheOrderOfBothStreams(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	c := shell("echo 1; echo 2 >&2; echo 3; exit 7")
 	c.Output = &out
@@ -109,6 +111,7 @@ func TestOutputKeepsTheOrderOfBothStreams(t *testing.T) {
 }
 
 func TestStartRefusesProgramsThatCannotRun(t *testing.T) {
+	t.Parallel()
 	records := t.TempDir()
 	for name, c := range map[string]Command{
 		"no program":           {},
@@ -128,6 +131,7 @@ func TestStartRefusesProgramsThatCannotRun(t *testing.T) {
 }
 
 func TestStopEscalatesItsSignals(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		want   []string // signals seen
@@ -169,6 +173,7 @@ func TestStopEscalatesItsSignals(t *testing.T) {
 }
 
 func TestStopKillsAtOnceWhenItsContextEnds(t *testing.T) {
+	t.Parallel()
 	p := start(t, shell(`trap '' INT TERM; echo ready; while :; do read line; done`))
 	until(t, p, "ready")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -180,6 +185,7 @@ func TestStopKillsAtOnceWhenItsContextEnds(t *testing.T) {
 }
 
 func TestAChildsExitEndsItsGroup(t *testing.T) {
+	t.Parallel()
 	p := start(t, shell(`trap '' INT TERM HUP; (sleep 1000; echo) & exit 3`))
 	allGone(t, p)
 	var exit *exec.ExitError
@@ -194,6 +200,7 @@ func TestAChildsExitEndsItsGroup(t *testing.T) {
 }
 
 func TestTailIsBounded(t *testing.T) {
+	t.Parallel()
 	tail := &tail{}
 	for i := range 1000 {
 		_, _ = fmt.Fprintf(tail, "line %d\n", i)
@@ -210,6 +217,7 @@ func TestTailIsBounded(t *testing.T) {
 }
 
 func TestRecordsExistWhileTheChildRuns(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := shell("read line")
 	c.Records = dir
@@ -234,6 +242,7 @@ func TestRecordsExistWhileTheChildRuns(t *testing.T) {
 }
 
 func TestSweepLeavesOtherProcessesAlone(t *testing.T) {
+	t.Parallel()
 	otherProcess := start(t, shell("read line; echo alive"))
 	boot := bootID()
 	startOf, err := startTime(otherProcess.Pid())
@@ -268,12 +277,14 @@ func TestSweepLeavesOtherProcessesAlone(t *testing.T) {
 }
 
 func TestSweepOfNothing(t *testing.T) {
+	t.Parallel()
 	if swept, err := Sweep(filepath.Join(t.TempDir(), "missing")); swept != 0 || err != nil {
 		t.Errorf("swept %d, %v", swept, err)
 	}
 }
 
 func TestStartSucceedsForAChildThatExitsAtOnce(t *testing.T) {
+	t.Parallel()
 	for range 100 {
 		p, err := Start(Command{Args: []string{"true"}, Records: t.TempDir()})
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestEveryRecordOfARequestHasItsID(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	log := slog.New(requestid.LogHandler(slog.NewTextHandler(&out, nil))).With("part", "x")
 	log.InfoContext(observe.WithRequest(t.Context(), "r-1", ""), "within")
@@ -25,6 +26,7 @@ func TestEveryRecordOfARequestHasItsID(t *testing.T) {
 }
 
 func TestARequestOnBehalfOfAnotherHasItsID(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		ctx  context.Context
 		want string
@@ -38,6 +40,7 @@ func TestARequestOnBehalfOfAnotherHasItsID(t *testing.T) {
 }
 
 func TestIDsThatClientsChoose(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]bool{
 		"abc-1_Z": true, strings.Repeat("a", 64): true,
 		"": false, strings.Repeat("a", 65): false, "a b": false, "a\nlevel=ERROR": false, "ü": false,

@@ -9,6 +9,7 @@ import (
 )
 
 func TestAPortIsTakenAgainAfterARestartOfTheProgram(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ports", "a.json")
 	restart := func() servers.Info {
 		t.Helper()

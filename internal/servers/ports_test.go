@@ -9,6 +9,7 @@ import (
 )
 
 func TestAPortIsHeldUntilItIsReleased(t *testing.T) {
+	t.Parallel()
 	ports := servers.NewPorts()
 	port, err := ports.Take(t.Context())
 	if err != nil {
@@ -24,6 +25,7 @@ func TestAPortIsHeldUntilItIsReleased(t *testing.T) {
 }
 
 func TestAPortInUseIsNotRetaken(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +37,7 @@ func TestAPortInUseIsNotRetaken(t *testing.T) {
 }
 
 func TestALaterProcessWithTheSamePidIsNotTheOwner(t *testing.T) {
+	t.Parallel()
 	err := servers.NewPorts().Verify(1, servers.Owner{Pid: os.Getpid(), Start: 1})
 	if err == nil {
 		t.Error("the pid alone was believed")

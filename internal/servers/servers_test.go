@@ -180,6 +180,7 @@ func start(t *testing.T, k *kit, s servers.Spec) *servers.Server {
 }
 
 func TestStartedFiresAfterTheHealthProbe(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{ProbeTimeout: 50 * time.Millisecond})
 	k.Subscribe(servers.Callbacks{Started: func(i servers.Info) {
 		if err := health(t.Context(), i.Port); err != nil {
@@ -191,6 +192,7 @@ func TestStartedFiresAfterTheHealthProbe(t *testing.T) {
 }
 
 func TestConcurrentStartsOfOneKeyYieldOneServer(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	pids := make([]int, 8)
 	var group sync.WaitGroup
@@ -211,6 +213,7 @@ func TestConcurrentStartsOfOneKeyYieldOneServer(t *testing.T) {
 }
 
 func TestRestartKeepsThePort(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	before := start(t, k, spec("a", "good")).Info()
 	after, err := k.Restart(t.Context(), spec("a", "good"))
@@ -227,6 +230,7 @@ func TestRestartKeepsThePort(t *testing.T) {
 }
 
 func TestRestartTakesAnotherPortWhenItsOwnIsTaken(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	before := start(t, k, spec("a", "good")).Info()
 	if err := k.Stop(t.Context(), "a"); err != nil {
@@ -247,12 +251,14 @@ func TestRestartTakesAnotherPortWhenItsOwnIsTaken(t *testing.T) {
 }
 
 func TestAProgramThatCannotBindItsPortGetsAnother(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	start(t, k, spec("a", "once-taken", "SERVERS_TEST_FILE="+filepath.Join(t.TempDir(), "tried")))
 	k.want(t, "started a")
 }
 
 func TestPortsAreTriedABoundedNumberOfTimes(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{Tries: 2})
 	s := spec("a", "always-taken")
 	command, tries := s.Command, 0
@@ -264,6 +270,7 @@ func TestPortsAreTriedABoundedNumberOfTimes(t *testing.T) {
 }
 
 func TestAResponseOfAnotherProgramIsNotHealthy(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	var thief net.Listener
 	s := spec("a", "no-listener")
@@ -292,6 +299,7 @@ func TestAResponseOfAnotherProgramIsNotHealthy(t *testing.T) {
 }
 
 func TestABrokenProgramIsStartedOnce(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	s := spec("a", "broken")
 	command, tries := s.Command, 0
@@ -304,6 +312,7 @@ func TestABrokenProgramIsStartedOnce(t *testing.T) {
 }
 
 func TestAServerThatIsNeverReadyIsStopped(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{StartTimeout: 200 * time.Millisecond})
 	if _, err := k.Start(t.Context(), spec("a", "silent")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
@@ -312,6 +321,7 @@ func TestAServerThatIsNeverReadyIsStopped(t *testing.T) {
 }
 
 func TestAServerThatExitsFiresStoppedWithItsLastLines(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	server := start(t, k, spec("a", "good"))
 	<-k.news
@@ -329,6 +339,7 @@ func TestAServerThatExitsFiresStoppedWithItsLastLines(t *testing.T) {
 }
 
 func TestNothingStartsAfterClose(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	server := start(t, k, spec("a", "good"))
 	if err := k.Close(t.Context()); err != nil {
@@ -342,6 +353,7 @@ func TestNothingStartsAfterClose(t *testing.T) {
 }
 
 func TestStopOfNothingIsNoError(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	start(t, k, spec("a", "good"))
 	for _, name := range []string{"a", "a", "never"} {
@@ -353,6 +365,7 @@ func TestStopOfNothingIsNoError(t *testing.T) {
 }
 
 func TestAMissingProgramIsNotTriedOnOtherPorts(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, servers.Options{})
 	s := spec("a", "good")
 	tries := 0

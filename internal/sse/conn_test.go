@@ -92,6 +92,7 @@ func (s *taken) next(t *testing.T) string {
 }
 
 func TestATakenConnectionPingsAndWritesWhatIsQueuedInOneChunk(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began, s := time.Now(), takeConn(t, 10*time.Second)
 		for i := range 2 {
@@ -117,6 +118,7 @@ func TestATakenConnectionPingsAndWritesWhatIsQueuedInOneChunk(t *testing.T) {
 }
 
 func TestATakenConnectionEnds(t *testing.T) {
+	t.Parallel()
 	reason := errors.New("revoked")
 	for _, c := range []struct {
 		name string
@@ -150,6 +152,7 @@ func TestATakenConnectionEnds(t *testing.T) {
 }
 
 func TestATakenConnectionIsClosedWhenAWriteTakesTooLong(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := takeConn(t, time.Hour)
 		began := time.Now()
@@ -165,6 +168,7 @@ func TestATakenConnectionIsClosedWhenAWriteTakesTooLong(t *testing.T) {
 
 // The frames are below, at and above the size up to which a batch is copied.
 func TestATakenConnectionGivesTheSameResponse(t *testing.T) {
+	t.Parallel()
 	var batches [][][]byte
 	for _, size := range []int{0, 1, 2047, 2048, 64<<10 - 1, 64 << 10, 64<<10 + 1, 1 << 20} {
 		frame := bytes.Repeat([]byte{'a' + byte(len(batches))}, size)
@@ -221,6 +225,7 @@ func (pretender) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil
 func (p pretender) Flush() { p.ResponseWriter.(http.Flusher).Flush() }
 
 func TestConnectionsThatCannotBeTakenAreWrittenByTheirHandler(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		start func(*httptest.Server)
@@ -281,7 +286,7 @@ func TestConnectionsThatCannotBeTakenAreWrittenByTheirHandler(t *testing.T) {
 	}
 }
 
-func TestASilentReaderOfATakenConnectionNeedsOneGoroutine(t *testing.T) {
+func TestASilentReaderOfATakenConnectionNeedsOneGoroutine(t *testing.T) { //nolint:paralleltest // counts goroutines
 	const readers = 50
 	s := newStreams(t, onTaken, 0, time.Hour, nil)
 	before := runtime.NumGoroutine()

@@ -13,6 +13,7 @@ import (
 )
 
 func TestEverySubscriberGetsEveryFrameInOrder(t *testing.T) {
+	t.Parallel()
 	const subscribers, frames = 50, 2000
 	fanout := sse.NewFanout()
 	var readers sync.WaitGroup
@@ -52,6 +53,7 @@ func TestEverySubscriberGetsEveryFrameInOrder(t *testing.T) {
 }
 
 func TestASubscriberOverItsCapsIsDropped(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name string
 		size int
@@ -88,6 +90,7 @@ func TestASubscriberOverItsCapsIsDropped(t *testing.T) {
 }
 
 func TestDrainingMakesRoom(t *testing.T) {
+	t.Parallel()
 	fanout := sse.NewFanout()
 	sub := fanout.Subscribe()
 	defer sub.Close()
@@ -111,6 +114,7 @@ func TestDrainingMakesRoom(t *testing.T) {
 }
 
 func TestEndOfAFanout(t *testing.T) {
+	t.Parallel()
 	fanout := sse.NewFanout()
 	sub := fanout.Subscribe()
 	fanout.Publish([]byte("last"))
@@ -129,6 +133,7 @@ func TestEndOfAFanout(t *testing.T) {
 }
 
 func TestCutEndsReadersAndLetsOthersJoin(t *testing.T) {
+	t.Parallel()
 	fanout := sse.NewFanout()
 	former := fanout.Subscribe()
 	fanout.Publish([]byte("queued"))
@@ -147,6 +152,7 @@ func TestCutEndsReadersAndLetsOthersJoin(t *testing.T) {
 }
 
 func TestClosingASubscription(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fanout := sse.NewFanout()
 		sub := fanout.Subscribe()
@@ -168,6 +174,7 @@ func TestClosingASubscription(t *testing.T) {
 }
 
 func TestNextEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	reason := errors.New("access revoked")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(reason)

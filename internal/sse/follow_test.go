@@ -82,6 +82,7 @@ func follow(ctx context.Context, s *script, onFrame func(sse.Frame) error) error
 }
 
 func TestFollowResumesAfterTheLastCompleteFrame(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []func(*http.Request) (*http.Response, error){
 			stream("id: 1\ndata: a\n\nid: 2\ndata: b\n\ndata: without id\n\nid: 3\ndata: ha"), // cut within frame 3
@@ -106,6 +107,7 @@ func TestFollowResumesAfterTheLastCompleteFrame(t *testing.T) {
 }
 
 func TestFollowEndsAtPermanentErrors(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{204, 400, 401, 403, 404, 405, 409, 410, 302} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			s := &script{answers: []func(*http.Request) (*http.Response, error){status(code)}}
@@ -125,6 +127,7 @@ func TestFollowEndsAtPermanentErrors(t *testing.T) {
 }
 
 func TestFollowBacksOff(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []func(*http.Request) (*http.Response, error){
 			status(500), status(502), status(429), status(408),
@@ -148,6 +151,7 @@ func TestFollowBacksOff(t *testing.T) {
 }
 
 func TestFollowHonoursRetryAfter(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		date := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
 		s := &script{answers: []func(*http.Request) (*http.Response, error){
@@ -165,6 +169,7 @@ func TestFollowHonoursRetryAfter(t *testing.T) {
 }
 
 func TestFollowClosesSilentConnections(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pings := func(r *http.Request) (*http.Response, error) {
 			src, dst := io.Pipe()
@@ -206,6 +211,7 @@ func TestFollowClosesSilentConnections(t *testing.T) {
 }
 
 func TestFollowEndsWithItsContextAndItsCallbacks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("shutting down")
 		ctx, cancel := context.WithCancelCause(t.Context())

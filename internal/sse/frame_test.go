@@ -17,6 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestEncode(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name  string
 		frame sse.Frame
@@ -56,6 +57,7 @@ func TestEncode(t *testing.T) {
 }
 
 func TestReader(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name, wire string
 		frames     []sse.Frame
@@ -105,6 +107,7 @@ func TestReader(t *testing.T) {
 }
 
 func TestReaderDoesNotWaitForTheLFOfACRLF(t *testing.T) {
+	t.Parallel()
 	src, dst := io.Pipe()
 	go func() { _, _ = dst.Write([]byte("data: x\r\r")) }() // and nothing more
 	frame, err := sse.NewReader(src).Next()
@@ -115,6 +118,7 @@ func TestReaderDoesNotWaitForTheLFOfACRLF(t *testing.T) {
 }
 
 func TestReaderRefusesFramesThatAreTooLarge(t *testing.T) {
+	t.Parallel()
 	line := "data: " + strings.Repeat("x", 1<<20) + "\n"
 	for name, src := range map[string]io.Reader{
 		"one endless line":  io.MultiReader(strings.NewReader("data: "), endless{'x'}),
@@ -141,6 +145,7 @@ func TestReaderRefusesFramesThatAreTooLarge(t *testing.T) {
 }
 
 func TestReaderReportsBytesOfComments(t *testing.T) {
+	t.Parallel()
 	r, calls := sse.NewReader(strings.NewReader(": ping\n\n")), 0
 	r.OnBytes = func() { calls++ }
 	if _, err := r.Next(); !errors.Is(err, io.EOF) || calls == 0 {
@@ -149,6 +154,7 @@ func TestReaderReportsBytesOfComments(t *testing.T) {
 }
 
 func TestEncodedFramesParseToTheSameFrame(t *testing.T) {
+	t.Parallel()
 	text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\r\n: dataidevent\x00"))))
 	rapid.Check(t, func(t *rapid.T) {
 		frames := rapid.SliceOf(rapid.Custom(func(t *rapid.T) sse.Frame {

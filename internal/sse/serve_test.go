@@ -19,6 +19,7 @@ import (
 )
 
 func TestServePingsWhileNothingHappens(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fanout, rec := sse.NewFanout(), httptest.NewRecorder()
 		done := make(chan error)
@@ -50,6 +51,7 @@ func TestServePingsWhileNothingHappens(t *testing.T) {
 }
 
 func TestServeEnds(t *testing.T) {
+	t.Parallel()
 	reason := errors.New("revoked")
 	cases := []struct {
 		name string
@@ -100,6 +102,7 @@ type dead struct {
 func (d *dead) FlushError() error { return d.broken }
 
 func TestAWrapperCannotHideAFailedFlush(t *testing.T) {
+	t.Parallel()
 	peer := &dead{ResponseWriter: httptest.NewRecorder()}
 	w := sse.NewWriter(quiet{quiet{peer}}, sse.WriterOptions{})
 	if err := w.Write(sse.Ping); err != nil {
@@ -187,6 +190,7 @@ func (s *streams) subscribe(t *testing.T) (*sse.Reader, func()) {
 
 // Twenty peers never read; the healthy one gets every frame.
 func TestStalledPeersAreDisconnectedAndOthersUnaffected(t *testing.T) {
+	t.Parallel()
 	forEachServing(t, testStalledPeersAreDisconnectedAndOthersUnaffected)
 }
 
@@ -230,6 +234,7 @@ func testStalledPeersAreDisconnectedAndOthersUnaffected(t *testing.T, by serving
 }
 
 func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
+	t.Parallel()
 	forEachServing(t, testTimeoutsOfTheServerDoNotCutStreams)
 }
 
@@ -251,6 +256,7 @@ func testTimeoutsOfTheServerDoNotCutStreams(t *testing.T, by serving) {
 }
 
 func TestDisconnectedPeersLeaveNoSubscriptions(t *testing.T) {
+	t.Parallel()
 	forEachServing(t, testDisconnectedPeersLeaveNoSubscriptions)
 }
 
@@ -282,6 +288,7 @@ func testDisconnectedPeersLeaveNoSubscriptions(t *testing.T, by serving) {
 }
 
 func TestServeConverts(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fanout, rec := sse.NewFanout(), httptest.NewRecorder()
 		done := make(chan error)

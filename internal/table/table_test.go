@@ -49,6 +49,7 @@ var notes = table.New("notes",
 )
 
 func TestStatements(t *testing.T) {
+	t.Parallel()
 	pair := table.New("pairs", notes.Pick("id", "kind", "size")...)
 	n := note{ID: "a", Kind: "k", Size: 3}
 	for name, c := range map[string]struct {
@@ -86,6 +87,7 @@ func TestStatements(t *testing.T) {
 }
 
 func TestRowsComeBackAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
 	db := open(t)
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
 	ended := at.Add(time.Hour)
@@ -114,6 +116,7 @@ func TestRowsComeBackAsTheyWereWritten(t *testing.T) {
 }
 
 func TestFailuresNameTheColumn(t *testing.T) {
+	t.Parallel()
 	db := open(t)
 	broken := table.New("notes", table.JSON("labels", func(n *note) *json.RawMessage { return &n.Body }))
 	st := broken.Insert(note{Body: json.RawMessage("{")})

@@ -13,6 +13,7 @@ import (
 )
 
 func TestAShareHasTheTracesThatTheSDKWouldChoose(t *testing.T) {
+	t.Parallel()
 	for _, ratio := range []float64{0, 1e-9, 0.001, 0.1, 0.5, 0.999, 1} {
 		own, sampler := shareOf(ratio), sdk.TraceIDRatioBased(ratio)
 		for range 2000 {
@@ -32,6 +33,7 @@ func TestAShareHasTheTracesThatTheSDKWouldChoose(t *testing.T) {
 }
 
 func TestATraceThatIsNotExportedIsPassedOn(t *testing.T) {
+	t.Parallel()
 	tracer := &Tracer{share: shareOf(0)}
 	for name, from := range map[string]context.Context{
 		"begins here":              t.Context(),
@@ -56,6 +58,7 @@ func TestATraceThatIsNotExportedIsPassedOn(t *testing.T) {
 }
 
 func TestTheIngestOfARequestIsItsSpan(t *testing.T) {
+	t.Parallel()
 	spans := tracetest.NewSpanRecorder()
 	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(spans), sdk.WithIDGenerator(idsOfContext{}))
 	tracer := &Tracer{provider: provider, tracer: provider.Tracer("bellhop"), share: shareOf(1)}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestWrongOptionsAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{
 		"no URL":                  {URL: "collector:4318", Ratio: 1},
 		"another scheme":          {URL: "grpc://collector:4317", Ratio: 1},
@@ -27,6 +28,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 }
 
 func TestWithoutAnAddressNothingIsExported(t *testing.T) {
+	t.Parallel()
 	tracer, err := New(t.Context(), Options{Ratio: 2, Log: slog.New(slog.DiscardHandler)})
 	if err != nil || tracer.Observer() != nil || tracer.Close(t.Context()) != nil {
 		t.Errorf("%v, %v", tracer, err)

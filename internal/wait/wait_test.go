@@ -16,6 +16,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAPauseEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		if !wait.For(t.Context(), time.Minute) || time.Since(begin) != time.Minute {
@@ -30,6 +31,7 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 }
 
 func TestACallIsRepeatedUntilItsContextEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Second)
 		defer cancel()
@@ -46,6 +48,7 @@ func TestACallIsRepeatedUntilItsContextEnds(t *testing.T) {
 }
 
 func TestAConditionIsAwaitedUntilItsContextEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
 		defer cancel()

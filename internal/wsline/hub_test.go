@@ -59,6 +59,7 @@ func watch(t interface{ Fatal(...any) }, h *Hub, all bool) *Watcher {
 const waiting = protocol.StateWaitingForInput
 
 func TestTheTranscript(t *testing.T) {
+	t.Parallel()
 	chunk, message := protocol.LineChunk, protocol.LineMessage
 	input := protocol.Line{Type: protocol.LineInput}
 	for name, c := range map[string]struct {
@@ -129,6 +130,7 @@ func TestTheTranscript(t *testing.T) {
 }
 
 func TestAnInputIsShownToTheOtherClients(t *testing.T) {
+	t.Parallel()
 	h := newHub(Limits{})
 	h.Greet(state("hello"))
 	sender, other := watch(t, h, false), watch(t, h, false)
@@ -146,6 +148,7 @@ func TestAnInputIsShownToTheOtherClients(t *testing.T) {
 }
 
 func TestAClosedQuestionIsNotReplayed(t *testing.T) {
+	t.Parallel()
 	h := newHub(Limits{})
 	h.Publish(question("q"))
 	if s := h.Status(); s.Questions != 1 || !s.Busy {
@@ -158,6 +161,7 @@ func TestAClosedQuestionIsNotReplayed(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	h := newHub(Limits{QueueLines: 3, QueueBytes: 100, Clients: 2, Transcript: 200})
 	slow, quick := watch(t, h, false), watch(t, h, false)
 	if _, err := h.Watch(false); protocol.CodeOf(err) != protocol.CodeTooManyRequests {
@@ -196,6 +200,7 @@ func TestBounds(t *testing.T) {
 // TestSessionsAreIsolated interleaves many sessions and clients at random. Each client gets,
 // from its arrival on and in order, the lines of its session and the notices, and nothing else.
 func TestSessionsAreIsolated(t *testing.T) {
+	t.Parallel()
 	type viewer struct {
 		of   int
 		w    *Watcher

@@ -67,6 +67,7 @@ func closedWith(t *testing.T, conn *websocket.Conn) websocket.StatusCode {
 }
 
 func TestLinesGoBothWays(t *testing.T) {
+	t.Parallel()
 	h := newHub(Limits{})
 	received := make(chan string, 1)
 	dial, _ := line(t, h, Times{}, func(raw []byte) { received <- string(raw) })
@@ -87,6 +88,7 @@ func TestLinesGoBothWays(t *testing.T) {
 }
 
 func TestEveryEndHasItsCloseCode(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		do   func(*Hub, *websocket.Conn, context.CancelFunc)
 		want websocket.StatusCode
@@ -134,6 +136,7 @@ func send(conn *websocket.Conn, kind websocket.MessageType, text string) {
 }
 
 func TestAClientThatDoesNotReadAnswersNoPing(t *testing.T) {
+	t.Parallel()
 	h := newHub(Limits{})
 	dial, _ := line(t, h, Times{Ping: 20 * time.Millisecond, Pong: time.Second}, func([]byte) {})
 	dial() // and does not read

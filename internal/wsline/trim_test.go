@@ -31,6 +31,7 @@ func shown(t *testing.T, h *Hub) (out []string) {
 }
 
 func TestAFullTranscriptKeepsTheNewestLinesAndOpenQuestions(t *testing.T) {
+	t.Parallel()
 	h := NewHub(Limits{Transcript: 1000}, time.Now)
 	h.Publish(protocol.Line{Type: protocol.LineConfirm, RequestID: "q", Prompt: "?"})
 	for i := range 100 {
@@ -51,6 +52,7 @@ func TestAFullTranscriptKeepsTheNewestLinesAndOpenQuestions(t *testing.T) {
 }
 
 func TestForgetDropsOnlyFinishedTurns(t *testing.T) {
+	t.Parallel()
 	h := NewHub(Limits{}, time.Now)
 	h.Publish(protocol.Line{Type: protocol.LineToolStart, ID: "1", Name: "t"})
 	h.Forget()

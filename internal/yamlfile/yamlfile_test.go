@@ -34,6 +34,7 @@ func show(n *yamlfile.Node) string {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for rule, c := range map[string]struct{ text, want string }{
 		"an empty file":                {"", "nothing"},
 		"only comments":                {"# a\n\n  # b\n", "nothing"},
@@ -68,6 +69,7 @@ func TestParse(t *testing.T) {
 
 // Most of these the library itself accepts.
 func TestInvalidFilesAreRefusedWithTheirLine(t *testing.T) {
+	t.Parallel()
 	for rule, c := range map[string]struct{ text, want string }{
 		"too long":                        {strings.Repeat("#\n", yamlfile.MaxSize), "is longer than 1048576 bytes"},
 		"a repeated key":                  {"a: b\nc: {d: e,\n  'd': f}\n", `line 3: "d" is repeated`},
@@ -117,6 +119,7 @@ func TestInvalidFilesAreRefusedWithTheirLine(t *testing.T) {
 }
 
 func TestParseIsBounded(t *testing.T) {
+	t.Parallel()
 	keys := func(n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -167,6 +170,7 @@ type entry struct {
 }
 
 func TestDecode(t *testing.T) {
+	t.Parallel()
 	yes, no := true, false
 	for text, want := range map[string]entry{
 		"{text: 1.10, lower: 010}":                               {Text: "1.10", Lower: "010"},
@@ -188,6 +192,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestDecodeMerges(t *testing.T) {
+	t.Parallel()
 	n, err := yamlfile.Parse([]byte(`
 a: &a {text: a, list: [a]}
 b: &b {text: b, lower: b, map: {x: y}}
@@ -218,6 +223,7 @@ f: {"<<": *a}
 }
 
 func TestDecodeRefusesOtherShapes(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"a":                 "line 1: cannot unmarshal a text into a mapping",
 		"text: [a]":         "line 1: cannot unmarshal a list into a text",

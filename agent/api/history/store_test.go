@@ -60,6 +60,7 @@ func linesOf(t *testing.T, s *Store, id string) string {
 }
 
 func TestLinesAreReadAfterAReopen(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	s, err := Open(t.Context(), Config{Dir: dir, Now: func() time.Time { return noon }})
 	testenv.Must(t, err)
@@ -106,6 +107,7 @@ func TestLinesAreReadAfterAReopen(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestSessionsOfADeadProcessAreEndedWithTheirTurns(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := Open(t.Context(), Config{Dir: dir})
 	testenv.Must(t, err)
@@ -136,6 +138,7 @@ func TestSessionsOfADeadProcessAreEndedWithTheirTurns(t *testing.T) {
 }
 
 func TestOldAndOversizeHistoriesAreDeleted(t *testing.T) {
+	t.Parallel()
 	clock := testenv.NewClock(noon)
 	s := opened(t, Config{Dir: t.TempDir(), Retention: time.Hour, MaxBytes: 3 * 1600, Now: clock.Now})
 	kilobyte := `"` + strings.Repeat("x", 1000) + `"`
@@ -171,6 +174,7 @@ func TestOldAndOversizeHistoriesAreDeleted(t *testing.T) {
 }
 
 func TestAFileThatCannotBeUsedIsAClearErrorAndStaysAsItIs(t *testing.T) {
+	t.Parallel()
 	database := func(t *testing.T) []byte {
 		t.Helper()
 		dir := t.TempDir()
@@ -221,6 +225,7 @@ func TestAFileThatCannotBeUsedIsAClearErrorAndStaysAsItIs(t *testing.T) {
 }
 
 func TestADirectoryIsForOneProcessAndMustBeWritable(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	opened(t, Config{Dir: dir})
 	if _, err := Open(t.Context(), Config{Dir: dir}); protocol.CodeOf(err) != protocol.CodeConflict {
@@ -235,6 +240,7 @@ func TestADirectoryIsForOneProcessAndMustBeWritable(t *testing.T) {
 
 // A process that died while it created the file leaves a database without tables.
 func TestAnEmptyDatabaseIsTaken(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	testenv.Must(t, os.WriteFile(filepath.Join(dir, fileName), nil, 0o600))
 	s := opened(t, Config{Dir: dir})

@@ -69,6 +69,7 @@ const twice = `"tool-output-error","toolCallId":"call-3"`
 // This package converts parts as three versions of the SDK do, except for the two
 // marks on tools and the usage.
 func TestStreamsOfTheSDKAreConvertedAlike(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		version int
@@ -112,6 +113,7 @@ func TestStreamsOfTheSDKAreConvertedAlike(t *testing.T) {
 }
 
 func TestConvert(t *testing.T) {
+	t.Parallel()
 	const (
 		tool     = `,"dynamic":true,"providerExecuted":true`
 		start    = `{"type":"start","messageId":"m"} {"type":"start-step"} `

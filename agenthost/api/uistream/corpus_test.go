@@ -50,6 +50,7 @@ func (l chunkLists) of(version int) []json.RawMessage {
 }
 
 func TestCorpus(t *testing.T) {
+	t.Parallel()
 	for _, path := range corpusFiles(t) {
 		cases := readCorpus(t, path)
 		for i, c := range cases {
@@ -72,6 +73,7 @@ func TestCorpus(t *testing.T) {
 
 // The corpus must contain every part that Bellhop's hosts send.
 func TestCorpusCoversEveryPart(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, path := range corpusFiles(t) {
 		for _, c := range readCorpus(t, path) {

@@ -17,6 +17,7 @@ import (
 )
 
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	history := updated(`{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"old question"}}`) +
 		chunk("old answer") +
 		updated(`{"sessionUpdate":"tool_call","toolCallId":"c0","kind":"edit","status":"completed"}`)
@@ -64,6 +65,7 @@ func TestSessions(t *testing.T) {
 }
 
 func TestATurnAfterStopLoadsTheSession(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+ended, initialize+sessionLoad+prompted+ended)
 	f.Want(f.Run(&providertest.Recorder{}, "first"), providertest.Finished)
 	if err := f.Agent.Stop(t.Context()); err != nil {
@@ -73,6 +75,7 @@ func TestATurnAfterStopLoadsTheSession(t *testing.T) {
 }
 
 func TestAProgramThatExitedWhileIdleIsRestarted(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+ended+`{"dir":"in","msg":{"method":"session/prompt"}}
 {"dir":"exit","msg":0}
 `, initialize+sessionLoad+prompted+chunk("here")+ended)
@@ -81,6 +84,7 @@ func TestAProgramThatExitedWhileIdleIsRestarted(t *testing.T) {
 }
 
 func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+chunk("I die")+
 		updated(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"execute","title":"rm x","status":"pending"}`)+
 		`{"dir":"stderr","msg":"panic: oh no"}
@@ -97,6 +101,7 @@ func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 }
 
 func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+asking(9, usual)+`{"dir":"exit","msg":3}
 `)
 	out := &providertest.Recorder{}
@@ -108,6 +113,7 @@ func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {
 }
 
 func TestTheHostsServerIsOfferedToAnAgentWithHTTPSupport(t *testing.T) {
+	t.Parallel()
 	offered := `{"dir":"in","msg":{"id":2,"method":"session/new","params":{"mcpServers":[{"type":"http","name":"bellhop","url":"http://127.0.0.1:1/mcp","headers":[{"name":"Authorization","value":"Bearer s3cret"}]}]}}}
 {"dir":"out","msg":{"id":2,"result":{"sessionId":"s"}}}
 `
@@ -124,6 +130,7 @@ func TestTheHostsServerIsOfferedToAnAgentWithHTTPSupport(t *testing.T) {
 }
 
 func TestTheModelIsSetIfTheAgentSupportsIt(t *testing.T) {
+	t.Parallel()
 	models := strings.Replace(sessionNew, `"sessionId":"s"`,
 		`"sessionId":"s","models":{"availableModels":[],"currentModelId":"m1"}`, 1)
 	set := `{"dir":"in","msg":{"id":3,"method":"session/set_model","params":{"modelId":"m2","sessionId":"s"}}}
@@ -151,6 +158,7 @@ func TestTheModelIsSetIfTheAgentSupportsIt(t *testing.T) {
 }
 
 func TestModelsAndModesOfTheLastSessionAreKnown(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t,
 		strings.Replace(initialize, `"image":true`, `"image":false`, 1)+strings.Replace(sessionNew, `"sessionId":"s"`, `"sessionId":"s","models":{"availableModels":[`+
 			`{"modelId":"m1","name":"Model One"},{"modelId":"m2","name":"Model Two"}],"currentModelId":"m1"},`+
@@ -176,6 +184,7 @@ func TestModelsAndModesOfTheLastSessionAreKnown(t *testing.T) {
 }
 
 func TestAttachments(t *testing.T) {
+	t.Parallel()
 	image := `,{"type":"image","data":"AAAA","mimeType":"image/png"}`
 	for _, c := range []struct {
 		rule, initialize, image string
@@ -206,6 +215,7 @@ func TestAttachments(t *testing.T) {
 }
 
 func TestGeminiIsPreparedAndStartedWithItsFlag(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, `{"dir":"env"}`+"\n"+begun+ended)
 	prepared := false
 	f.options.Prepare = func(agenthost.AgentSpec) error {
@@ -265,6 +275,7 @@ func TestTheEnvironmentHasNoVariablesOfTheHost(t *testing.T) {
 }
 
 func TestCommandsAreReportedWheneverTheyChange(t *testing.T) {
+	t.Parallel()
 	commands := func(list string) string {
 		return updated(`{"sessionUpdate":"available_commands_update","availableCommands":` + list + `}`)
 	}

@@ -69,6 +69,7 @@ func each(t *testing.T, test func(t *testing.T, k kind, r *providertest.Real)) {
 }
 
 func TestContractWithTheRealPrograms(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			providertest.Run(t, func(t *testing.T) providertest.Subject {
@@ -104,6 +105,7 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 }
 
 func TestFailuresOfTheRealProgramsAreOutcomes(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, _ kind, r *providertest.Real) {
 		outcome, err := r.Open(t).Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "FAIL400"},
 			&providertest.Recorder{})
@@ -114,10 +116,12 @@ func TestFailuresOfTheRealProgramsAreOutcomes(t *testing.T) {
 }
 
 func TestTheRealProgramsWriteTheFileOnlyAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, _ kind, r *providertest.Real) { r.WritesAfterTheAnswer(t) })
 }
 
 func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, k kind, r *providertest.Real) {
 		r.ResumesAfterSIGKILL(t, "0193a5c0-0000-7000-8000-00000000dead", func() {
 			providertest.AwaitWritten(t, filepath.Join(r.Spec.StateDir, k.kept), "from the mock LLM")
@@ -128,10 +132,12 @@ func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
 }
 
 func TestAnInterruptEndsTheCommandsOfTheRealPrograms(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, _ kind, r *providertest.Real) { r.EndsCommandsOnInterrupt(t) })
 }
 
 func TestTheRealProgramsCallTheHostsTool(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, k kind, r *providertest.Real) {
 		r.Spec.Local, _ = providertest.HostTool(t)
 		r.CallsTheHostsTool(t, k.mcp)

@@ -13,6 +13,7 @@ import (
 // A repository's settings could start servers, run hooks and allow tools, so they
 // are ignored. Its memory is read.
 func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			llm := mockllm.New(t)

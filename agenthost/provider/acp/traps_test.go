@@ -18,6 +18,7 @@ import (
 )
 
 func TestChoices(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, options, outcome string
 		approved, denied       bool
@@ -46,6 +47,7 @@ func TestChoices(t *testing.T) {
 }
 
 func TestASecondPromptWhileBusyIsRefused(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+chunk("busy")+cancelled)
 	out := &providertest.Recorder{}
 	end := f.Begin(out, agenthost.Prompt{Text: "first"})
@@ -57,6 +59,7 @@ func TestASecondPromptWhileBusyIsRefused(t *testing.T) {
 }
 
 func TestACancelAnswersOpenAndLaterPermissions(t *testing.T) {
+	t.Parallel()
 	other := strings.ReplaceAll(asking(1, usual), "c1", "c2")
 	late := strings.ReplaceAll(asking(2, usual), "c1", "c3")
 	f := newFixture(t, begun+asking(0, usual)+other+
@@ -74,6 +77,7 @@ func TestACancelAnswersOpenAndLaterPermissions(t *testing.T) {
 }
 
 func TestAPermissionThatTheAgentCancelsIsCancelled(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+asking(0, usual)+strings.ReplaceAll(asking(1, usual), "c1", "c2")+
 		answered(1, `{"outcome":"selected","optionId":"y"}`)+ // both questions are open by now
 		`{"dir":"out","msg":{"method":"$/cancel_request","params":{"requestId":0}}}`+"\n"+
@@ -96,6 +100,7 @@ func TestAPermissionThatTheAgentCancelsIsCancelled(t *testing.T) {
 }
 
 func TestAPermissionBetweenTurnsIsCancelled(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+ended+`{"dir":"gate"}`+"\n"+asking(0, usual)+answered(0, notDecided)+updated(completed)+
 		`{"dir":"in","msg":{"id":4,"method":"session/prompt"}}
 {"dir":"out","msg":{"id":4,"result":{"stopReason":"end_turn"}}}
@@ -127,6 +132,7 @@ func silent(t *testing.T) *providertest.Recorder {
 }
 
 func TestARejectedCallWithoutAnUpdateIsDeniedBeforeTheNextUpdate(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"n"}`)+chunk("I go on")+
 		updated(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}`)+ended)
 	out := providertest.Answering(agenthost.Answer{})
@@ -145,6 +151,7 @@ func TestARejectedCallWithoutAnUpdateIsDeniedBeforeTheNextUpdate(t *testing.T) {
 }
 
 func TestTextEndsWithItsMessageItsKindAndATool(t *testing.T) {
+	t.Parallel()
 	piece := func(kind, id, text string) string {
 		return updated(fmt.Sprintf(`{"sessionUpdate":%q,"messageId":%q,"content":{"type":"text","text":%q}}`, kind, id, text))
 	}
@@ -162,6 +169,7 @@ func TestTextEndsWithItsMessageItsKindAndATool(t *testing.T) {
 }
 
 func TestUpdatesBeforeAPermissionRequestAreShownBeforeIt(t *testing.T) {
+	t.Parallel()
 	// Without the order of lines, the SDK would run the request concurrently with
 	// earlier updates.
 	var many strings.Builder
@@ -178,6 +186,7 @@ func TestUpdatesBeforeAPermissionRequestAreShownBeforeIt(t *testing.T) {
 }
 
 func TestStopReasons(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		response string
 		want     agenthost.Outcome
@@ -204,6 +213,7 @@ func TestStopReasons(t *testing.T) {
 }
 
 func TestUnknownKindsOfUpdatesAreIgnored(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+
 		updated(`{"sessionUpdate":"hologram_update","depth":3}`)+
 		updated(`{"sessionUpdate":"current_mode_update","currentModeId":"plan"}`)+
@@ -223,6 +233,7 @@ func TestUnknownKindsOfUpdatesAreIgnored(t *testing.T) {
 }
 
 func TestAnInterruptStopsAStartingProgram(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, `{"dir":"in","msg":{"method":"initialize"}}
 {"dir":"in","msg":{"method":"never"}}
 `)
@@ -238,6 +249,7 @@ func TestAnInterruptStopsAStartingProgram(t *testing.T) {
 }
 
 func TestAProgramThatIgnoresTheCancelIsEndedBySignals(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+chunk("on and on")+`{"dir":"in","msg":{"method":"session/cancel"}}
 {"dir":"in","msg":{"method":"never"}}
 `)
@@ -247,6 +259,7 @@ func TestAProgramThatIgnoresTheCancelIsEndedBySignals(t *testing.T) {
 }
 
 func TestTheErrorOfCommandIsTheErrorOfRun(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	missing := errors.New("install it: bellhop agents install gemini")
 	f.options.Command = func(context.Context) ([]string, error) { return nil, missing }
@@ -256,6 +269,7 @@ func TestTheErrorOfCommandIsTheErrorOfRun(t *testing.T) {
 }
 
 func TestAProgramThatDoesNotStartIsReportedWithItsLastLines(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, `{"dir":"stderr","msg":"needs Node.js 22"}
 {"dir":"exit","msg":1}
 `)

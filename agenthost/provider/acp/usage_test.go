@@ -21,6 +21,7 @@ func again(id int, updates string) string {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	reported := strings.Replace(ended, `"end_turn"`, `"end_turn","usage":{"inputTokens":10,"outputTokens":20,`+
 		`"totalTokens":30,"thoughtTokens":5,"cachedReadTokens":1}`, 1)
 	f := newFixture(t, begun+spent(20, 0.2, "USD")+spent(30, 0.5, "USD")+reported+
@@ -42,6 +43,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestTheFirstCostOfALoadedSessionIsNotThatOfItsTurn(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+spent(10, 0.5, "USD")+ended+`{"dir":"exit","msg":0}`+"\n",
 		initialize+sessionLoad+prompted+spent(20, 0.7, "USD")+ended+again(4, spent(30, 0.8, "USD")))
 	for turn, want := range []float64{0.5, 0, 0.1} {

@@ -129,6 +129,7 @@ func requested(tool, input string, lines <-chan chatLine) string {
 }
 
 func TestTheContract(t *testing.T) {
+	t.Parallel()
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		return providertest.Subject{
 			Provider: claude.New(claude.Options{

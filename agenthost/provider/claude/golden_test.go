@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // Recordings of the real program (2.1.328) and the resulting output: testdata/CASE
 // has program.txt, the program's lines, and output.golden.
 func TestRecordingsBecomeOutput(t *testing.T) {
+	t.Parallel()
 	allowed := agenthost.Answer{Approved: true, Text: "Blue"}
 	for name, c := range map[string]struct {
 		answer    agenthost.Answer

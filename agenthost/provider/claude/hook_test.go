@@ -13,6 +13,7 @@ import (
 // The program would not ask about calls that it takes for harmless. Its hook makes it
 // ask about every one, in a turn and outside of turns.
 func TestEveryCallIsAskedByTheProgramsHook(t *testing.T) {
+	t.Parallel()
 	hook := func(id string) string {
 		return `{"type":"control_request","request_id":"` + id +
 			`","request":{"subtype":"hook_callback","callback_id":"before-tool",` +

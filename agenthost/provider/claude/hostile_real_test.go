@@ -41,6 +41,7 @@ func trust(t *testing.T, s *subject) {
 }
 
 func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
+	t.Parallel()
 	s, llm := openReal(t, agenthost.AgentSpec{})
 	hostile(t, s.spec.Dir)
 	trust(t, s)

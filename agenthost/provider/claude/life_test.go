@@ -25,6 +25,7 @@ const (
 )
 
 func TestATurnEndsOnlyWhenAllItsWorkHasEnded(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		lines    []string
 		followUp time.Duration
@@ -76,6 +77,7 @@ func TestATurnEndsOnlyWhenAllItsWorkHasEnded(t *testing.T) {
 
 // If only the subtype counted, each of them would be a success.
 func TestResultsBecomeOutcomes(t *testing.T) {
+	t.Parallel()
 	failed := func(words string) agenthost.Outcome {
 		return agenthost.Outcome{FinishReason: protocol.FinishError, Err: words}
 	}
@@ -143,6 +145,7 @@ func TestResultsBecomeOutcomes(t *testing.T) {
 }
 
 func TestAnInterrupt(t *testing.T) {
+	t.Parallel()
 	t.Run("waits until the prompt's turn has begun: one before it would be of nothing", func(t *testing.T) {
 		s := open(t, opening{}, script("<", fullText("early"), begins, "<", cut))
 		if got := s.interrupt(t, &providertest.Recorder{}, providertest.KindEndText,
@@ -217,6 +220,7 @@ func TestAnInterrupt(t *testing.T) {
 func started(home string) bool { return exists(filepath.Join(home, "started")) }
 
 func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
+	t.Parallel()
 	var all, last []string
 	for i := 1; i <= 60; i++ {
 		all = append(all, fmt.Sprintf("err: line %d", i))
@@ -238,6 +242,7 @@ func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
 }
 
 func TestAKillWhileAPermissionIsPending(t *testing.T) {
+	t.Parallel()
 	recording, err := os.ReadFile(filepath.Join("testdata", "killed-while-asked", "program.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -255,6 +260,7 @@ func TestAKillWhileAPermissionIsPending(t *testing.T) {
 }
 
 func TestAProgramThatExitedWhileIdleIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, turn(fullText("one"))+script("exit: 0"), turn(fullText("two")))
 	s.run(t, &providertest.Recorder{})
 	out := &providertest.Recorder{}
@@ -267,6 +273,7 @@ func TestAProgramThatExitedWhileIdleIsStartedAgain(t *testing.T) {
 const lost = "No conversation found with session ID: 0f0f"
 
 func TestResume(t *testing.T) {
+	t.Parallel()
 	t.Run("a new session has an id of ours, which is reported when it exists", func(t *testing.T) {
 		s := open(t, opening{}, turn())
 		out := &providertest.Recorder{}
@@ -348,6 +355,7 @@ type silent struct{ *providertest.Recorder }
 func (*silent) Restored(context.Context) (string, error) { return "", providertest.ErrOutput }
 
 func TestATurnThatCannotBeginReturnsAnError(t *testing.T) {
+	t.Parallel()
 	missing := errors.New("run: bellhop agents install claude")
 	never := func(t *testing.T, s *subject, prompt agenthost.Prompt, want func(error) bool) {
 		t.Helper()

@@ -77,6 +77,7 @@ func (f failingAgent) Run(
 }
 
 func TestTheRealProgramKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		llm, dir := mockllm.New(t), t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("read me\n"), 0o600); err != nil {
@@ -138,6 +139,7 @@ func (s *subject) prompt(t *testing.T, out *providertest.Recorder, prompt string
 }
 
 func TestARealFileIsWrittenAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	path := filepath.Join(s.spec.Dir, "hello.txt")
 	out := &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
@@ -161,6 +163,7 @@ func TestARealFileIsWrittenAfterTheAnswer(t *testing.T) {
 // A permission for a command must neither write .claude/settings.local.json into
 // the user's repository nor allow the next command.
 func TestTheRealProgramNeverWritesSettingsIntoTheWorkspace(t *testing.T) {
+	t.Parallel()
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	for range 2 {
 		out := providertest.Answering(agenthost.Answer{Approved: true})
@@ -185,6 +188,7 @@ func TestTheRealProgramNeverWritesSettingsIntoTheWorkspace(t *testing.T) {
 }
 
 func TestTheRealProgramSchedulesNoLaterTurn(t *testing.T) {
+	t.Parallel()
 	s, llm := openReal(t, agenthost.AgentSpec{})
 	s.prompt(t, &providertest.Recorder{}, "Say hello")
 	for _, request := range llm.Requests() {
@@ -195,6 +199,7 @@ func TestTheRealProgramSchedulesNoLaterTurn(t *testing.T) {
 }
 
 func TestARealSubAgentsTurnBelongsToTheRun(t *testing.T) {
+	t.Parallel()
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	out := providertest.Answering(agenthost.Answer{Approved: true})
 	s.prompt(t, out, `CALL Agent {"description":"write it","prompt":"WRITE sub.txt","subagent_type":"general-purpose"}`)
@@ -225,6 +230,7 @@ func leave(t *testing.T) {
 }
 
 func TestTheRealProgramRemembersAfterSIGKILL(t *testing.T) {
+	t.Parallel()
 	s, llm := openReal(t, agenthost.AgentSpec{})
 	first := &providertest.Recorder{}
 	s.prompt(t, first, "My word is xylophone")
@@ -245,6 +251,7 @@ func TestTheRealProgramRemembersAfterSIGKILL(t *testing.T) {
 }
 
 func TestTheRealProgramResumesAfterSIGKILLWithAPermissionPending(t *testing.T) {
+	t.Parallel()
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	out := &providertest.Recorder{
 		Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
@@ -266,6 +273,7 @@ func TestTheRealProgramResumesAfterSIGKILLWithAPermissionPending(t *testing.T) {
 }
 
 func TestARealSessionThatIsLostGetsTheRecord(t *testing.T) {
+	t.Parallel()
 	s, llm := openReal(t, agenthost.AgentSpec{AgentSessionID: "0193a5c0-0000-4000-8000-000000000001"})
 	out := &providertest.Recorder{Memory: "the word was xylophone. "}
 	s.prompt(t, out, "Say hello")
@@ -278,6 +286,7 @@ func TestARealSessionThatIsLostGetsTheRecord(t *testing.T) {
 
 // An interrupt also ends background commands.
 func TestARealCommandInTheBackgroundEndsWithTheTurn(t *testing.T) {
+	t.Parallel()
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	out := providertest.Answering(agenthost.Answer{Approved: true})
 	done := make(chan agenthost.Outcome)
@@ -301,6 +310,7 @@ func TestARealCommandInTheBackgroundEndsWithTheTurn(t *testing.T) {
 }
 
 func TestTheRealProgramReachesTheHostsTools(t *testing.T) {
+	t.Parallel()
 	local, _ := providertest.HostTool(t)
 	s, _ := openReal(t, agenthost.AgentSpec{Local: local})
 	out := providertest.Answering(agenthost.Answer{Approved: true})
@@ -316,6 +326,7 @@ func TestTheRealProgramReachesTheHostsTools(t *testing.T) {
 }
 
 func TestTheRealTerminalClientContinuesTheSessionAndReports(t *testing.T) {
+	t.Parallel()
 	hooks := make(chan string, 100)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var hook struct {

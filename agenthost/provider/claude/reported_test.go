@@ -30,6 +30,7 @@ func recorded(t *testing.T, name string, changes ...string) string {
 }
 
 func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
+	t.Parallel()
 	const red, recommended = `"label": "Red"`, "Red (Recommended)"
 	for rule, c := range map[string]struct{ script, want string }{
 		"none":       {recorded(t, "question"), ""},
@@ -47,6 +48,7 @@ func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
 }
 
 func TestTheToolsOfTheProgramAreReported(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var reported [][]string
 	s := open(t, opening{spec: agenthost.AgentSpec{ReportTools: func(names []string) {
@@ -64,6 +66,7 @@ func TestTheToolsOfTheProgramAreReported(t *testing.T) {
 }
 
 func TestTheCommandsOfTheProgramAreReported(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var reported [][]protocol.Command
 	const answer = `{"type":"control_response","response":{"subtype":"success","request_id":"${CONTROL}","response":` +

@@ -54,6 +54,7 @@ func TestTheProgramGetsOnlyItsOwnEnvironment(t *testing.T) {
 }
 
 func TestAConfiguredHomeReplacesTheSessionsHome(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	s := open(t, opening{options: claude.Options{Env: []string{"HOME=" + home}}}, turn())
 	s.run(t, &providertest.Recorder{})
@@ -63,6 +64,7 @@ func TestAConfiguredHomeReplacesTheSessionsHome(t *testing.T) {
 }
 
 func TestTheHostsToolsAreConfigured(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{spec: agenthost.AgentSpec{Local: local}}, turn())
 	s.run(t, &providertest.Recorder{})
 	args := lives(t, s.spec.StateDir)[0].Args
@@ -109,6 +111,7 @@ func terminal(t *testing.T, s *subject) *agenthost.Terminal {
 }
 
 func TestTheTerminalClientOpensTheSession(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{
 		spec:    agenthost.AgentSpec{Local: local, Model: "m1", Env: []string{"ANTHROPIC_API_KEY=0123456789-0123456789-end"}},
 		options: claude.Options{Env: []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:9"}},
@@ -182,6 +185,7 @@ func wrote(t *testing.T, s *subject, sessionID string) {
 }
 
 func TestASessionCanBeginInTheTerminal(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, turn())
 	first := terminal(t, s)
 	if again := terminal(t, s); !slices.Equal(first.Command, again.Command) || first.Command[1] != "--session-id" {
@@ -201,6 +205,7 @@ func TestASessionCanBeginInTheTerminal(t *testing.T) {
 }
 
 func TestTheTerminalClientIsRefusedDuringATurn(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, script("<", begins, delta("so"), "<", cut))
 	done := make(chan error)
 	out := &providertest.Recorder{}
@@ -223,6 +228,7 @@ func TestTheTerminalClientIsRefusedDuringATurn(t *testing.T) {
 }
 
 func TestAnswersInTheTerminalClientAreKept(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, "")
 	path := filepath.Join(s.spec.StateDir, ".claude.json")
 	if err := os.WriteFile(path, []byte(`{"theme":"light","userID":"u","projects":{"/other":{"a":1}}}`),

@@ -63,6 +63,7 @@ func wants(request, id, name, input string) string {
 
 // Each case has the name of the error that a wrong mapping would cause.
 func TestTraps(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		lines  []string
 		answer agenthost.Answer
@@ -185,6 +186,7 @@ func TestTraps(t *testing.T) {
 }
 
 func TestALineOf12MiBIsRead(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("x", 11<<20)
 	s, out := open(t, opening{}, turn(fullText(text))), &providertest.Recorder{}
 	s.run(t, out)
@@ -194,6 +196,7 @@ func TestALineOf12MiBIsRead(t *testing.T) {
 }
 
 func TestInitInEveryTurnStartsNoSession(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, turn(fullText("one"))+turn(fullText("two")))
 	first, second := &providertest.Recorder{}, &providertest.Recorder{}
 	s.run(t, first)
@@ -209,6 +212,7 @@ func TestInitInEveryTurnStartsNoSession(t *testing.T) {
 // The program's suggestions would switch the session to acceptEdits and write
 // .claude/settings.local.json into the user's repository.
 func TestPermissionSuggestionsAreNeverSentBack(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, turn(wants("r1", "a", "W", `{"p":1}`), "<", gives("a", "")))
 	s.run(t, providertest.Answering(agenthost.Answer{Approved: true}))
 	want := `{"response":{"request_id":"r1","response":{"behavior":"allow","updatedInput":{"p":1}},"subtype":"success"},"type":"control_response"}`
@@ -218,6 +222,7 @@ func TestPermissionSuggestionsAreNeverSentBack(t *testing.T) {
 }
 
 func TestQuestionsOfTheProgramAreAnswered(t *testing.T) {
+	t.Parallel()
 	questions := `{"questions":[{"question":"Colour?","options":[{"label":"Red","description":"warm"},{"label":"Blue"}]},{"question":"Size?"}],"more":1}`
 	for name, c := range map[string]struct {
 		answers []agenthost.Answer
@@ -267,6 +272,7 @@ func many(each string) (requests, cancels []string) {
 }
 
 func TestARequestThatTheProgramCancelsIsCancelled(t *testing.T) {
+	t.Parallel()
 	cancelled := make(chan error, 10)
 	out := &providertest.Recorder{
 		Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
@@ -292,6 +298,7 @@ func TestARequestThatTheProgramCancelsIsCancelled(t *testing.T) {
 }
 
 func TestARequestOfAnUnknownKindIsAnswered(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, turn(`{"type":"control_request","request_id":"r1","request":{"subtype":"elicitation"}}`, "<"))
 	s.run(t, &providertest.Recorder{})
 	want := `{"response":{"error":"not supported","request_id":"r1","subtype":"error"},"type":"control_response"}`
@@ -301,6 +308,7 @@ func TestARequestOfAnUnknownKindIsAnswered(t *testing.T) {
 }
 
 func TestAPermissionBetweenTurnsIsDenied(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, turn()+script(wants("r1", "a", "W", "{}"), "<"))
 	s.run(t, &providertest.Recorder{})
 	got := received(t, s.spec.StateDir)
@@ -314,6 +322,7 @@ func TestAPermissionBetweenTurnsIsDenied(t *testing.T) {
 }
 
 func TestAMessageWhileBusyIsRefused(t *testing.T) {
+	t.Parallel()
 	out, second := &providertest.Recorder{}, error(nil)
 	var s *subject
 	out.Decide = func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
@@ -328,6 +337,7 @@ func TestAMessageWhileBusyIsRefused(t *testing.T) {
 }
 
 func TestAttachmentsAreSentWithTheText(t *testing.T) {
+	t.Parallel()
 	s, out := open(t, opening{}, turn()), &providertest.Recorder{}
 	_, err := s.Run(t.Context(),
 		agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{{
@@ -350,6 +360,7 @@ func TestAttachmentsAreSentWithTheText(t *testing.T) {
 
 // The program does not answer an id that it has seen before.
 func TestEveryPromptHasANewID(t *testing.T) {
+	t.Parallel()
 	s := open(t, opening{}, turn()+turn())
 	s.run(t, &providertest.Recorder{})
 	s.run(t, &providertest.Recorder{})

@@ -13,6 +13,7 @@ import (
 )
 
 func TestConfiguration(t *testing.T) {
+	t.Parallel()
 	local := &agenthost.Local{MCPURL: "http://127.0.0.1:1/mcp", Secret: "s3cret"}
 	for _, c := range []struct {
 		rule       string
@@ -94,6 +95,7 @@ func TestConfiguration(t *testing.T) {
 
 // Codex runs these without asking unless a rule of its own says otherwise.
 func TestCodexAsksAboutCommandsThatItTakesForHarmless(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+turnCompleted)
 	f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
 	rules, err := os.ReadFile(filepath.Join(f.Spec.StateDir, ".codex", "rules", "always_ask.rules"))
@@ -110,6 +112,7 @@ func TestCodexAsksAboutCommandsThatItTakesForHarmless(t *testing.T) {
 }
 
 func TestTheLoginIsSharedAndASessionsOwnLoginIsKept(t *testing.T) {
+	t.Parallel()
 	login := filepath.Join(t.TempDir(), "auth.json")
 	for _, own := range []bool{false, true} {
 		f := newFixture(t, begun+turnCompleted)
@@ -155,6 +158,7 @@ func TestTheEnvironmentHasNoVariablesOfTheHost(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	find := func(context.Context) (string, error) { return "codex", nil }
 	for rule, options := range map[string]codex.Options{
 		"a provider without a program": {},

@@ -14,6 +14,7 @@ func TestMain(m *testing.M) { providertest.Main(m) }
 
 // Recordings of the real program, one turn each.
 func TestRecordings(t *testing.T) {
+	t.Parallel()
 	deny := agenthost.Answer{Reason: "no"}
 	allow := agenthost.Answer{Approved: true}
 	record := providertest.NewRecording

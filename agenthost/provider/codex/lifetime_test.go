@@ -13,6 +13,7 @@ import (
 )
 
 func TestThreads(t *testing.T) {
+	t.Parallel()
 	resumed := initialize + threadResume + turnStart + delta("m1", "again") + turnCompleted
 	replaced := initialize + `{"dir":"in","msg":{"id":2,"method":"thread/resume"}}
 {"dir":"out","msg":{"id":2,"error":{"code":-32600,"message":"no rollout found"}}}
@@ -56,6 +57,7 @@ func TestThreads(t *testing.T) {
 }
 
 func TestATurnAfterStopResumesTheThread(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+turnCompleted, initialize+threadResume+turnStart+turnCompleted)
 	f.Want(f.Run(&providertest.Recorder{}, "first"), providertest.Finished)
 	if err := f.Agent.Stop(t.Context()); err != nil {
@@ -65,6 +67,7 @@ func TestATurnAfterStopResumesTheThread(t *testing.T) {
 }
 
 func TestAProgramThatExitedWhileIdleIsRestarted(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+turnCompleted+`{"dir":"in","msg":{"method":"turn/start"}}
 {"dir":"exit","msg":0}
 `, initialize+threadResume+turnStart+delta("m1", "here")+turnCompleted)
@@ -73,6 +76,7 @@ func TestAProgramThatExitedWhileIdleIsRestarted(t *testing.T) {
 }
 
 func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+delta("m1", "I die")+started(command)+`{"dir":"stderr","msg":"panic: oh no"}
 {"dir":"exit","msg":3}
 `, initialize+threadResume+turnStart+turnCompleted)
@@ -87,6 +91,7 @@ func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 }
 
 func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+started(command)+asking(9, approve, approval)+`{"dir":"exit","msg":3}
 `)
 	out := &providertest.Recorder{}
@@ -98,6 +103,7 @@ func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {
 }
 
 func TestARefusedPromptIsAFailure(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, initialize+threadStart+`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
 {"dir":"out","msg":{"id":3,"error":{"code":-32600,"message":"too long"}}}
 `)
@@ -107,6 +113,7 @@ func TestARefusedPromptIsAFailure(t *testing.T) {
 }
 
 func TestInvalidLinesAreReportedAndSkipped(t *testing.T) {
+	t.Parallel()
 	long := fmt.Sprintf(`{"dir":"raw","msg":%q}`+"\n", strings.Repeat("x", protocol.MaxLine+1))
 	noise := strings.Repeat(`{"dir":"raw","msg":"{\"no\":\"message\"}"}`+"\n", 4)
 	f := newFixture(t, begun+long+noise+`{"dir":"raw","msg":"  "}`+"\n"+delta("m1", "still here")+turnCompleted)
@@ -119,6 +126,7 @@ func TestInvalidLinesAreReportedAndSkipped(t *testing.T) {
 }
 
 func TestUsageCountsOnlyTheTurn(t *testing.T) {
+	t.Parallel()
 	usage := func(turn string, total, last int) string {
 		return fmt.Sprintf(`{"dir":"out","msg":{"method":"thread/tokenUsage/updated","params":{"threadId":"th","turnId":%q,`+
 			`"tokenUsage":{"total":{"totalTokens":%d},"last":{"totalTokens":%d}}}}}`+"\n", turn, total, last)
@@ -140,6 +148,7 @@ func TestUsageCountsOnlyTheTurn(t *testing.T) {
 }
 
 func TestAttachments(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, initialize+threadStart+
 		`{"dir":"in","msg":{"id":3,"method":"turn/start","params":{"input":[{"type":"text","text":"look"},{"type":"image","url":"data:image/png;base64,AAAA"},{"type":"text","text":"Attached document notes.md:\n\nhi"}]}}}
 {"dir":"out","msg":{"id":3,"result":{"turn":{"id":"t1"}}}}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	const (
 		input     = "item/tool/requestUserInput"
 		questions = `{"threadId":"th","turnId":"t1","itemId":"q1","questions":[{"id":"colour","header":"Colour","question":"Which?","options":[{"label":"Blue"},{"label":"Red"}]}]}`
@@ -99,6 +100,7 @@ func TestQuestions(t *testing.T) {
 }
 
 func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
+	t.Parallel()
 	const questions = `{"threadId":"th","turnId":"t1","itemId":"q1","questions":[` +
 		`{"id":"a","question":"Which?","options":[{"label":"Blue (Recommended)"},{"label":"Red"}]},` +
 		`{"id":"b","question":"And?","options":[{"label":"Blue"},{"label":"Red"}]}]}`
@@ -113,6 +115,7 @@ func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
 }
 
 func TestQuestionsThatCannotBeAskedAreRefused(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+
 		asking(0, "mcpServer/elicitation/request",
 			`{"threadId":"th","serverName":"s","mode":"form","message":"Your name?","requestedSchema":{"properties":{"name":{}}}}`)+

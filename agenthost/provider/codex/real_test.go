@@ -41,6 +41,7 @@ func real(t *testing.T, o codex.Options) *providertest.Real {
 }
 
 func TestContractWithTheRealProgram(t *testing.T) {
+	t.Parallel()
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		o := options(t, mockllm.New(t))
 		missing := o
@@ -66,16 +67,19 @@ func TestContractWithTheRealProgram(t *testing.T) {
 }
 
 func TestTheRealProgramWritesTheFileOnlyAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	real(t, options(t, mockllm.New(t))).WritesAfterTheAnswer(t)
 }
 
 func TestAnInterruptEndsTheCommandsOfTheRealPrograms(t *testing.T) {
+	t.Parallel()
 	o := options(t, mockllm.New(t))
 	o.Sandbox = codex.SandboxNone // inside the sandbox, its processes have other process ids
 	real(t, o).EndsCommandsOnInterrupt(t)
 }
 
 func TestTheRealProgramGivesUpAnUnreachableModel(t *testing.T) {
+	t.Parallel()
 	o := options(t, mockllm.New(t))
 	o.Env = append(o.Env, "OPENAI_BASE_URL=http://127.0.0.1:9/v1")
 	out := &providertest.Recorder{}
@@ -86,11 +90,13 @@ func TestTheRealProgramGivesUpAnUnreachableModel(t *testing.T) {
 }
 
 func TestTheRealProgramResumesAfterSIGKILL(t *testing.T) {
+	t.Parallel()
 	r := real(t, options(t, mockllm.New(t)))
 	r.ResumesAfterSIGKILL(t, "01a1f7f6-004b-7792-9e6e-5ef9438d707d", func() { providertest.KillRecorded(t, r.Records) })
 }
 
 func TestTheRealProgramCallsTheHostsTool(t *testing.T) {
+	t.Parallel()
 	r := real(t, options(t, mockllm.New(t)))
 	local, refused := providertest.HostTool(t)
 	r.Spec.Model = "mock-1" // models of the catalogue must search for tools first

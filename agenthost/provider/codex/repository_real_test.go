@@ -14,6 +14,7 @@ import (
 // A repository's configuration could start servers, run hooks and allow commands,
 // so it is ignored. Its memory is read.
 func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
+	t.Parallel()
 	llm := mockllm.New(t)
 	o := options(t, llm)
 	o.Sandbox = codex.SandboxNone

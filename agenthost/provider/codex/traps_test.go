@@ -14,6 +14,7 @@ import (
 )
 
 func TestAnInterruptedMessageIsEnded(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+
 		started(`{"type":"agentMessage","id":"m1"}`)+delta("m1", "first ")+
 		started(`{"type":"agentMessage","id":"m2"}`)+delta("m2", "second")+
@@ -26,6 +27,7 @@ func TestAnInterruptedMessageIsEnded(t *testing.T) {
 }
 
 func TestAMessageCompletedAfterAToolCallIsShownOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+
 		delta("m1", "one ")+started(command)+completed(commandDone)+
 		completed(`{"type":"agentMessage","id":"m1","text":"one two"}`)+turnCompleted)
@@ -37,6 +39,7 @@ func TestAMessageCompletedAfterAToolCallIsShownOnce(t *testing.T) {
 }
 
 func TestASecondPromptWhileBusyIsRefused(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+delta("m1", "busy")+turnInterrupt)
 	out := &providertest.Recorder{}
 	end := f.Begin(out, agenthost.Prompt{Text: "first"})
@@ -48,6 +51,7 @@ func TestASecondPromptWhileBusyIsRefused(t *testing.T) {
 }
 
 func TestAnApprovalResolvedElsewhereIsCancelled(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+started(command)+asking(0, approve, approval)+
 		`{"dir":"out","msg":{"method":"serverRequest/resolved","params":{"threadId":"th","requestId":0}}}`+"\n"+
 		completed(commandDone)+turnCompleted)
@@ -66,6 +70,7 @@ func TestAnApprovalResolvedElsewhereIsCancelled(t *testing.T) {
 }
 
 func TestAnInterruptCancelsTheOpenApproval(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+started(command)+asking(0, approve, approval)+
 		answered(0, `{"decision":"cancel"}`)+
 		asking(1, approve, approval)+answered(1, `{"decision":"cancel"}`)+ // asked after the interrupt
@@ -77,6 +82,7 @@ func TestAnInterruptCancelsTheOpenApproval(t *testing.T) {
 }
 
 func TestAnApprovalBetweenTurnsIsCancelled(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+turnCompleted+
 		asking(0, approve, approval)+answered(0, `{"decision":"cancel"}`)+
 		`{"dir":"in","msg":{"id":4,"method":"turn/start"}}
@@ -91,6 +97,7 @@ func TestAnApprovalBetweenTurnsIsCancelled(t *testing.T) {
 }
 
 func TestLateMessagesOfAnEarlierTurnAreIgnored(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+
 		about("item/started", "th", "t0", command)+
 		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t0","status":"failed"}}}}`+
@@ -105,6 +112,7 @@ func TestLateMessagesOfAnEarlierTurnAreIgnored(t *testing.T) {
 }
 
 func TestOnlyTheToolsOfASubAgentAreShown(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+
 		about("item/started", "sub", "s1", command)+
 		asking(0, approve, `{"threadId":"sub","turnId":"s1","itemId":"c1","command":"touch x"}`)+
@@ -122,6 +130,7 @@ func TestOnlyTheToolsOfASubAgentAreShown(t *testing.T) {
 }
 
 func TestAnApprovalBeforeItsItemAnnouncesTheCall(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+asking(0, approve, approval)+answered(0, `{"decision":"decline"}`)+turnCompleted)
 	out := providertest.Answering(agenthost.Answer{Expired: true})
 	f.Want(f.Run(out, "hello"), providertest.Finished)
@@ -132,6 +141,7 @@ func TestAnApprovalBeforeItsItemAnnouncesTheCall(t *testing.T) {
 }
 
 func TestACallThatTheAgentDeclinesIsDenied(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+started(command)+
 		completed(`{"type":"commandExecution","id":"c1","command":"touch x","status":"declined"}`)+turnCompleted)
 	out := &providertest.Recorder{}
@@ -143,6 +153,7 @@ func TestACallThatTheAgentDeclinesIsDenied(t *testing.T) {
 }
 
 func TestAnInterruptWaitsForTheTurnsID(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, initialize+threadStart+
 		`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
 {"dir":"out","msg":{"method":"warning","params":{"threadId":"th","message":"now"}}}
@@ -157,6 +168,7 @@ func TestAnInterruptWaitsForTheTurnsID(t *testing.T) {
 }
 
 func TestAnInterruptStopsAStartingProgram(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, `{"dir":"in","msg":{"method":"initialize"}}
 {"dir":"in","msg":{"method":"never"}}
 `)
@@ -172,6 +184,7 @@ func TestAnInterruptStopsAStartingProgram(t *testing.T) {
 }
 
 func TestAProgramThatIgnoresTheInterruptIsEndedBySignals(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, begun+delta("m1", "on and on")+`{"dir":"in","msg":{"method":"turn/interrupt"}}
 {"dir":"in","msg":{"method":"never"}}
 `)
@@ -181,6 +194,7 @@ func TestAProgramThatIgnoresTheInterruptIsEndedBySignals(t *testing.T) {
 }
 
 func TestTheErrorOfFindIsTheErrorOfRun(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	missing := errors.New("install it: bellhop agents install codex")
 	f.options.Find = func(context.Context) (string, error) { return "", missing }
@@ -190,6 +204,7 @@ func TestTheErrorOfFindIsTheErrorOfRun(t *testing.T) {
 }
 
 func TestAProgramThatDoesNotStartIsReportedWithItsLastLines(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, `{"dir":"stderr","msg":"config.toml: no such key"}
 {"dir":"exit","msg":1}
 `)

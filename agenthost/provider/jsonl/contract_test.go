@@ -59,6 +59,7 @@ func mortal(in io.Reader) io.Reader {
 }
 
 func TestTheDemoAgentKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "hello.txt"), []byte("hello\n"), 0o600); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // Fault catalogue 85.
-func TestALineWithoutAnEndIsRefusedWithinBoundedMemory(t *testing.T) {
+func TestALineWithoutAnEndIsRefusedWithinBoundedMemory(t *testing.T) { //nolint:paralleltest // counts all allocations
 	script := `read -r input; head -c 104857600 /dev/zero | tr '\0' x; echo; echo '{"type":"chunk","content":"still here"}'; echo '` + done + `'; cat >/dev/null`
 	out := &providertest.Recorder{}
 	var before, after runtime.MemStats
@@ -37,6 +37,7 @@ func TestALineWithoutAnEndIsRefusedWithinBoundedMemory(t *testing.T) {
 
 // Fault catalogue 87.
 func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
+	t.Parallel()
 	var lines []string
 	for i := 11; i <= 60; i++ {
 		lines = append(lines, fmt.Sprintf("line %d", i))
@@ -97,6 +98,7 @@ func interrupted(t *testing.T, script string, prompt string) (agenthost.Agent, a
 
 // Fault catalogue 88.
 func TestAnInterruptLeavesNoProcess(t *testing.T) {
+	t.Parallel()
 	ready := `echo '{"type":"chunk","content":"ready"}'; `
 	for name, c := range map[string]struct{ script, prompt string }{
 		"an agent that ignores the line takes SIGINT": {`read -r input; ` + ready + `while :; do sleep 0.01; done`, "go"},
@@ -121,6 +123,7 @@ func TestAnInterruptLeavesNoProcess(t *testing.T) {
 }
 
 func TestStopWithAnEndedContextKillsAtOnce(t *testing.T) {
+	t.Parallel()
 	script := `trap '' INT TERM; read -r input; echo '{"type":"chunk","content":"ready"}'; while :; do sleep 1; done`
 	provider := jsonl.New(jsonl.Options{Command: []string{"sh", "-c", script}, Grace: providertest.Guard})
 	a, err := provider.Open(t.Context(), agenthost.AgentSpec{
@@ -153,6 +156,7 @@ func TestStopWithAnEndedContextKillsAtOnce(t *testing.T) {
 }
 
 func TestAnAgentThatHandlesTheInterruptStaysAlive(t *testing.T) {
+	t.Parallel()
 	script := `while read -r line; do case "$line" in
 *'"interrupt"'*) echo '{"type":"state","state":"waiting_for_input","reason":"interrupted"}';;
 *) echo '{"type":"chunk","content":"ready"}';; esac; done`
@@ -163,6 +167,7 @@ func TestAnAgentThatHandlesTheInterruptStaysAlive(t *testing.T) {
 }
 
 func TestAnAgentThatExitedWhileIdleIsRestarted(t *testing.T) {
+	t.Parallel()
 	a := open(t, `read -r input; echo '`+done+`'`, agenthost.AgentSpec{})
 	for range 3 {
 		if outcome := run(t, a, &providertest.Recorder{}); outcome.FinishReason != protocol.FinishStop {
@@ -198,6 +203,7 @@ func TestTheProgramGetsOnlyItsOwnEnvironment(t *testing.T) {
 }
 
 func TestATurnThatCannotBeginReturnsAnError(t *testing.T) {
+	t.Parallel()
 	t.Run("without a command there is no agent", func(t *testing.T) {
 		if _, err := jsonl.New(jsonl.Options{}).Open(t.Context(), agenthost.AgentSpec{}); err == nil {
 			t.Error("an agent without a program was opened")

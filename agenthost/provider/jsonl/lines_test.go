@@ -35,6 +35,7 @@ func recite(lines ...string) string {
 
 // Fault catalogue 86 is one of the cases.
 func TestLinesBecomeOutput(t *testing.T) {
+	t.Parallel()
 	stop := agenthost.Outcome{FinishReason: protocol.FinishStop}
 	for name, c := range map[string]struct {
 		lines   []string
@@ -152,6 +153,7 @@ func TestLinesBecomeOutput(t *testing.T) {
 
 // What an agent sends with a text passes through unchanged; members of other types are left out.
 func TestAMessageKeepsItsFormatMetadataAndTimestamp(t *testing.T) {
+	t.Parallel()
 	out := &providertest.Recorder{}
 	run(t, open(t, recite(
 		`{"type":"message","content":"a","timestamp":1700000000123,"format":"text","metadata":{"latency_ms":7,"source_documents":[{"title":"t"}]}}`,
@@ -173,6 +175,7 @@ func TestAMessageKeepsItsFormatMetadataAndTimestamp(t *testing.T) {
 }
 
 func TestQuestionsAreAnsweredByRequestID(t *testing.T) {
+	t.Parallel()
 	start := `{"type":"tool_start","id":"a","name":"rm","arguments":{"path":"x"}}`
 	result := `{"type":"tool_message","id":"a","content":"not done","is_error":true}`
 	confirm := `{"type":"confirm","request_id":"r1","prompt":"Remove?","tool_name":"rm","args":{ "path":"x" },"security_warning":{"level":"CRITICAL","message":"It is gone then."}}`
@@ -239,6 +242,7 @@ func TestQuestionsAreAnsweredByRequestID(t *testing.T) {
 }
 
 func TestAQuestionNeedsItsOwnRequestID(t *testing.T) {
+	t.Parallel()
 	out := &providertest.Recorder{}
 	ask := `{"type":"ask","request_id":"r","prompt":"Colour?"}`
 	run(t, open(t, recite(`{"type":"ask","prompt":"?"}`, ask, ask, done), agenthost.AgentSpec{}), out)
@@ -251,6 +255,7 @@ func TestAQuestionNeedsItsOwnRequestID(t *testing.T) {
 }
 
 func TestTheToolsOfAHelloLineAreReported(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var reported [][]string
 	run(t, open(t, recite(

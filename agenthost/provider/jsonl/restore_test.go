@@ -23,6 +23,7 @@ done`
 
 // A program without memory gets the record once after each start.
 func TestAProgramWithoutMemoryGetsTheRecord(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		restore bool
 		memory  string

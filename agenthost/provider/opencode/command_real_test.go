@@ -18,6 +18,7 @@ import (
 
 // The commands are an operator's, because a repository's are not read.
 func TestARealCommandIsRunUnlessItRunsAShellByItself(t *testing.T) {
+	t.Parallel()
 	llm := mockllm.New(t)
 	config := filepath.Join(t.TempDir(), "opencode.json")
 	text := "{\"command\":{\"greet\":{\"description\":\"Greets\",\"template\":\"Say hello, $ARGUMENTS\"}," +

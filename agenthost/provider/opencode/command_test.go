@@ -26,6 +26,7 @@ func runText(t *testing.T, a agenthost.Agent, text string, out *providertest.Rec
 }
 
 func TestCommandsAreReportedExceptThoseThatRunAShellByThemselves(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.commands = someCommands
 	f.onPrompt = func() { f.opening(); f.ending() }
@@ -45,6 +46,7 @@ func TestCommandsAreReportedExceptThoseThatRunAShellByThemselves(t *testing.T) {
 }
 
 func TestACommandIsRunAsOne(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.commands = someCommands
 	f.onPrompt = func() {
@@ -63,6 +65,7 @@ func TestACommandIsRunAsOne(t *testing.T) {
 }
 
 func TestACommandThatIsRefusedFailsItsTurn(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.commands = someCommands
 	f.onCall = func(w http.ResponseWriter, _, path string) bool {
@@ -79,6 +82,7 @@ func TestACommandThatIsRefusedFailsItsTurn(t *testing.T) {
 }
 
 func TestACommandBehindARestoredContextIsAText(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.commands, f.gone = someCommands, true
 	f.onPrompt = func() { f.opening(); f.ending() }

@@ -28,6 +28,7 @@ func configured(t *testing.T, operators string, spec agenthost.AgentSpec, env ..
 }
 
 func TestConfiguration(t *testing.T) {
+	t.Parallel()
 	const base = `"autoupdate":false,"lsp":false,"share":"disabled"`
 	const asks = `"permission":{"*":"ask"}`
 	for _, c := range []struct {
@@ -98,6 +99,7 @@ func TestConfiguration(t *testing.T) {
 }
 
 func TestAnInvalidConfigurationIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, operators, model string
 		env                    []string
@@ -142,6 +144,7 @@ func TestTheEnvironmentIsPerSessionAndAllowsNoRegistry(t *testing.T) {
 }
 
 func TestOnlyTheOwnerMayReadTheFile(t *testing.T) {
+	t.Parallel()
 	c, err := configured(t, "", agenthost.AgentSpec{}, "ANTHROPIC_API_KEY=k")
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +159,7 @@ func TestOnlyTheOwnerMayReadTheFile(t *testing.T) {
 }
 
 func TestRulesOfASessionAskForEveryTool(t *testing.T) {
+	t.Parallel()
 	ask := rule{"*", "*", "ask"}
 	for name, c := range map[string]struct {
 		operators string
@@ -190,6 +194,7 @@ func TestRulesOfASessionAskForEveryTool(t *testing.T) {
 }
 
 func TestToolsOfServersHaveTheSameNamesForAllAgents(t *testing.T) {
+	t.Parallel()
 	c := &configuration{
 		file: object{"mcp": object{"bellhop": object{}, "my docs": object{}, "my": object{}, "apply": object{}}},
 	}

@@ -31,6 +31,7 @@ func turnOf(t *testing.T, out *providertest.Recorder, answer transport) *turn {
 
 // The program names other parents without end: each is asked for once, and the host goes on.
 func TestParentsOfASessionAreNotFollowedWithoutEnd(t *testing.T) {
+	t.Parallel()
 	for name, parent := range map[string]func(id string) string{
 		"itself":        func(id string) string { return id },
 		"another again": func(id string) string { return id + "x" },

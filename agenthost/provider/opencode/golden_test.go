@@ -52,6 +52,7 @@ func recording(t *testing.T, dir string) []step {
 // TestRecordings replays the events of a real OpenCode and compares the output of
 // the provider.
 func TestRecordings(t *testing.T) {
+	t.Parallel()
 	cases, err := filepath.Glob("testdata/*/recording.jsonl")
 	if err != nil || len(cases) == 0 {
 		t.Fatal("no recordings", err)

@@ -31,6 +31,7 @@ func realProvider(t *testing.T, llm *mockllm.Server, config string) *opencode.Pr
 const realModel = "openai-compatible/mock-1"
 
 func TestRealOpenCodeKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	llm := mockllm.New(t)
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		dir := t.TempDir()

@@ -94,6 +94,7 @@ func (r *real) exists(t *testing.T, name string) bool {
 var allow = agenthost.Answer{Approved: true}
 
 func TestRealSessionContinuesAfterItsServerAndHostWereKilled(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	out := providertest.Answering(allow)
 	wantOutcome(t, r.prompt(t, "WRITE hello.txt", out), protocol.FinishStop, "", "")
@@ -137,6 +138,7 @@ func (p fixedPrompt) Run(
 }
 
 func TestRealAbortedTurnRunsNoToolLater(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	out := &providertest.Recorder{}
 	done := begin(t, fixedPrompt{r, "WRITE never.txt"}, out)
@@ -154,6 +156,7 @@ func TestRealAbortedTurnRunsNoToolLater(t *testing.T) {
 }
 
 func TestRealDenialContinuesTheTurn(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	out := providertest.Answering(agenthost.Answer{})
 	wantOutcome(t, r.prompt(t, "WRITE a.txt", out), protocol.FinishStop, "", "")
@@ -163,6 +166,7 @@ func TestRealDenialContinuesTheTurn(t *testing.T) {
 }
 
 func TestRealDenialDoesNotRejectAnApproval(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	var out *providertest.Recorder
 	out = &providertest.Recorder{
@@ -179,6 +183,7 @@ func TestRealDenialDoesNotRejectAnApproval(t *testing.T) {
 }
 
 func TestRealSubAgentsAskForPermission(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	out := providertest.Answering(allow)
 	wantOutcome(t, r.prompt(t, `CALL task {"description":"sub","prompt":"WRITE sub.txt","subagent_type":"general"}`, out),
@@ -190,6 +195,7 @@ func TestRealSubAgentsAskForPermission(t *testing.T) {
 }
 
 func TestRealRepositoryCannotAllowItsOwnTools(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	own := `{"permission":{"edit":"allow","bash":"allow"},"agent":{"build":{"permission":{"edit":"allow"}}}}`
 	if err := os.WriteFile(filepath.Join(r.spec.Dir, "opencode.json"), []byte(own), 0o600); err != nil {
@@ -204,6 +210,7 @@ func TestRealRepositoryCannotAllowItsOwnTools(t *testing.T) {
 
 // The program ends its stream when it disposes of a directory.
 func TestRealStreamThatEndsIsOpenedAgain(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	out := &providertest.Recorder{}
 	done := begin(t, fixedPrompt{r, "WRITE never.txt"}, out)
@@ -233,6 +240,7 @@ func TestRealStreamThatEndsIsOpenedAgain(t *testing.T) {
 }
 
 func TestRealModelThatAlwaysFailsEndsTheTurn(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	r.options.Retries = 1
 	r.reopen(t)
@@ -244,6 +252,7 @@ func TestRealModelThatAlwaysFailsEndsTheTurn(t *testing.T) {
 }
 
 func TestRealAnthropicAccess(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	r.options.Env = []string{"ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL=" + r.llm.URL, providertest.Mark(t)}
 	r.spec.Model = "anthropic/mock-1"
@@ -255,6 +264,7 @@ func TestRealAnthropicAccess(t *testing.T) {
 }
 
 func TestRealTerminalFindsTheSession(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	out := &providertest.Recorder{}
 	r.prompt(t, "Say hello", out)
@@ -271,6 +281,7 @@ func TestRealTerminalFindsTheSession(t *testing.T) {
 
 // A terminal client prompts the server by the same requests as this test.
 func TestRealWorkOfATerminalClientIsReported(t *testing.T) {
+	t.Parallel()
 	r := openReal(t)
 	seen := newReports()
 	worked := make(chan agenthost.TerminalTurn, 10)

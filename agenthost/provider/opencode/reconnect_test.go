@@ -29,6 +29,7 @@ func kept(info object, parts ...object) object { return object{"info": info, "pa
 // The stream of a directory ends when OpenCode disposes of its instance. No part of
 // it may be shown twice.
 func TestMissedEventsAreReadAfterAReconnect(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	out := &providertest.Recorder{}
 	f.onPrompt = func() {
@@ -57,6 +58,7 @@ func TestMissedEventsAreReadAfterAReconnect(t *testing.T) {
 }
 
 func TestAMissedEndOfATurnIsReadAfterAReconnect(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -81,6 +83,7 @@ func TestAMissedEndOfATurnIsReadAfterAReconnect(t *testing.T) {
 }
 
 func TestAfterAReconnectUnlistedPermissionsExpireAndNewOnesAreAsked(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -124,6 +127,7 @@ func TestAfterAReconnectUnlistedPermissionsExpireAndNewOnesAreAsked(t *testing.T
 }
 
 func TestAPermissionAnsweredInATerminalExpires(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	out := &providertest.Recorder{}
 	f.onPrompt = func() {
@@ -141,6 +145,7 @@ func TestAPermissionAnsweredInATerminalExpires(t *testing.T) {
 }
 
 func TestABusyTurnContinuesAfterASilence(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	asked := make(chan struct{}, 100)
 	f.onCall = func(_ http.ResponseWriter, _, path string) bool {
@@ -175,6 +180,7 @@ func TestABusyTurnContinuesAfterASilence(t *testing.T) {
 }
 
 func TestAMissedEndOfATurnIsFoundAfterASilence(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule   string
 		kept   func(f *fake) []object

@@ -23,6 +23,7 @@ func put(t *testing.T, dir, name, content string) {
 }
 
 func TestARepositoryWithPlugInsIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, file := range map[string]string{
 		"a plug-in file":                 ".opencode/plugin/a.js",
 		"in the other folder":            ".opencode/plugins/a.ts",

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule   string
 		gone   bool
@@ -50,6 +51,7 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 }
 
 func TestAPromptContainsFilesAndModel(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() { f.opening(); f.ending() }
 	a := open(t, options(f), agenthost.AgentSpec{Model: "anthropic/some/model"})
@@ -73,6 +75,7 @@ func TestAPromptContainsFilesAndModel(t *testing.T) {
 }
 
 func TestARestartedProgramKeepsPortAndPassword(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() { f.opening(); f.ending() }
 	a := open(t, options(f), agenthost.AgentSpec{}).(agenthost.TerminalAgent)
@@ -98,6 +101,7 @@ func TestARestartedProgramKeepsPortAndPassword(t *testing.T) {
 }
 
 func TestAServerIsFoundAgainAfterARestartOfTheHost(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	o := options(f)
 	o.Ports = filepath.Join(t.TempDir(), "ports.json")
@@ -128,6 +132,7 @@ func TestAServerIsFoundAgainAfterARestartOfTheHost(t *testing.T) {
 }
 
 func TestARestartStartsARunningProgramAgain(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() { f.opening(); f.ending() }
 	a := open(t, options(f), agenthost.AgentSpec{}).(agenthost.RestartingAgent)
@@ -157,6 +162,7 @@ func (f *fake) streamed() int {
 }
 
 func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
+	t.Parallel()
 	steps := recording(t, filepath.Join("testdata", "question"))
 	at := slices.IndexFunc(steps, func(s step) bool { return s.Type == "question.asked" })
 	for _, c := range []struct{ label, want string }{{"Red", ""}, {"Red (Recommended)", "Red (Recommended)"}} {
@@ -183,6 +189,7 @@ func TestTheRecommendedOptionIsTheDefault(t *testing.T) {
 }
 
 func TestEachQuestionIsAskedAndAnswered(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule    string
 		answer  agenthost.Answer

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAnInterruptWhileTheProgramStartsEndsTheTurn(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	o := options(f)
 	starting := make(chan struct{})
@@ -31,6 +32,7 @@ func TestAnInterruptWhileTheProgramStartsEndsTheTurn(t *testing.T) {
 }
 
 func TestAProgramThatIgnoresTheAbortIsEnded(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = f.opening
 	f.onCall = func(_ http.ResponseWriter, _, path string) bool {
@@ -57,6 +59,7 @@ func TestAProgramThatIgnoresTheAbortIsEnded(t *testing.T) {
 // The metadata of a tool have no fixed shape, and neither have the properties of
 // unknown events.
 func TestUnknownShapesLoseNoResult(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -76,6 +79,7 @@ func TestUnknownShapesLoseNoResult(t *testing.T) {
 
 // A model may restart the numbering of its calls in every step.
 func TestCallsWithTheSameIDAreDistinguished(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()

@@ -44,6 +44,7 @@ func events(w http.ResponseWriter) {
 }
 
 func TestALostStreamIsRetriedAfterOneTwoFourUpToThirtySeconds(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int32
 	pauses, links := following(t, func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1) == 1 {
@@ -59,6 +60,7 @@ func TestALostStreamIsRetriedAfterOneTwoFourUpToThirtySeconds(t *testing.T) {
 }
 
 func TestAStreamThatEndsIsReportedAndRetriedFromTheFirstDelay(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int32
 	pauses, links := following(t, func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1) == 2 {
@@ -74,6 +76,7 @@ func TestAStreamThatEndsIsReportedAndRetriedFromTheFirstDelay(t *testing.T) {
 }
 
 func TestASilentStreamIsReconnected(t *testing.T) {
+	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		events(w)
 		_ = http.NewResponseController(w).Flush()

@@ -46,6 +46,7 @@ func storedTurn(n int, prompt string, end object, parts ...object) []object {
 }
 
 func TestTurnsOfATerminalClientAreReported(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	worked := make(chan string, 10)
 	r := newReports()
@@ -122,6 +123,7 @@ func TestTurnsOfATerminalClientAreReported(t *testing.T) {
 
 // A prompt of the host may come before the end of the terminal's turn was read.
 func TestATurnOfATerminalBeforeATurnOfTheHostIsReported(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	worked := make(chan string, 10)
 	a := open(t, options(f), agenthost.AgentSpec{

@@ -38,6 +38,7 @@ func wantShown(t *testing.T, out *providertest.Recorder, want ...string) {
 // OpenCode keeps a permission after an abort, and an answer would still run the
 // tool.
 func TestALateAnswerAfterAnAbortRunsNoTool(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -68,6 +69,7 @@ func TestALateAnswerAfterAnAbortRunsNoTool(t *testing.T) {
 
 // A prompt is accepted before its work begins: an abort in between stops nothing.
 func TestAnAbortBeforeTheTurnOpensIsRepeatedUntilItStops(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	var aborts atomic.Int32
 	f.onCall = func(_ http.ResponseWriter, method, path string) bool {
@@ -94,6 +96,7 @@ func TestAnAbortBeforeTheTurnOpensIsRepeatedUntilItStops(t *testing.T) {
 }
 
 func TestASecondIdleDoesNotEndTheNextTurn(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	turns := 0
 	f.onPrompt = func() {
@@ -126,6 +129,7 @@ func TestASecondIdleDoesNotEndTheNextTurn(t *testing.T) {
 }
 
 func TestASpuriousBusyIsIgnored(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.status("busy")
@@ -142,6 +146,7 @@ func TestASpuriousBusyIsIgnored(t *testing.T) {
 // A rejection without a message would end the turn, and "always" would apply to
 // every session of the server.
 func TestADenialHasAMessageAndAnApprovalCountsOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule   string
 		answer agenthost.Answer
@@ -184,6 +189,7 @@ func TestADenialHasAMessageAndAnApprovalCountsOnce(t *testing.T) {
 
 // OpenCode rejects all pending permissions of a session together.
 func TestADenialDoesNotRejectAnApproval(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -215,6 +221,7 @@ func TestADenialDoesNotRejectAnApproval(t *testing.T) {
 }
 
 func TestASubAgentAsksForPermissionAndItsIdleIsIgnored(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -245,6 +252,7 @@ func TestASubAgentAsksForPermissionAndItsIdleIsIgnored(t *testing.T) {
 }
 
 func TestAProbeWithAPageOrNoResponseIsNotHealthy(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	var probes atomic.Int32
 	f.onCall = func(w http.ResponseWriter, _, path string) bool {
@@ -272,6 +280,7 @@ func TestAProbeWithAPageOrNoResponseIsNotHealthy(t *testing.T) {
 }
 
 func TestAToolInterruptedByAKillGetsAResult(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -296,6 +305,7 @@ func TestAToolInterruptedByAKillGetsAResult(t *testing.T) {
 }
 
 func TestAProgramThatExitsAtOnceBeginsNoTurn(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	o := options(f)
 	o.Env = append(o.Env, behaviour+"=dies")
@@ -306,6 +316,7 @@ func TestAProgramThatExitsAtOnceBeginsNoTurn(t *testing.T) {
 }
 
 func TestAMissingProgramIsTheErrorOfRun(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	o := options(f)
 	missing := errors.New("bellhop agents install opencode")
@@ -317,6 +328,7 @@ func TestAMissingProgramIsTheErrorOfRun(t *testing.T) {
 }
 
 func TestTooManyFailuresOfTheModelEndTheTurn(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()

@@ -47,6 +47,7 @@ func (r *reports) until(t *testing.T, want string) {
 }
 
 func TestWorkOfATerminalClientIsReported(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	r := newReports()
 	a := open(t, options(f), agenthost.AgentSpec{Report: r.add}).(agenthost.TerminalAgent)
@@ -87,6 +88,7 @@ func TestWorkOfATerminalClientIsReported(t *testing.T) {
 }
 
 func TestATurnIsNotReportedAsWorkOfATerminal(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	r := newReports()
 	f.onPrompt = func() { f.opening(); f.ending() }
@@ -98,6 +100,7 @@ func TestATurnIsNotReportedAsWorkOfATerminal(t *testing.T) {
 }
 
 func TestAStatusThatLastsIsRepeated(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	r := newReports()
 	o := options(f)

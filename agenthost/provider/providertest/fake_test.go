@@ -18,6 +18,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFakeKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	providertest.Run(t, func(*testing.T) providertest.Subject {
 		fake := &providertest.Fake{}
 		return providertest.Subject{
@@ -67,6 +68,7 @@ func shown(out *providertest.Recorder) []string {
 }
 
 func TestFakePlaysItsScript(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script  string
 		shown   []string
@@ -122,6 +124,7 @@ func TestFakePlaysItsScript(t *testing.T) {
 }
 
 func TestFakeStreamsAtItsPace(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		play(t, &providertest.Fake{}, &providertest.Recorder{}, "slow 20")
@@ -132,6 +135,7 @@ func TestFakeStreamsAtItsPace(t *testing.T) {
 }
 
 func TestFakeWaitsForItsGate(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake, out := &providertest.Fake{}, &providertest.Recorder{}
 		done := make(chan struct{})

@@ -120,6 +120,7 @@ type forgetful struct{ *providertest.Recorder }
 func (forgetful) Restored(context.Context) (string, error) { return "", providertest.ErrOutput }
 
 func TestAFailedRecordIsSentWithTheNextPrompt(t *testing.T) {
+	t.Parallel()
 	agent := open(t, &echo{session: "s", lost: []bool{true}}, "")
 	if got := run(t, agent, forgetful{&providertest.Recorder{}}); got.Reason != protocol.ReasonAborted {
 		t.Errorf("got %+v", got)
@@ -133,6 +134,7 @@ func TestAFailedRecordIsSentWithTheNextPrompt(t *testing.T) {
 }
 
 func TestASessionIsAnnouncedOnceAndOnlyIfItIsNew(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, sessionID string
 		want            int
@@ -152,6 +154,7 @@ func TestASessionIsAnnouncedOnceAndOnlyIfItIsNew(t *testing.T) {
 }
 
 func TestALostSessionIsRetriedOnce(t *testing.T) {
+	t.Parallel()
 	e := &echo{gone: 1}
 	run(t, open(t, e, "old"), &providertest.Recorder{})
 	if e.starts != 2 {
@@ -164,6 +167,7 @@ func TestALostSessionIsRetriedOnce(t *testing.T) {
 }
 
 func TestAPromptThatIsTooLargeForARestartIsReported(t *testing.T) {
+	t.Parallel()
 	// The second child needs the record too, which makes the prompt too large.
 	e := &echo{script: `read -r one; echo "$one"; read -r two`, lost: []bool{false, true}}
 	agent := open(t, e, "")
@@ -175,6 +179,7 @@ func TestAPromptThatIsTooLargeForARestartIsReported(t *testing.T) {
 }
 
 func TestAPromptThatIsTooLargeStartsNoProgram(t *testing.T) {
+	t.Parallel()
 	e := &echo{}
 	_, err := open(t, e, "").Run(t.Context(), agenthost.Prompt{Text: strings.Repeat("x", protocol.MaxLine)},
 		&providertest.Recorder{})
@@ -184,6 +189,7 @@ func TestAPromptThatIsTooLargeStartsNoProgram(t *testing.T) {
 }
 
 func TestWhileIdle(t *testing.T) {
+	t.Parallel()
 	agent := open(t, &echo{}, "")
 	out := &providertest.Recorder{}
 	called := 0
@@ -214,6 +220,7 @@ func TestProgramsDoNotGetTheHostsOwnVariables(t *testing.T) {
 }
 
 func TestReadMemoryLimitsSizeAndRefusesLinks(t *testing.T) {
+	t.Parallel()
 	path, link := filepath.Join(t.TempDir(), "memory"), filepath.Join(t.TempDir(), "link")
 	if err := errors.Join(os.WriteFile(path, []byte("remember"), 0o600), os.Symlink(path, link)); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestProgramsThatAreNotAskedAboutAllAreNamed(t *testing.T) {
+	t.Parallel()
 	for program, unasked := range map[string]bool{
 		"opencode": false, "claude": false, "gemini": false, "codex": true, "claude-agent-acp": true, "none": false,
 	} {
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // What each row must have, so that a new one is complete.
 func TestEveryRowIsComplete(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, a := range agents.All() {
 		if a.Kind == "" || a.Title == "" || a.New == nil || seen[a.Kind] {
@@ -55,6 +57,7 @@ var update = flag.Bool("update", false, "write the table of docs/agents.md")
 
 // The table of docs/agents.md is made from the rows.
 func TestTheDocumentationListsTheRows(t *testing.T) {
+	t.Parallel()
 	const path = "../../../docs/agents.md"
 	page, err := os.ReadFile(path)
 	if err != nil {

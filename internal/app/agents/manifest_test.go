@@ -23,6 +23,7 @@ func checkIntegrity(t *testing.T, what, value string) {
 }
 
 func TestEveryPackageIsPinned(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, agent := range agents.Programs() {
 		names = append(names, agent.Name)
@@ -53,6 +54,7 @@ func TestEveryPackageIsPinned(t *testing.T) {
 }
 
 func TestEveryDependencyIsPinnedAndNamesNoRegistry(t *testing.T) {
+	t.Parallel()
 	for _, agent := range agents.Programs() {
 		if agent.Locked == "" {
 			continue

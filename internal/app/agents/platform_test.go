@@ -8,6 +8,7 @@ import (
 )
 
 func TestThePlatformDecidesBetweenTheBuilds(t *testing.T) {
+	t.Parallel()
 	packages := func(name string, p setup.Platform) string {
 		for _, agent := range agents.Programs() {
 			if agent.Name == name {

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const root = "../../.."
 
 func TestTheDocumentsAreFresh(t *testing.T) {
+	t.Parallel()
 	documents, err := Documents(root)
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +47,7 @@ func firstDifference(got, want []byte) string {
 
 // An engineer who adds a route learns from the error what to add, and where.
 func TestARouteWithoutARowIsNamedWithTheRowToAdd(t *testing.T) {
+	t.Parallel()
 	endpoints := []httpapi.Endpoint{
 		{Method: "GET", Path: "/a"}, {Method: "PUT", Path: "/b/:id"}, {Method: "GET", Path: "/c"},
 	}

@@ -30,6 +30,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 }
 
 func TestBothDocumentsAreValid(t *testing.T) {
+	t.Parallel()
 	for _, d := range []*openapi.Document{openapi.Broker(), openapi.Host()} {
 		if err := validDocument(d.YAML); err != nil {
 			t.Error(err)
@@ -57,6 +58,7 @@ func validDocument(document []byte) error {
 }
 
 func TestWhatTheCheckerFinds(t *testing.T) {
+	t.Parallel()
 	const task = `{"id":"1","title":"t","mode":"agent","agent":"a","project":"","hostId":"","agentUrl":"","agentStatus":"idle",` +
 		`"reason":"","openTurn":null,"lastTurn":null,"openInteractions":0,"readRev":0,"rev":1,"archived":false,` +
 		`"createdAt":"2026-01-02T03:04:05Z","lastActivityAt":"2026-01-02T03:04:05Z"}`

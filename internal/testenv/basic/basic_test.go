@@ -17,6 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Host, Broker and Frontend run the original flow. A real broker adds only the check-in.
 func TestTheOriginalFlow(t *testing.T) {
+	t.Parallel()
 	host, broker := &basic.Host{Password: "pw"}, &basic.Broker{Strict: true}
 	brokerURL := serveOriginal(t, host, broker)
 	frontend := &basic.Frontend{BrokerURL: brokerURL, Token: "bhp_x"}
@@ -112,6 +113,7 @@ func checkEvents(t *testing.T, events []json.RawMessage) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	host := httptest.NewServer(&basic.Host{Password: "pw"})
 	t.Cleanup(host.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)

@@ -103,6 +103,7 @@ func silent(t *testing.T, c net.Conn) bool {
 }
 
 func TestPassForwardsBothWaysAndHalfCloses(t *testing.T) {
+	t.Parallel()
 	p := proxy(t, echo(t, "tcp", "127.0.0.1:0", "").Addr().String())
 	c := connect(t, p)
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
@@ -117,6 +118,7 @@ func TestPassForwardsBothWaysAndHalfCloses(t *testing.T) {
 }
 
 func TestATargetMayBeAUnixSocket(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
 	echo(t, "unix", path, "")
 	c := connect(t, proxy(t, path))
@@ -125,6 +127,7 @@ func TestATargetMayBeAUnixSocket(t *testing.T) {
 }
 
 func TestRetargetSendsNewConnectionsElsewhere(t *testing.T) {
+	t.Parallel()
 	p := proxy(t, echo(t, "tcp", "127.0.0.1:0", "a").Addr().String())
 	first := connect(t, p)
 	receive(t, first, "a")
@@ -135,6 +138,7 @@ func TestRetargetSendsNewConnectionsElsewhere(t *testing.T) {
 }
 
 func TestABlackHoleHoldsBytesUntilItEnds(t *testing.T) {
+	t.Parallel()
 	p := proxy(t, echo(t, "tcp", "127.0.0.1:0", "").Addr().String())
 	open := connect(t, p)
 	send(t, open, "x")
@@ -153,6 +157,7 @@ func TestABlackHoleHoldsBytesUntilItEnds(t *testing.T) {
 }
 
 func TestACutForwardsExactlyNBytes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		mode     faultproxy.Mode
@@ -183,6 +188,7 @@ func TestACutForwardsExactlyNBytes(t *testing.T) {
 }
 
 func TestResetEndsOpenAndNewConnections(t *testing.T) {
+	t.Parallel()
 	p := proxy(t, echo(t, "tcp", "127.0.0.1:0", "").Addr().String())
 	open := connect(t, p)
 	send(t, open, "x")
@@ -201,6 +207,7 @@ func TestResetEndsOpenAndNewConnections(t *testing.T) {
 }
 
 func TestRefuseKeepsThePortForLater(t *testing.T) {
+	t.Parallel()
 	p := proxy(t, echo(t, "tcp", "127.0.0.1:0", "").Addr().String())
 	for range 3 {
 		p.Set(faultproxy.Refuse())
@@ -215,6 +222,7 @@ func TestRefuseKeepsThePortForLater(t *testing.T) {
 }
 
 func TestLatencyAndTrickleDeliverEverything(t *testing.T) {
+	t.Parallel()
 	p := proxy(t, echo(t, "tcp", "127.0.0.1:0", "").Addr().String())
 	p.Set(faultproxy.Latency(5 * time.Millisecond))
 	c := connect(t, p)
@@ -230,6 +238,7 @@ func TestLatencyAndTrickleDeliverEverything(t *testing.T) {
 }
 
 func TestAnUnreachableTargetResets(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -62,6 +62,7 @@ var dialects = map[string]struct{ path, body, call string }{
 }
 
 func TestEveryDialectStreams(t *testing.T) {
+	t.Parallel()
 	for name, d := range dialects {
 		t.Run(name, func(t *testing.T) {
 			s := New(t)
@@ -92,6 +93,7 @@ func TestEveryDialectStreams(t *testing.T) {
 }
 
 func TestResultsAndNewPrompts(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ path, body, want string }{
 		"Anthropic, after a result": {
 			"/v1/messages",
@@ -150,6 +152,7 @@ func TestResultsAndNewPrompts(t *testing.T) {
 }
 
 func TestHangEndsWithItsClient(t *testing.T) {
+	t.Parallel()
 	s := New(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
