@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -104,24 +106,26 @@ func sendUDP(b target) error {
 	return nil
 }
 
-// forkBomb starts sleeping processes until the system refuses. It is bounded, so
-// that a system without a limit is not harmed.
+// forkBomb forks a shell until the system refuses. It is bounded, so that a system without a limit is not harmed.
+// The copies run no program of their own, because starts of programs would be most of what these tests cost.
 func forkBomb(target) error {
-	var started []*exec.Cmd
-	defer func() {
-		for _, cmd := range started {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	}()
-	for range 600 {
-		cmd := exec.Command("/bin/sleep", "60")
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		started = append(started, cmd)
+	held, release, err := os.Pipe() // the copies read from it
+	if err != nil {
+		return err
 	}
-	return nil
+	left, ended, err := os.Pipe() // they hold it until they end
+	if err != nil {
+		return err
+	}
+	bomb := exec.Command("/bin/sh", "-c", `i=0; while [ $i -lt 600 ]; do read -r x <&3 & i=$((i+1)); done`)
+	bomb.ExtraFiles = []*os.File{held, ended}
+	refused := bomb.Run() // the shell ends when it cannot fork
+	for _, file := range bomb.ExtraFiles {
+		_ = file.Close()
+	}
+	_ = release.Close()
+	_, err = io.Copy(io.Discard, left)
+	return errors.Join(refused, err)
 }
 
 func leaveCore(target) error {

@@ -25,6 +25,7 @@ func likeGroup(t *testing.T, lent, processes string) string {
 }
 
 func TestLimitsAreWrittenIntoTheGroupOfASession(t *testing.T) {
+	t.Parallel()
 	parent := likeGroup(t, "cpuset cpu io memory pids\n", "")
 	must(t, os.WriteFile(filepath.Join(parent, "memory.max"), []byte("1073741824\n"), 0o600))
 	for name, c := range map[string]struct {
@@ -64,6 +65,7 @@ func TestLimitsAreWrittenIntoTheGroupOfASession(t *testing.T) {
 }
 
 func TestAGroupThatCannotBeUsedIsReported(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ parent, want string }{
 		"it is missing":                 {filepath.Join(t.TempDir(), "none"), "cannot be written"},
 		"its processes cannot be moved": {likeGroup(t, "cpu memory pids", "1\n2\n"), "cannot be divided"},
@@ -110,6 +112,7 @@ func realGroup(t *testing.T) string {
 
 // With a program ends all that it started, also what has left its process group and its environment.
 func TestAllOfAProgramEndsByItsGroup(t *testing.T) {
+	t.Parallel()
 	parent := realGroup(t)
 	if parent == "" { // the other half of the claim: the level describes the gap
 		level := newMachine(t, Options{GroupParent: "/nowhere"}).sandbox.Level()
@@ -149,6 +152,7 @@ func TestAllOfAProgramEndsByItsGroup(t *testing.T) {
 }
 
 func TestEmptyGroupsOfProgramsOutsideOfTheHostAreRemoved(t *testing.T) {
+	t.Parallel()
 	g, _, err := openGroups(likeGroup(t, "", ""), true, "/data", Limits{})
 	must(t, err)
 	old, err := g.add("s1")
@@ -167,6 +171,7 @@ func TestEmptyGroupsOfProgramsOutsideOfTheHostAreRemoved(t *testing.T) {
 }
 
 func TestTheMountOfGroupsIsFound(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ mountinfo, mount, root string }{
 		"alone": {
 			"35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", "/sys/fs/cgroup", "/",
@@ -185,6 +190,7 @@ func TestTheMountOfGroupsIsFound(t *testing.T) {
 }
 
 func TestLimitsThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, limits := range map[string]Limits{
 		"an unknown mode": {Mode: "maybe"}, "little memory": {Memory: 1 << 20}, "few processes": {Processes: 3},
 		"much weight": {CPUWeight: 10001}, "a negative weight": {CPUWeight: -1},

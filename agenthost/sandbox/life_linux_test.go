@@ -30,6 +30,7 @@ func exitCode(err error) int {
 }
 
 func TestAProgramEndsAsWithoutASandbox(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script, output string
 		signal         syscall.Signal

@@ -68,6 +68,7 @@ func echoing(t *testing.T, listener net.Listener, err error) {
 }
 
 func TestABridgeIsTheOnlyWayOut(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, Options{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	echoing(t, tcp, err)
@@ -107,6 +108,7 @@ func TestABridgeIsTheOnlyWayOut(t *testing.T) {
 // A server in the sandbox is reached by the other programs of its session. The machine reaches
 // it if the session lists its port.
 func TestAServedPortIsReachedFromOutside(t *testing.T) {
+	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	address := free.Addr().String()
@@ -140,6 +142,7 @@ func TestAServedPortIsReachedFromOutside(t *testing.T) {
 }
 
 func TestAServedPortThatIsTakenIsReported(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer taken.Close()
@@ -153,6 +156,7 @@ func TestAServedPortThatIsTakenIsReported(t *testing.T) {
 // Tools use socket files and socket pairs among themselves: build daemons, test databases,
 // language servers.
 func TestSocketsOfProgramsWorkInside(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, Options{})
 	for name, path := range map[string]string{
 		"workspace": m.Workspace + "/s", "temporary": "/tmp/s", "abstract": "@inside",
@@ -183,6 +187,7 @@ func pair(path string) error {
 }
 
 func TestTheNetworkOfASession(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		options Options
 		wanted  Network
@@ -213,6 +218,7 @@ func TestTheNetworkOfASession(t *testing.T) {
 
 // A network that is asked for and cannot be had is no reason to run with another one.
 func TestANeededNetworkThatCannotBeHadIsRefused(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	options := Options{Self: os.Args[0], Data: data, NoNamespaces: true, NeedsNetwork: true}
 	if _, err := Open(t.Context(), options); protocol.CodeOf(err) != protocol.CodeUnavailable {
@@ -230,6 +236,7 @@ func TestANeededNetworkThatCannotBeHadIsRefused(t *testing.T) {
 // The probe must reach the host over its bridge: a network that leads nowhere would leave
 // agents without their models.
 func TestANetworkThatLeadsNowhereIsNotUsed(t *testing.T) {
+	t.Parallel()
 	// The pretender is the launcher, except that it moves the bridge of the probe to another port.
 	pretender := filepath.Join(t.TempDir(), "launcher")
 	script := "#!/bin/sh\nspec=$(printf %s \"$2\" | sed 's/\"port\":7700/\"port\":7701/')\ncase $1 in sandbox-exec) " +

@@ -187,6 +187,7 @@ const (
 
 // The published matrix is what a hostile program really achieves.
 func TestTheMatrixIsWhatAHostileProgramAchieves(t *testing.T) {
+	t.Parallel()
 	columns := []map[string]string{
 		newMachine(t, Options{NoNamespaces: true}).attack(), newUserMachine(t, Options{NoNamespaces: true}).attack(),
 		newMachine(t, Options{Network: NetworkOpen}).attack(), newUserMachine(t, Options{Network: NetworkOpen}).attack(),
@@ -239,6 +240,7 @@ func cell(result string) string {
 
 // No escape that is blocked for root succeeds for a user without privileges.
 func TestAProgramOfAnotherUserGetsNoFurther(t *testing.T) {
+	t.Parallel()
 	for _, options := range []Options{{NoNamespaces: true}, {Network: NetworkOpen}, {Network: NetworkProxy}} {
 		attackAsAnotherUser(t, newMachine(t, options))
 	}
@@ -273,6 +275,7 @@ func copyProgram(t *testing.T, from, to string) {
 }
 
 func TestProgramsWorkInTheSandbox(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"write the workspace":        `echo x >x && mkdir -p a/b && mv x a/b/ && ln a/b/x y && test -s y`,
 		"write its home":             `echo x >"$HOME/.config" && test -s "$HOME/.config"`,
@@ -296,6 +299,7 @@ func TestProgramsWorkInTheSandbox(t *testing.T) {
 }
 
 func TestConfiguredPathsAreOpened(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "tool"), []byte("x"), 0o600))
 	for name, c := range map[string]struct {
@@ -319,6 +323,7 @@ func TestConfiguredPathsAreOpened(t *testing.T) {
 }
 
 func TestTheLevelIsMeasured(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, Options{Mode: ModeRequired})
 	level := m.sandbox.Level()
 	if !level.IsEnough() || level.Landlock < 6 || !level.Namespaces ||
@@ -344,6 +349,7 @@ func TestTheLevelIsMeasured(t *testing.T) {
 // The probe measures effects, so it detects a launcher that does not confine: a wrong
 // binary, or one on a system without Landlock.
 func TestASandboxWithoutEffectIsNoSandbox(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	pretender := filepath.Join(dir, "launcher")
 	must(t, os.WriteFile(pretender, []byte("#!/bin/sh\n[ \"$1\" = sandbox-exec ] && shift 3\nexec \"$@\"\n"), 0o755)) //nolint:gosec // a program
@@ -367,6 +373,7 @@ func TestASandboxWithoutEffectIsNoSandbox(t *testing.T) {
 }
 
 func TestWrongOptionsAreRefused(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")
 	must(t, os.Symlink(data, link))

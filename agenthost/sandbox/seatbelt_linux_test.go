@@ -9,6 +9,7 @@ import (
 
 // The profile of macOS is compared with a golden file: no test can run it on another system.
 func TestTheProfileOfMacOS(t *testing.T) {
+	t.Parallel()
 	got := seatbelt(Spec{
 		Read:  []string{"/Users/ada/.cache/bellhop/agents", "/usr/local/go"},
 		Write: []string{"/Users/ada/data/workspaces/s1", `/Users/ada/data/state/s"1\`},
@@ -32,6 +33,7 @@ func TestTheProfileOfMacOS(t *testing.T) {
 }
 
 func TestALevelThatNoTestHasVerifiedIsMarked(t *testing.T) {
+	t.Parallel()
 	level := newLevel(ModeOn, map[string]bool{escapeRead: false}, nil)
 	level.Unverified = true
 	const want = "on (sandbox-exec of macOS, which Bellhop's tests have not verified"

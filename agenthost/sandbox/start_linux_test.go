@@ -95,6 +95,7 @@ func memory(b *testing.B, spec *Spec) (sum int64) {
 }
 
 func TestALauncherThatCannotConfineStartsNothing(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"no spec":            {},
 		"not JSON":           {"{", "--", "/bin/true"},
@@ -116,6 +117,7 @@ func TestALauncherThatCannotConfineStartsNothing(t *testing.T) {
 
 // Secrets are in the environment only: arguments are visible to every process.
 func TestTheSpecHoldsNoEnvironment(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, Options{})
 	c, err := m.sandbox.Confine(Session{Home: m.Home}, process.Command{
 		Args: []string{"true"}, Env: []string{"KEY=canary"},

@@ -49,6 +49,7 @@ func bothViews(t *testing.T, test func(t *testing.T, options Options)) {
 }
 
 func TestProgramsRunAsTheirSessionsUser(t *testing.T) {
+	t.Parallel()
 	bothViews(t, func(t *testing.T, options Options) {
 		m := newUserMachine(t, options)
 		out, err := m.run("sh", "-e", "-c", `id -u; id -g; id -G; echo x >f; mkdir d; git init -q d; echo y >"$HOME/g"
@@ -65,6 +66,7 @@ func TestProgramsRunAsTheirSessionsUser(t *testing.T) {
 }
 
 func TestTheUserIsPartOfTheLevel(t *testing.T) {
+	t.Parallel()
 	bothViews(t, func(t *testing.T, options Options) {
 		options.Users, options.NeedsUsers = &Users{First: 250_001, Last: 250_009, GID: 250_001}, true
 		level := newUserMachine(t, options).sandbox.Level()
@@ -77,6 +79,7 @@ func TestTheUserIsPartOfTheLevel(t *testing.T) {
 
 // A login and a configuration of root are shown to the program as its own, and stay root's.
 func TestFilesOfRootAreShownAsTheProgramsOwn(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("/var/tmp", "bellhop-")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
@@ -107,6 +110,7 @@ func TestFilesOfRootAreShownAsTheProgramsOwn(t *testing.T) {
 
 // The host's agents stay usable where other users cannot run them, and the level describes what to do.
 func TestTheLevelNamesTheReasonForTheHostsUser(t *testing.T) {
+	t.Parallel()
 	private := t.TempDir() // its parent is for this user alone
 	file := filepath.Join(private, "file")
 	must(t, os.WriteFile(file, nil, 0o600))
@@ -164,6 +168,7 @@ func TestTheLevelNamesTheReasonForTheHostsUser(t *testing.T) {
 
 // A host without root runs programs with its own id, and reports that.
 func TestAHostWithoutRootReportsItsOwnUser(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("/var/tmp", "bellhop-")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
@@ -194,6 +199,7 @@ func printLevel(data string) error {
 }
 
 func TestParseUsers(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]Users{
 		"auto": {}, "": {}, "1234": {First: 1234, Last: 1234, GID: 1234},
 		"300000-300010": {First: 300000, Last: 300010, GID: 300000},
