@@ -80,6 +80,7 @@ var (
 
 // Each fault is found by the check that names its rule, in words that need no source.
 func TestBasicFindsFaults(t *testing.T) {
+	t.Parallel()
 	unchanged := func(next http.Handler) http.Handler { return next }
 	for name, c := range map[string]struct {
 		check, want string
@@ -117,6 +118,7 @@ func TestBasicFindsFaults(t *testing.T) {
 }
 
 func TestABasicHostKeepsTheRules(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(&basic.Host{Password: password})
 	t.Cleanup(server.Close)
 	options := BasicOptions{URL: server.URL, Password: password}

@@ -13,6 +13,7 @@ import (
 
 // The examples are complete servers: they keep every rule.
 func TestTheExampleServersConform(t *testing.T) {
+	t.Parallel()
 	examples, err := filepath.Abs("../examples/agent-server")
 	if err != nil {
 		t.Fatal(err)

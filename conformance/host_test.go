@@ -134,6 +134,7 @@ func (s *spoiler) Do(r *http.Request) (*http.Response, error) {
 }
 
 func TestTheAgentHostPassesEveryCheck(t *testing.T) {
+	t.Parallel()
 	r, err := Host(t.Context(), serve(t, nil, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -151,6 +152,7 @@ func TestTheAgentHostPassesEveryCheck(t *testing.T) {
 }
 
 func TestEveryFaultOfAHostFailsItsCheck(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil          func(*protocol.Event) bool
 		between        func(http.Handler) http.Handler
@@ -224,6 +226,7 @@ func TestEveryFaultOfAHostFailsItsCheck(t *testing.T) {
 }
 
 func TestAnUnreachableHostFailsWithAMessage(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	r, err := Host(t.Context(), HostOptions{URL: server.URL, Password: password, Patience: time.Second})

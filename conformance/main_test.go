@@ -17,12 +17,12 @@ import (
 	"bellhop/protocol"
 )
 
-// asProgram is the variable that makes this binary an agent on stdio with a fault.
-const asProgram = "CONFORMANCE_TEST_PROGRAM"
+// asProgram is the argument that makes this binary an agent on stdio, with the fault that follows.
+const asProgram = "program"
 
 func TestMain(m *testing.M) {
-	if fault := os.Getenv(asProgram); fault != "" {
-		os.Exit(faulty(fault))
+	if len(os.Args) == 3 && os.Args[1] == asProgram {
+		os.Exit(faulty(os.Args[2]))
 	}
 	goleak.VerifyTestMain(m)
 }
