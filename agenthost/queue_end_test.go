@@ -27,22 +27,24 @@ func (r *rig) wantNotStarted(waiting *agenthost.Stream) {
 }
 
 func TestAHostThatStopsEndsQueuedPrompts(t *testing.T) {
-	r := newRig(t).start()
-	r.agent.script(writeText("one"), wait(nil))
-	r.readN(r.post(r.announce("s1", "t1"), ""), 2)
-	waiting, second := r.post(r.announce("s1", "t2"), "queue"), r.post(r.announce("s1", "t3"), "queue")
-	r.stop()
-	r.wantNotStarted(waiting)
-	r.wantNotStarted(second)
-	var ends []string
-	for _, line := range summary(r.broker.of("s1")) {
-		if strings.Contains(line, "not-started") {
-			ends = append(ends, strings.Fields(line)[1])
+	t.Parallel()
+	// A host that stops sends for a limited time, which a busy machine could use up.
+	inBubble(t, func(r *rig) {
+		r.readN(r.startNew("s1", "t1", writeText("one"), wait(nil)), 2)
+		waiting, second := r.post(r.announce("s1", "t2"), "queue"), r.post(r.announce("s1", "t3"), "queue")
+		r.stop()
+		r.wantNotStarted(waiting)
+		r.wantNotStarted(second)
+		var ends []string
+		for _, line := range summary(r.broker.of("s1")) {
+			if strings.Contains(line, "not-started") {
+				ends = append(ends, strings.Fields(line)[1])
+			}
 		}
-	}
-	if !slices.Equal(ends, []string{"t2", "t3"}) {
-		t.Errorf("the broker got %q", ends)
-	}
+		if !slices.Equal(ends, []string{"t2", "t3"}) {
+			r.Errorf("the broker got %q", ends)
+		}
+	})
 }
 
 // lingering prolongs the moment between the end of a turn and the start of the next one. It
@@ -64,6 +66,7 @@ func newLingeringRig(t *testing.T) *rig {
 }
 
 func TestNoTurnOvertakesAQueueBetweenTwoTurns(t *testing.T) {
+	t.Parallel()
 	for _, whenBusy := range []string{"", "queue"} {
 		r := newLingeringRig(t)
 		gate, last := make(chan struct{}), make(chan struct{})
@@ -90,6 +93,7 @@ func TestNoTurnOvertakesAQueueBetweenTwoTurns(t *testing.T) {
 }
 
 func TestAnInterruptBetweenTwoTurnsGoesFirst(t *testing.T) {
+	t.Parallel()
 	r := newLingeringRig(t)
 	gate := make(chan struct{})
 	r.agent.script(writeText("one"), wait(gate))
@@ -106,6 +110,7 @@ func TestAnInterruptBetweenTwoTurnsGoesFirst(t *testing.T) {
 }
 
 func TestQueuedPromptsAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t0"), ""), 2)
@@ -125,6 +130,7 @@ func TestQueuedPromptsAreBoundedInBytes(t *testing.T) {
 }
 
 func TestRevokingCutsTheStreamOfATurnThatWaits(t *testing.T) {
+	t.Parallel()
 	r := newRig(t).start()
 	gate := make(chan struct{})
 	r.agent.script(writeText("one"), wait(gate))
@@ -145,6 +151,7 @@ func TestRevokingCutsTheStreamOfATurnThatWaits(t *testing.T) {
 }
 
 func TestATurnThatWaitsOutlivesItsToken(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		first := r.startNew("s1", "t1", writeText("x"), wait(gate))
@@ -161,6 +168,7 @@ func TestATurnThatWaitsOutlivesItsToken(t *testing.T) {
 }
 
 func TestQueuedPromptsEndWithAHostWhoseAgentIgnoresInterrupts(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		stubborn := func(context.Context, agenthost.Output) error { <-gate; return nil }
@@ -177,6 +185,7 @@ func TestQueuedPromptsEndWithAHostWhoseAgentIgnoresInterrupts(t *testing.T) {
 
 // The next turn must not get an agent that is being left behind.
 func TestAQueuedTurnGetsAnotherAgentThanOneThatIgnoresInterrupts(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		stubborn := func(context.Context, agenthost.Output) error { <-gate; return nil }
