@@ -37,7 +37,8 @@ func (m *copyOnWrite[K, V]) add(key K, value V, most int) (V, bool) {
 	if m.len() >= most {
 		return value, false
 	}
-	next := map[K]V{key: value}
+	next := make(map[K]V, m.len()+1) // a map that grows moves its entries several times
+	next[key] = value
 	if now := m.now.Load(); now != nil {
 		maps.Copy(next, *now)
 	}
