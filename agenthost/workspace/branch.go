@@ -7,22 +7,14 @@ import (
 	"bellhop/protocol"
 )
 
-// newBranch returns a branch name that the repository does not have.
-func (m *Manager) newBranch(ctx context.Context, rec *record, src *source) (string, error) {
+// newBranch returns a branch name that the repository with these refs does not have.
+func newBranch(rec *record, refs map[string]string) (string, error) {
 	short := shortID(rec)
 	for _, name := range []string{
 		"bellhop/" + short, "bellhop/" + short + "-" + shortHash(rec.Key), "bellhop-" + short + "-" + shortHash(rec.Key),
 	} {
 		// Git cannot create bellhop/x if a branch "bellhop" exists.
-		isTaken := false
-		for _, ref := range []string{name, strings.Split(name, "/")[0]} {
-			ok, err := m.hasCommit(ctx, src, "refs/heads/"+ref)
-			if err != nil {
-				return "", err
-			}
-			isTaken = isTaken || ok
-		}
-		if !isTaken {
+		if refs["refs/heads/"+name] == "" && refs["refs/heads/"+strings.Split(name, "/")[0]] == "" {
 			return name, nil
 		}
 	}

@@ -48,47 +48,62 @@ func (m *Manager) addClone(ctx context.Context, rec *record, src *source) error 
 	if err := errors.Join(m.removeRemains(ctx, rec, src, path), removeAll(m.mirrorDir(rec))); err != nil {
 		return err
 	}
-	if err := m.chooseBranch(ctx, rec, src); err != nil {
+	refs, err := m.chooseBranch(ctx, rec, src)
+	if err != nil {
 		return err
 	}
 	if err := m.makePrivateDir("workspaces", rec.Key); err != nil {
 		return err
 	}
-	if err := m.fillClone(ctx, rec, src, true); err != nil {
+	if err := m.fillClone(ctx, rec, src, refs, true); err != nil {
 		return errAddClone(rec.Project, err)
 	}
 	return nil
 }
 
 // chooseBranch records the clone's branch and the project's object format, and
-// creates the branch in the project, so that no other session takes its name.
-func (m *Manager) chooseBranch(ctx context.Context, rec *record, src *source) error {
+// creates the branch in the project, so that no other session takes its name. It returns
+// the project's refs.
+func (m *Manager) chooseBranch(ctx context.Context, rec *record, src *source) (map[string]string, error) {
 	release, err := m.repoLocks.acquire(ctx, src.gitDir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer release()
+	refs, err := m.projectRefs(ctx, src)
+	if err != nil {
+		return nil, err
+	}
 	if rec.Branch == "" {
-		if rec.Branch, err = m.newBranch(ctx, rec, src); err != nil {
-			return err
+		if rec.Branch, err = newBranch(rec, refs); err != nil {
+			return nil, err
 		}
 	}
-	format, err := m.inProject(ctx, src, "rev-parse", "--show-object-format")
+	format, err := m.objectFormat(ctx, src)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if rec.Format = ""; format != "sha1" {
 		rec.Format = format
 	}
 	if err := m.saveRecord(rec); err != nil {
+		return nil, err
+	}
+	return refs, errAddClone(rec.Project, m.ensureBranch(ctx, rec, src, refs))
+}
+
+// ensureBranch creates the branch of a session in its project, unless the project has it with its commit.
+func (m *Manager) ensureBranch(ctx context.Context, rec *record, src *source, refs map[string]string) error {
+	ref := "refs/heads/" + rec.Branch
+	args := []string{"update-ref", ref, rec.Base}
+	if refs[ref] == "" {
+		args = append(args, strings.Repeat("0", len(rec.Base))) // the branch must not exist
+	} else if intact, err := m.hasCommit(ctx, src, ref); err != nil || intact {
 		return err
 	}
-	hasBranch, err := m.hasCommit(ctx, src, "refs/heads/"+rec.Branch)
-	if err != nil || hasBranch {
-		return err
-	}
-	_, err = m.inProject(ctx, src, "update-ref", "refs/heads/"+rec.Branch, rec.Base)
-	return errAddClone(rec.Project, err)
+	refs[ref] = rec.Base
+	_, err := m.inProject(ctx, src, args...)
+	return err
 }
 
 // inProject runs git in a project's repository, without its files.
@@ -101,19 +116,19 @@ func (m *Manager) inProject(ctx context.Context, src *source, args ...string) (s
 // fillClone makes the git directory of a clone. With checkout it also writes the
 // files; otherwise the files that are there stay. It works on a directory out of reach of
 // the agent, which may still run, and moves that into the workspace.
-func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, checkout bool) error {
+func (m *Manager) fillClone(
+	ctx context.Context, rec *record, src *source, refs map[string]string, checkout bool,
+) error {
 	scratch, remove, err := m.scratchDir()
 	if err != nil {
 		return err
 	}
 	defer remove()
 	gitDir := filepath.Join(scratch, ".git")
-	if _, err := m.git.run(
-		ctx, call{dir: scratch, noFiles: true, args: initArgs(rec, "--initial-branch="+rec.Branch, scratch)},
-	); err != nil {
+	if err := m.initClone(ctx, rec, scratch, gitDir); err != nil {
 		return err
 	}
-	if err := m.fillGitDir(ctx, rec, src, gitDir); err != nil {
+	if err := m.fillGitDir(ctx, rec, src, refs, gitDir); err != nil {
 		return err
 	}
 	reset := []string{"reset", "--quiet", "--mixed"}
@@ -138,20 +153,26 @@ func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, check
 	return os.Rename(gitDir, filepath.Join(path, ".git")) // it fails if the agent has put anything there
 }
 
+// initClone makes an empty repository in dir, whose git directory is gitDir.
+func (m *Manager) initClone(ctx context.Context, rec *record, dir, gitDir string) error {
+	if isSHA1(rec.Format) {
+		return initRepository(gitDir, rec.Branch, false)
+	}
+	_, err := m.git.run(ctx, call{dir: dir, noFiles: true, args: []string{
+		"init", "--quiet", "--template=", "--object-format=" + rec.Format, "--initial-branch=" + rec.Branch, dir,
+	}})
+	return err
+}
+
 // fillGitDir gives an empty git directory the refs and settings of a clone, and the
 // project's objects.
-func (m *Manager) fillGitDir(ctx context.Context, rec *record, src *source, gitDir string) error {
-	tip, err := m.inProject(ctx, src, "rev-parse", "--verify", "refs/heads/"+rec.Branch+"^{commit}")
-	if err != nil {
-		return err
-	}
+func (m *Manager) fillGitDir(
+	ctx context.Context, rec *record, src *source, refs map[string]string, gitDir string,
+) error {
+	tip := refs["refs/heads/"+rec.Branch]
 	if err := errors.Join(
 		writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), copyGitFiles(src, gitDir),
 	); err != nil {
-		return err
-	}
-	refs, err := m.projectRefs(ctx, src)
-	if err != nil {
 		return err
 	}
 	delete(refs, "refs/heads/"+rec.Branch) // commits that only this branch has count as unfinished work
@@ -224,6 +245,7 @@ func (m *Manager) copyConfig(ctx context.Context, src *source, gitDir string) er
 	if err != nil && !exitedWith(err, 1) { // 1: there are none
 		return err
 	}
+	var settings strings.Builder
 	for entry := range strings.SplitSeq(string(out), "\x00") {
 		key, value, ok := strings.Cut(entry, "\n")
 		if !ok {
@@ -232,15 +254,26 @@ func (m *Manager) copyConfig(ctx context.Context, src *source, gitDir string) er
 		if strings.HasSuffix(key, ".url") {
 			value = userinfoOfURL.ReplaceAllString(value, "$1")
 		}
-		_, err := m.git.run(ctx, call{
-			dir: m.data, repo: repository{gitDir: gitDir}, noFiles: true,
-			args: []string{"config", "--local", "--add", key, value},
-		})
-		if err != nil {
-			return err
-		}
+		settings.WriteString(formatSetting(key, value))
 	}
-	return nil
+	config, err := os.OpenFile(filepath.Join(gitDir, "config"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = config.WriteString(settings.String())
+	return errors.Join(err, config.Close())
+}
+
+// quoteSetting escapes what ends a quoted name or value in a file of settings.
+var quoteSetting = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// formatSetting returns a setting, whose key is as git lists it, in the form of a file of settings.
+func formatSetting(key, value string) string {
+	section, name, _ := strings.Cut(key, ".")
+	if at := strings.LastIndexByte(name, '.'); at >= 0 {
+		section, name = section+` "`+quoteSetting.Replace(name[:at])+`"`, name[at+1:]
+	}
+	return "[" + section + "]\n\t" + name + ` = "` + quoteSetting.Replace(value) + "\"\n"
 }
 
 // repairClone makes a removed clone again from its branch in the project. Around files
@@ -276,10 +309,14 @@ func (m *Manager) restoreGitDir(ctx context.Context, rec *record, src *source) e
 	if err := os.Remove(gitFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errNoRepository(err)
 	}
-	if err := errors.Join(removeAll(m.mirrorDir(rec)), m.chooseBranch(ctx, rec, src)); err != nil {
+	if err := removeAll(m.mirrorDir(rec)); err != nil {
 		return err
 	}
-	return m.fillClone(ctx, rec, src, false)
+	refs, err := m.chooseBranch(ctx, rec, src)
+	if err != nil {
+		return err
+	}
+	return m.fillClone(ctx, rec, src, refs, false)
 }
 
 // repairAlternates makes a clone read the project's objects again. The agent can change

@@ -73,13 +73,32 @@ func (m *Manager) computeDiff(ctx context.Context, rec *record) (*protocol.Diff,
 		return nil, err
 	}
 	diff := &protocol.Diff{Base: rec.Base}
-	if err := m.readFiles(ctx, scratchRepo, rec.Base, tree, diff); err != nil {
-		return nil, err
+	return diff, m.readDiff(ctx, scratchRepo, rec.Base, tree, diff)
+}
+
+// patchArgs make diffTree show the changes of files.
+var patchArgs = []string{"--patch", "--src-prefix=a/", "--dst-prefix=b/"}
+
+// readDiff fills diff.Files and diff.Patch by one run of git. A long output is read again in two parts, because
+// each has a limit of its own.
+func (m *Manager) readDiff(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
+	args := append([]string{"--raw", "--numstat", "-z"}, patchArgs...)
+	out, err := m.git.run(ctx, call{
+		repo: repo, limit: maxPatchOutput, time: diffTimeout, args: diffTree(append(args, base, tree, "--")...),
+	})
+	if errors.Is(err, errOutputLimit) {
+		if err := m.readFiles(ctx, repo, base, tree, diff); err != nil {
+			return err
+		}
+		return m.readPatch(ctx, repo, base, tree, diff)
 	}
-	if err := m.readPatch(ctx, scratchRepo, rec.Base, tree, diff); err != nil {
-		return nil, err
+	if err != nil {
+		return err
 	}
-	return diff, nil
+	// No field of the list is empty, so the first empty one ends it.
+	list, patch, _ := bytes.Cut(out, []byte("\x00\x00"))
+	setPatch(diff, patch, false)
+	return setFiles(diff, list)
 }
 
 // diffRepository returns the repository in which git compares a workspace with its
@@ -121,6 +140,11 @@ func (m *Manager) readFiles(ctx context.Context, repo repository, base, tree str
 	if err != nil {
 		return err
 	}
+	return setFiles(diff, out)
+}
+
+// setFiles fills diff.Files from the output of --raw --numstat -z.
+func setFiles(diff *protocol.Diff, out []byte) (err error) {
 	diff.Files, err = parseFiles(string(out))
 	if len(diff.Files) > maxDiffFiles {
 		diff.Files, diff.Truncated = diff.Files[:maxDiffFiles], true
@@ -203,17 +227,23 @@ func diffStatus(letter string) protocol.DiffStatus {
 	}
 }
 
-// readPatch fills diff.Patch. It includes only complete files, up to
-// protocol.MaxPatch bytes.
+// readPatch fills diff.Patch.
 func (m *Manager) readPatch(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
 	out, err := m.git.run(ctx, call{
 		repo: repo, limit: maxPatchOutput, time: diffTimeout,
-		args: diffTree("--patch", "--src-prefix=a/", "--dst-prefix=b/", base, tree, "--"),
+		args: diffTree(append(patchArgs[:len(patchArgs):len(patchArgs)], base, tree, "--")...),
 	})
 	cutShort := errors.Is(err, errOutputLimit)
 	if err != nil && !cutShort {
 		return err
 	}
+	setPatch(diff, out, cutShort)
+	return nil
+}
+
+// setPatch fills diff.Patch from a patch, of which the end may be missing. It includes only complete files, up to
+// protocol.MaxPatch bytes.
+func setPatch(diff *protocol.Diff, out []byte, cutShort bool) {
 	var patch strings.Builder
 	sections := splitPatch(out)
 	for i, section := range sections {
@@ -226,7 +256,6 @@ func (m *Manager) readPatch(ctx context.Context, repo repository, base, tree str
 	}
 	diff.Patch = patch.String()
 	diff.Truncated = diff.Truncated || cutShort
-	return nil
 }
 
 // splitPatch splits a patch into its files. Content lines begin with a sign or a

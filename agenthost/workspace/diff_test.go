@@ -262,7 +262,7 @@ func TestCopiesOfAnIndexKeepItsTime(t *testing.T) {
 	must(t, err)
 	at := time.Now().Add(-time.Hour).Truncate(time.Second)
 	must(t, os.Chtimes(filepath.Join(dir, ".git", "index"), at, at))
-	mirror, err := k.mirror(t.Context(), rec)
+	mirror, _, err := k.mirror(t.Context(), rec)
 	must(t, err)
 	copied := mirror
 	copied.indexFile = filepath.Join(t.TempDir(), "index")

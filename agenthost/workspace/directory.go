@@ -108,11 +108,10 @@ func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repositor
 	}
 	dir := filepath.Join(m.baseDir(rec), "git")
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
-		_, err := m.git.run(ctx, call{
-			dir: m.dataPath("state", rec.Session), noFiles: true,
-			args: []string{"init", "--quiet", "--bare", "--template=", dir},
-		})
-		if err != nil {
+		if _, err := os.Lstat(m.dataPath("state", rec.Session)); err != nil { // making it would bring a deleted session back
+			return repository{}, err
+		}
+		if err := m.initBare(ctx, dir, ""); err != nil {
 			return repository{}, err
 		}
 	}
@@ -134,13 +133,14 @@ func (m *Manager) repository(ctx context.Context, rec *record) (repository, erro
 	case kindPlain:
 		return repository{}, nil
 	case kindOwn:
-		return m.mirror(ctx, rec)
+		repo, _, err := m.mirror(ctx, rec)
+		return repo, err
 	case kindClone:
-		repo, err := m.mirror(ctx, rec)
+		repo, src, err := m.mirror(ctx, rec)
 		if err != nil {
 			return repo, err
 		}
-		if err := m.fetch(ctx, rec, repo); err != nil {
+		if err := m.fetch(ctx, rec, src, repo); err != nil {
 			m.log.Warn("cannot fetch the commits of a session", "workspace", rec.Key, "error", err)
 		}
 		return repo, nil

@@ -30,17 +30,29 @@ const (
 	gitObjectMode = 0o444
 )
 
-// emptyRepoDirs are the directories of a repository with one commit, its objects aside.
-var emptyRepoDirs = []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "logs/refs/heads"}
+// initRepository writes what "git init --template=" would write for a repository whose object names are SHA-1. HEAD,
+// by which git knows a repository, comes last.
+func initRepository(gitDir, branch string, bare bool) error {
+	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(gitDir, dir), gitDirMode); err != nil {
+			return err
+		}
+	}
+	if err := writeRepositoryConfig(gitDir, bare); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(gitDir, "HEAD"), []byte("ref: refs/heads/"+branch+"\n"), gitFileMode)
+}
 
 // writeEmptyRepository writes the files that "git init --template= --initial-branch=main",
 // "git commit-tree" of an empty tree and "git update-ref" would write, and returns the id
 // of the commit. Starting git four times takes several times as long as opening a session.
 func writeEmptyRepository(gitDir string, now time.Time) (commit string, err error) {
-	for _, dir := range emptyRepoDirs {
-		if err := os.MkdirAll(filepath.Join(gitDir, dir), gitDirMode); err != nil {
-			return "", err
-		}
+	if err := os.MkdirAll(filepath.Join(gitDir, "logs", "refs", "heads"), gitDirMode); err != nil {
+		return "", err
+	}
+	if err := initRepository(gitDir, "main", false); err != nil {
+		return "", err
 	}
 	tree, err := writeObject(gitDir, "tree", "")
 	if err != nil {
@@ -54,13 +66,12 @@ func writeEmptyRepository(gitDir string, now time.Time) (commit string, err erro
 	logged := strings.Repeat("0", len(commit)) + " " + commit + " " + by + "\n"
 	for name, content := range map[string]string{
 		"refs/heads/main": commit + "\n", "logs/refs/heads/main": logged, "logs/HEAD": logged,
-		"HEAD": "ref: refs/heads/main\n",
 	} {
 		if err := os.WriteFile(filepath.Join(gitDir, name), []byte(content), gitFileMode); err != nil {
 			return "", err
 		}
 	}
-	return commit, writeRepositoryConfig(gitDir)
+	return commit, nil
 }
 
 // writeObject writes a loose object and returns its id.
@@ -101,14 +112,17 @@ func deflate(content []byte) ([]byte, error) {
 // writeRepositoryConfig writes git's first configuration. Like git it records what the
 // file system lacks: the bit of executable files, symbolic links, names that differ in
 // case or, on macOS, in Unicode composition alone.
-func writeRepositoryConfig(gitDir string) error {
+func writeRepositoryConfig(gitDir string, bare bool) error {
 	path := filepath.Join(gitDir, "config")
 	if err := os.WriteFile(path, nil, gitFileMode); err != nil {
 		return err
 	}
 	var config strings.Builder
 	config.WriteString("[core]\n\trepositoryformatversion = 0\n")
-	fmt.Fprintf(&config, "\tfilemode = %t\n\tbare = false\n\tlogallrefupdates = true\n", keepsModes(path))
+	fmt.Fprintf(&config, "\tfilemode = %t\n\tbare = %t\n", keepsModes(path), bare)
+	if !bare {
+		config.WriteString("\tlogallrefupdates = true\n")
+	}
 	if !keepsLinks(filepath.Join(gitDir, "link-probe")) {
 		config.WriteString("\tsymlinks = false\n")
 	}

@@ -78,6 +78,19 @@ func (k *kit) repositoryByGit(at time.Time) (gitDir, commit string) {
 	return gitDir, commit
 }
 
+// sameContents compares a git directory with one that git made.
+func sameContents(t *testing.T, gitDir, reference string) {
+	t.Helper()
+	got, want := contents(t, gitDir), contents(t, reference)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		equal(t, name, got[name], want[name])
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		t.Errorf("git has not written %v", got)
+	}
+}
+
 func TestAnEmptyRepositoryEqualsWhatGitWrites(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".gitconfig",
@@ -96,13 +109,17 @@ func TestAnEmptyRepositoryEqualsWhatGitWrites(t *testing.T) {
 			written, err := writeEmptyRepository(gitDir, at)
 			must(t, err)
 			equal(t, "commit", written, commit)
-			got, want := contents(t, gitDir), contents(t, reference)
-			for _, name := range slices.Sorted(maps.Keys(want)) {
-				equal(t, name, got[name], want[name])
-				delete(got, name)
-			}
-			if len(got) > 0 {
-				t.Errorf("git has not written %v", got)
+			sameContents(t, gitDir, reference)
+			for _, bare := range [][]string{nil, {"--bare"}} {
+				gitDir, reference := filepath.Join(t.TempDir(), ".git"), filepath.Join(t.TempDir(), ".git")
+				must(t, initRepository(gitDir, "bellhop/x", bare != nil))
+				args := append([]string{"init", "--quiet", "--template=", "--initial-branch=bellhop/x"}, bare...)
+				_, err := k.git.run(t.Context(), call{
+					dir: filepath.Dir(reference), noFiles: true, args: args,
+					repo: repository{gitDir: reference},
+				})
+				must(t, err)
+				sameContents(t, gitDir, reference)
 			}
 		})
 	}

@@ -87,8 +87,11 @@ func (m *Manager) startTips(rec *record) ([]string, error) {
 // fetch brings the session's branch from its mirror into the project. It uses no git
 // transport (fetch or push), so no setting of either repository can redirect it. A branch
 // that a person has changed or checked out stays as it is.
-func (m *Manager) fetch(ctx context.Context, rec *record, mirror repository) error {
+func (m *Manager) fetch(ctx context.Context, rec *record, src *source, mirror repository) error {
 	ref := "refs/heads/" + rec.Branch
+	if id, err := mirroredRef(mirror, ref); err == nil && id != "" && id == m.fetchedTip(rec) {
+		return nil // no process of git is needed when nothing has changed
+	}
 	out, err := m.git.run(ctx, call{
 		repo: mirror, noFiles: true,
 		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"},
@@ -100,20 +103,17 @@ func (m *Manager) fetch(ctx context.Context, rec *record, mirror repository) err
 	if err != nil || id == last {
 		return err
 	}
-	src, err := m.recordSource(ctx, rec)
-	if err != nil {
-		return err
-	}
 	release, err := m.repoLocks.acquire(ctx, src.gitDir)
 	if err != nil {
 		return err
 	}
 	defer release()
-	current, err := m.inProject(ctx, src, "rev-parse", "--verify", "--quiet", ref)
-	if err != nil && !exitedWith(err, 1) {
+	found, err := m.inProject(ctx, src, "for-each-ref", "--format=%(objectname) %(worktreepath)", ref)
+	if err != nil {
 		return err
 	}
-	if why, err := m.keepsBranch(ctx, src, ref, current, last); err != nil || why != "" {
+	current, checkedOut, _ := strings.Cut(found, " ")
+	if why, err := m.keepsBranch(ctx, src, ref, current, last, checkedOut); err != nil || why != "" {
 		m.log.Warn("a session's branch is not updated in the project",
 			"workspace", rec.Key, "branch", rec.Branch, "why", why, "error", err)
 		return err
@@ -131,10 +131,17 @@ func (m *Manager) fetch(ctx context.Context, rec *record, mirror repository) err
 }
 
 // keepsBranch returns why the branch of the project must not be moved: current is
-// its commit, and last is the one that was fetched before.
-func (m *Manager) keepsBranch(ctx context.Context, src *source, ref, current, last string) (why string, err error) {
+// its commit, last is the one that was fetched before, and checkedOut is the work tree that
+// git names for it.
+func (m *Manager) keepsBranch(
+	ctx context.Context, src *source, ref, current, last, checkedOut string,
+) (why string, err error) {
 	if current != "" && last != "" && current != last {
 		return "it was changed in the project", nil
+	}
+	// Git names no work tree of a branch without a commit, but one of a bare repository.
+	if current != "" && checkedOut == "" {
+		return "", nil
 	}
 	out, err := m.inProject(ctx, src, "worktree", "list", "--porcelain")
 	if err != nil {

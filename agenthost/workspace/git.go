@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"bellhop/internal/openflag"
 	"bellhop/internal/process"
 )
 
@@ -141,13 +144,13 @@ func inheritedEnvironment() []string {
 }
 
 // run starts git and returns its stdout. Unless call.noFiles is set, it switches
-// the repository's content filters off first.
+// the repository's content filters off first, if there can be any.
 func (r runner) run(ctx context.Context, c call) ([]byte, error) {
 	if r.program == "" {
 		return nil, errNoGit
 	}
 	config := safeConfig
-	if !c.noFiles {
+	if !c.noFiles && c.repo.mayHaveFilters() {
 		filters, err := r.filtersOff(ctx, c)
 		if err != nil {
 			return nil, err
@@ -155,6 +158,41 @@ func (r runner) run(ctx context.Context, c call) ([]byte, error) {
 		config = append(config[:len(config):len(config)], filters...)
 	}
 	return r.execute(ctx, c, slices.Concat(config, c.config))
+}
+
+// maxPlainConfig is the largest file of settings that is searched for filters here; git reads larger ones.
+const maxPlainConfig = 64 << 10
+
+// filterWords are the words, in lower case, without which a file of settings can neither define a filter nor lead
+// to another file that does. Git knows no escapes in the names of sections and keys.
+var filterWords = [][]byte{[]byte("filter"), []byte("include"), []byte("worktreeconfig")}
+
+// mayHaveFilters reports whether git could find a content filter in the settings of a repository. It reads them
+// anew for each run, so it sees what git config would see, without a process. When in doubt the answer is yes.
+func (r repository) mayHaveFilters() bool {
+	dir := r.commonDir
+	if dir == "" {
+		if dir = r.gitDir; dir == "" {
+			return true // git searches for the repository
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "commondir")); !errors.Is(err, fs.ErrNotExist) {
+			return true // the settings are in another directory
+		}
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "config"), os.O_RDONLY|openflag.NoWait|openflag.NoFollow, 0)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return true
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxPlainConfig+1))
+	if err != nil || len(content) > maxPlainConfig {
+		return true
+	}
+	content = bytes.ToLower(content)
+	return slices.ContainsFunc(filterWords, func(word []byte) bool { return bytes.Contains(content, word) })
 }
 
 // filtersOff returns settings that disable every clean and smudge filter of the
@@ -216,6 +254,9 @@ func (c call) protocols() []string {
 	}
 	return []string{"GIT_ALLOW_PROTOCOL=none"}
 }
+
+// objects returns the directory in which a repository that the host chose has its objects.
+func (r repository) objects() string { return cmp.Or(r.objectDir, filepath.Join(r.gitDir, "objects")) }
 
 func (r repository) environment() []string {
 	var env []string

@@ -43,27 +43,32 @@ func (m *Manager) mirrorDir(rec *record) string {
 }
 
 // mirror updates the mirror of a workspace and returns it as the repository of the
-// work tree. CodeConflict: the workspace has no git directory any more.
-func (m *Manager) mirror(ctx context.Context, rec *record) (repository, error) {
+// work tree, and with it the project of a clone. CodeConflict: the workspace has no git directory any more.
+func (m *Manager) mirror(ctx context.Context, rec *record) (repo repository, src *source, err error) {
 	release, err := m.mirrorLocks.acquire(ctx, rec.Key)
 	if err != nil {
-		return repository{}, err
+		return repo, nil, err
 	}
 	defer release()
 	agent, err := m.openGitDir(rec)
 	if err != nil {
-		return repository{}, err
+		return repo, nil, err
 	}
 	defer agent.Close()
+	if rec.Kind == kindClone {
+		if src, err = m.recordSource(ctx, rec); err != nil {
+			return repo, nil, err
+		}
+	}
 	dir := m.mirrorDir(rec)
-	if err := m.makeMirror(ctx, rec); err != nil {
-		return repository{}, err
+	if err := m.makeMirror(ctx, rec, src); err != nil {
+		return repo, nil, err
 	}
 	err = errors.Join(mirrorObjects(agent, filepath.Join(dir, "objects")), mirrorRefs(agent, dir), mirrorFiles(agent, dir))
 	if err != nil {
-		return repository{}, fmt.Errorf("read the workspace's repository: %w", err)
+		return repo, nil, fmt.Errorf("read the workspace's repository: %w", err)
 	}
-	return repository{gitDir: dir, workTree: m.rootDir(rec)}, nil
+	return repository{gitDir: dir, workTree: m.rootDir(rec)}, src, nil
 }
 
 // openGitDir opens the git directory of a workspace. Nothing outside the workspace
@@ -97,35 +102,35 @@ func errNoRepository(err error) error {
 }
 
 // makeMirror creates an empty mirror if it is missing. The mirror of a clone reads
-// the project's objects too.
-func (m *Manager) makeMirror(ctx context.Context, rec *record) error {
+// the objects of its project src too.
+func (m *Manager) makeMirror(ctx context.Context, rec *record, src *source) error {
 	dir := m.mirrorDir(rec)
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-		_, err := m.git.run(ctx, call{dir: dir, noFiles: true, args: initArgs(rec, "--bare", dir)})
-		if err != nil {
+		if err := m.initBare(ctx, dir, rec.Format); err != nil {
 			return err
 		}
 	}
-	if rec.Kind != kindClone {
+	if src == nil {
 		return nil
-	}
-	src, err := m.recordSource(ctx, rec)
-	if err != nil {
-		return err
 	}
 	return writeAlternates(filepath.Join(dir, "objects"), filepath.Join(src.gitDir, "objects"))
 }
 
-func initArgs(rec *record, more ...string) []string {
-	args := []string{"init", "--quiet", "--template="}
-	if rec.Format != "" {
-		args = append(args, "--object-format="+rec.Format)
+// initBare makes an empty bare repository with objects of a format; "" = sha1.
+func (m *Manager) initBare(ctx context.Context, dir, format string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
-	return append(args, more...)
+	if isSHA1(format) {
+		return initRepository(dir, "master", true)
+	}
+	_, err := m.git.run(ctx, call{
+		dir: dir, noFiles: true, args: []string{"init", "--quiet", "--template=", "--object-format=" + format, "--bare", dir},
+	})
+	return err
 }
+
+func isSHA1(format string) bool { return format == "" || format == "sha1" }
 
 // mirrorObjects links new object files and removes those that the agent's
 // repository no longer has.

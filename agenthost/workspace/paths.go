@@ -116,7 +116,8 @@ func errNoFiles(project string) error {
 func (m *Manager) pathsRepository(ctx context.Context, rec *record) (repository, error) {
 	switch rec.Kind {
 	case kindClone, kindOwn:
-		return m.mirror(ctx, rec)
+		repo, _, err := m.mirror(ctx, rec)
+		return repo, err
 	case kindShared, kindPlain:
 		return m.inPlaceRepository(ctx, rec)
 	default:

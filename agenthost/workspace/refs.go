@@ -34,6 +34,17 @@ func mirrorRefs(agent *os.Root, dir string) error {
 	)
 }
 
+// mirroredRef returns the object of a ref in a mirror, "" if it has no such ref.
+func mirroredRef(mirror repository, ref string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(mirror.gitDir, "packed-refs"))
+	for line := range strings.Lines(string(content)) {
+		if id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name == ref {
+			return id, nil
+		}
+	}
+	return "", err
+}
+
 // readRefs returns the agent's refs with their objects.
 func readRefs(agent *os.Root) (map[string]string, error) {
 	packed, err := readFile(agent, "packed-refs", maxRefFile)

@@ -120,9 +120,7 @@ func (m *Manager) fetchingRepository(
 	ctx context.Context, rec *record, mirror repository, at head, scratch string,
 ) (repository, error) {
 	repo := repository{gitDir: filepath.Join(scratch, "fetch.git")}
-	if _, err := m.git.run(ctx, call{
-		dir: scratch, noFiles: true, args: initArgs(rec, "--bare", repo.gitDir),
-	}); err != nil {
+	if err := m.initBare(ctx, repo.gitDir, rec.Format); err != nil {
 		return repo, err
 	}
 	if err := writeAlternates(filepath.Join(repo.gitDir, "objects"), filepath.Join(mirror.gitDir, "objects")); err != nil {

@@ -32,11 +32,7 @@ const (
 func (m *Manager) snapshot(
 	ctx context.Context, repo repository, fallbackTree, scratch, objects string, objectDirs ...string,
 ) (string, error) {
-	repoObjects, err := m.objectDirectory(ctx, repo)
-	if err != nil {
-		return "", err
-	}
-	if err := writeAlternates(objects, append(objectDirs, repoObjects)...); err != nil {
+	if err := writeAlternates(objects, append(objectDirs, repo.objects())...); err != nil {
 		return "", err
 	}
 	scratchRepo := repo
@@ -45,7 +41,7 @@ func (m *Manager) snapshot(
 		return "", err
 	}
 	// Files that cannot be read keep the content that the index has.
-	_, err = m.git.run(ctx, call{
+	_, err := m.git.run(ctx, call{
 		repo: scratchRepo, time: snapshotTimeout,
 		args: []string{"add", "--update", "--ignore-errors", "--", "."},
 	})
@@ -56,12 +52,6 @@ func (m *Manager) snapshot(
 		return "", err
 	}
 	out, err := m.git.run(ctx, call{repo: scratchRepo, args: []string{"write-tree"}})
-	return trimNewline(out), err
-}
-
-func (m *Manager) objectDirectory(ctx context.Context, repo repository) (string, error) {
-	out, err := m.git.run(ctx,
-		call{repo: repo, noFiles: true, args: []string{"rev-parse", "--path-format=absolute", "--git-path", "objects"}})
 	return trimNewline(out), err
 }
 

@@ -18,6 +18,7 @@ type source struct {
 	gitDir      string // the git directory, of a worktree the one that all share
 	prefix      string // subdirectory of the project; "" = the complete repository
 	startCommit string // commit that new clones start from; "" = the repository has none
+	format      string // of object names, as git names it; "" = not read yet
 }
 
 const (
@@ -80,6 +81,14 @@ func (m *Manager) recordSource(ctx context.Context, rec *record) (*source, error
 	return src, err
 }
 
+// objectFormat returns the format of a project's object names.
+func (m *Manager) objectFormat(ctx context.Context, src *source) (string, error) {
+	if src.format != "" {
+		return src.format, nil
+	}
+	return m.inProject(ctx, src, "rev-parse", "--show-object-format")
+}
+
 // followProject is recordSource, and records the repository's new place if the project's
 // directory has moved.
 func (m *Manager) followProject(ctx context.Context, rec *record) (*source, error) {
@@ -104,7 +113,7 @@ func (m *Manager) findRepository(ctx context.Context, path string) (*source, err
 		dir: path, noFiles: true,
 		args: []string{
 			"rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository",
-			"--is-inside-git-dir", "--show-prefix",
+			"--is-inside-git-dir", "--show-object-format", "--show-prefix",
 		},
 	})
 	switch {
@@ -118,18 +127,18 @@ func (m *Manager) findRepository(ctx context.Context, path string) (*source, err
 }
 
 // trackingSource evaluates the lines of rev-parse: git directory, is bare, is
-// inside a git directory, prefix. It returns nil for a .git directory itself and
+// inside a git directory, format of objects, prefix. It returns nil for a .git directory itself and
 // for a subdirectory that HEAD does not contain.
 func (m *Manager) trackingSource(ctx context.Context, path string, lines []string) (*source, error) {
-	if len(lines) < 3 {
+	if len(lines) < 4 {
 		return nil, fmt.Errorf("git reports no repository for %s", path)
 	}
-	src := &source{gitDir: lines[0]}
+	src := &source{gitDir: lines[0], format: lines[3]}
 	if lines[1] == "false" && lines[2] == "true" {
 		return nil, nil //nolint:nilnil // a plain directory
 	}
-	if len(lines) > 3 {
-		src.prefix = strings.TrimSuffix(lines[3], "/")
+	if len(lines) > 4 {
+		src.prefix = strings.TrimSuffix(lines[4], "/")
 	}
 	if src.prefix == "" {
 		return src, nil

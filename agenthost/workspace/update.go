@@ -20,7 +20,7 @@ func (m *Manager) update(ctx context.Context, name string, p Project) error {
 	if src == nil {
 		return protocol.Errorf(protocol.CodeConflict, "The project %s is no git repository any more", name)
 	}
-	format, err := m.inProject(ctx, src, "rev-parse", "--show-object-format")
+	format, err := m.objectFormat(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -33,9 +33,7 @@ func (m *Manager) update(ctx context.Context, name string, p Project) error {
 		return err
 	}
 	defer remove()
-	if _, err := m.git.run(ctx, call{
-		dir: scratch, noFiles: true, args: initArgs(&record{Format: format}, "--bare", scratch),
-	}); err != nil {
+	if err := m.initBare(ctx, scratch, format); err != nil {
 		return err
 	}
 	if err := writeFile(filepath.Join(scratch, "packed-refs"), packedRefs(refs)); err != nil {

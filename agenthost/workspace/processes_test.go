@@ -1,0 +1,167 @@
+package workspace
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bellhop/protocol"
+)
+
+// gitRuns has a manager record the runs of git, and returns those since its last call.
+func (k *kit) gitRuns() func() []string {
+	k.Helper()
+	file := filepath.Join(k.TempDir(), "runs")
+	k.git.program = recorded(k.T, k.git.program, file)
+	return func() []string {
+		k.Helper()
+		content, err := os.ReadFile(file)
+		if os.IsNotExist(err) {
+			return nil
+		}
+		must(k.T, err)
+		must(k.T, os.Remove(file))
+		return strings.Split(strings.TrimSpace(string(content)), "\n")
+	}
+}
+
+// A process of git costs more than most of what it does, so each step of a session starts few.
+func TestStepsOfASessionStartFewProcessesOfGit(t *testing.T) {
+	shop := newRepository(t)
+	run(t, shop, "remote", "add", "origin", "https://127.0.0.1:1/shop.git")
+	k := open(t, map[string]Project{"shop": {Path: shop}})
+	runs := k.gitRuns()
+	var dir string
+	for _, step := range []struct {
+		name string
+		want int
+		do   func()
+	}{
+		{"the first check-in", 6, func() { dir = k.session(uuid, "shop") }},
+		{"the next check-in", 1, func() { k.session(uuid, "shop") }},
+		{"fetching nothing", 0, func() { must(t, k.Fetch(t.Context(), uuid, "shop")) }},
+		{"the first diff", 7, func() { write(t, dir, "new.txt", "new\n"); k.diff(uuid, "shop") }},
+		{"the next diff", 7, func() { write(t, dir, "README", "changed\n"); k.diff(uuid, "shop") }},
+		{"a commit", 17, func() { k.commit(uuid, "shop", "Work") }},
+		{"a diff after a commit", 7, func() { k.diff(uuid, "shop") }},
+		{"unfinished work", 6, func() { must1(t)(k.Info(t.Context(), dir)) }},
+	} {
+		step.do()
+		if got := runs(); len(got) != step.want {
+			t.Errorf("%s: %d processes, want %d:\n%s", step.name, len(got), step.want, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// Each file of settings that could define a filter, or lead to one that does, has git look for filters.
+func TestFiltersAreLookedForWhereThereCanBeAny(t *testing.T) {
+	t.Parallel()
+	plain := "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = /shop\n"
+	for name, c := range map[string]struct {
+		settings string
+		may      bool
+		arrange  func(t *testing.T, gitDir string)
+	}{
+		"only others":         {plain, false, nil},
+		"a filter":            {plain + "[filter \"x\"]\n\tclean = y\n", true, nil},
+		"in capitals":         {plain + "[FILTER \"x\"]\n\tclean = y\n", true, nil},
+		"in the old notation": {plain + "[Filter.x]\n\tsmudge = y\n", true, nil},
+		"an included file":    {plain + "[include]\n\tpath = x\n", true, nil},
+		"a condition":         {plain + "[includeIf \"gitdir:/\"]\n\tpath = x\n", true, nil},
+		"of the worktree":     {plain + "[extensions]\n\tworktreeConfig\n", true, nil},
+		"a large file":        {plain + strings.Repeat("#\n", maxPlainConfig), true, nil},
+		"of another directory": {plain, true, func(t *testing.T, gitDir string) {
+			write(t, gitDir, "commondir", "../other\n")
+		}},
+		"no file": {plain, true, func(t *testing.T, gitDir string) {
+			must(t, os.Remove(filepath.Join(gitDir, "config")))
+		}},
+		"a link": {plain, true, func(t *testing.T, gitDir string) {
+			must(t, os.Rename(filepath.Join(gitDir, "config"), filepath.Join(gitDir, "other")))
+			must(t, os.Symlink("other", filepath.Join(gitDir, "config")))
+		}},
+		"a FIFO": {plain, true, func(t *testing.T, gitDir string) {
+			must(t, os.Remove(filepath.Join(gitDir, "config")))
+			must(t, syscall.Mkfifo(filepath.Join(gitDir, "config"), 0o600))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gitDir := t.TempDir()
+			write(t, gitDir, "config", c.settings)
+			if c.arrange != nil {
+				c.arrange(t, gitDir)
+			}
+			if got := (repository{gitDir: gitDir}).mayHaveFilters(); got != c.may {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	if !(repository{}).mayHaveFilters() {
+		t.Error("the settings of a repository that git searches for are not known")
+	}
+	common := t.TempDir()
+	write(t, common, "config", plain)
+	if (repository{gitDir: "/no/such", commonDir: common}).mayHaveFilters() {
+		t.Error("git reads the settings of the common directory alone")
+	}
+}
+
+// Git reads a written setting as it was.
+func TestWrittenSettingsAreReadByGit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := map[string]string{
+		"user.name": ` "Grace" \ Hopper # ; `, "remote.origin.url": "/a\n[core]\n\tpager = \"evil\"\t\r", "user.email": "",
+		`remote.a"]` + "\t" + `\.b.url`: "x", "remote..fetch": "+refs/heads/*:refs/remotes/x/*",
+	}
+	var text string
+	for key, value := range want {
+		text += formatSetting(key, value)
+	}
+	write(t, dir, "config", text)
+	listed := run(t, dir, "config", "--file", "config", "--list", "--null")
+	got := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
+		key, value, _ := strings.Cut(entry, "\n")
+		got[key] = value
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+// One run of git gives the same diff as one for the files and one for the patch, whatever the files are named.
+func TestADiffReadAtOnceEqualsOneReadInParts(t *testing.T) {
+	t.Parallel()
+	shop := newRepository(t)
+	for _, name := range []string{"a\tb", "new\nline", "\"quoted\"", "ä", "-dash", "deep/er"} {
+		write(t, shop, name, strings.Repeat(name, 9))
+	}
+	write(t, shop, ".gitattributes", "zero diff\n")
+	run(t, shop, "add", ".")
+	run(t, shop, "commit", "--quiet", "-m", "names")
+	must(t, os.Rename(filepath.Join(shop, "new\nline"), filepath.Join(shop, "re\nnamed")))
+	must(t, os.Remove(filepath.Join(shop, "old.txt")))
+	must(t, os.Chmod(filepath.Join(shop, "README"), 0o700)) //nolint:gosec // a change of the mode alone
+	write(t, shop, "zero", "\x00\x00\n\x00\x00")
+	write(t, shop, "bytes", "\x00\x00")
+	write(t, shop, "a\tb", "diff --git a/x b/x\n\x01\xff")
+	run(t, shop, "add", ".")
+	tree := run(t, shop, "write-tree")
+	k, repo := open(t, nil), repository{gitDir: filepath.Join(shop, ".git"), workTree: shop}
+	for name, other := range map[string]string{"changes": tree, "none": "HEAD"} {
+		var atOnce, inParts protocol.Diff
+		must(t, k.readDiff(t.Context(), repo, "HEAD", other, &atOnce))
+		must(t, k.readFiles(t.Context(), repo, "HEAD", other, &inParts))
+		must(t, k.readPatch(t.Context(), repo, "HEAD", other, &inParts))
+		equal(t, name, fmt.Sprintf("%+v", atOnce), fmt.Sprintf("%+v", inParts))
+		if want := map[string]int{"changes": 6, "none": 0}[name]; len(atOnce.Files) != want {
+			t.Errorf("%s: %s", name, fileLines(&atOnce))
+		}
+	}
+}
