@@ -9,6 +9,7 @@ import (
 
 // A program of the agent may commit, or check out another branch, while the host makes its commit.
 func TestACommitIsNotGivenToABranchThatMovedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for name, move := range map[string][]string{
 		"another commit": {"commit", "--quiet", "--allow-empty", "-m", "Meanwhile"},
 		"another branch": {"checkout", "--quiet", "-b", "meanwhile"},

@@ -29,6 +29,7 @@ func (k *kit) commit(id, project, message string) *protocol.CommitResponse {
 }
 
 func TestCommitTakesEveryChangeOfAWorkspace(t *testing.T) {
+	t.Parallel()
 	k, shop, dir := cloned(t)
 	write(t, dir, "README", "shop\nopen\n")
 	write(t, dir, "new/deep.txt", "b\n")
@@ -61,6 +62,7 @@ func TestCommitTakesEveryChangeOfAWorkspace(t *testing.T) {
 }
 
 func TestCommitOfASessionWithoutAProject(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	dir := k.session("s1", "")
 	write(t, dir, "a.txt", "a\n")
@@ -70,6 +72,7 @@ func TestCommitOfASessionWithoutAProject(t *testing.T) {
 }
 
 func TestARepeatedCommitIsMadeOnce(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	write(t, dir, "README", "open\n")
 	first := k.commit(uuid, "shop", "Open")
@@ -94,6 +97,7 @@ func TestARepeatedCommitIsMadeOnce(t *testing.T) {
 }
 
 func TestCommitRefusesWhatItCannotCommit(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		work func(t *testing.T, dir string)
 		want protocol.Code
@@ -171,6 +175,7 @@ func conflict(t *testing.T, dir string) {
 }
 
 func TestCommitRefusesRepositoriesOfOthers(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shared": {Path: shop, InPlace: true}, "shop": {Path: shop}})
 	write(t, k.session("s1", "shared"), "README", "changed\n")
@@ -189,6 +194,7 @@ func TestCommitRefusesRepositoriesOfOthers(t *testing.T) {
 }
 
 func TestCommitMessagesAndAuthorsAreChecked(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	write(t, dir, "a.txt", "a\n")
 	for name, c := range map[string]struct {
@@ -218,6 +224,7 @@ func TestCommitMessagesAndAuthorsAreChecked(t *testing.T) {
 }
 
 func TestCommitFollowsNoLinkOutOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"objects/pack", "refs/heads", "index", "index.lock"} {
 		t.Run(name, func(t *testing.T) {
 			k, _, dir := cloned(t)
@@ -244,6 +251,7 @@ func TestCommitFollowsNoLinkOutOfTheWorkspace(t *testing.T) {
 }
 
 func TestCommitRemovesAStaleLockOfTheBranch(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	write(t, dir, "a.txt", "a\n")
 	lock := filepath.Join(dir, ".git", run(t, dir, "symbolic-ref", "HEAD")+".lock")

@@ -14,6 +14,7 @@ import (
 )
 
 func TestDiffShowsEveryKindOfChange(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		work func(t *testing.T, dir string)
 		want string
@@ -118,6 +119,7 @@ func TestDiffShowsEveryKindOfChange(t *testing.T) {
 }
 
 func TestDiffLeavesTheRepositoryUnchanged(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session("s1", "shop")
@@ -143,6 +145,7 @@ func TestDiffLeavesTheRepositoryUnchanged(t *testing.T) {
 }
 
 func TestGitCanApplyThePatch(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session("s1", "shop")
@@ -158,6 +161,7 @@ func TestGitCanApplyThePatch(t *testing.T) {
 }
 
 func TestADirectoryUsedInPlaceIsComparedWithItsFirstState(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T) (string, Project){
 		"a plain directory": func(t *testing.T) (string, Project) {
 			dir := t.TempDir()
@@ -197,6 +201,7 @@ func TestADirectoryUsedInPlaceIsComparedWithItsFirstState(t *testing.T) {
 }
 
 func TestAPatchIsCutAtAFile(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	dir := k.session("s1", "")
 	big := strings.Repeat(strings.Repeat("x", 99)+"\n", 3000) // 300 kB
@@ -214,6 +219,7 @@ func TestAPatchIsCutAtAFile(t *testing.T) {
 }
 
 func TestDiffRefusesTooManyFiles(t *testing.T) {
+	t.Parallel()
 	plain := t.TempDir()
 	for i := range 4 {
 		write(t, plain, strconv.Itoa(i), "1234")
@@ -235,6 +241,7 @@ func TestDiffRefusesTooManyFiles(t *testing.T) {
 }
 
 func TestDiffWithoutWorkspaceOrBasis(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	_, err := k.Diff(t.Context(), "s1", "")
 	errorHint(t, err, protocol.CodeNotFound)
@@ -246,6 +253,7 @@ func TestDiffWithoutWorkspaceOrBasis(t *testing.T) {
 }
 
 func TestParseFilesRefusesMalformedOutput(t *testing.T) {
+	t.Parallel()
 	for _, out := range []string{
 		":", ":1 2 3 4 M", "1\t2\tx\x00", ":1 2 3 4 M\x00a\x00x\x00", ":1 2 3 4 M\x00a\x001\t1\ta\x001\t1\tb\x00",
 	} {
@@ -257,6 +265,7 @@ func TestParseFilesRefusesMalformedOutput(t *testing.T) {
 
 // Git takes a file for changed, whatever its size and time are, if it is not older than the index.
 func TestCopiesOfAnIndexKeepItsTime(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	rec, err := k.existingRecord(uuid, "shop")
 	must(t, err)
@@ -275,6 +284,7 @@ func TestCopiesOfAnIndexKeepItsTime(t *testing.T) {
 
 // A page asks for the changes and for the state of the workspace at the same time.
 func TestAWorkspaceIsReadSeveralTimesAtOnce(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	commitIn(t, dir)
 	write(t, dir, "README", "changed\n")

@@ -15,6 +15,7 @@ func (k *kit) tryDiscard(id, project string, paths ...string) error {
 }
 
 func TestDiscardedFilesAreAsTheSessionBegan(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	special := []string{"--help", "a b", "ü", "line\nend", ":(glob)*", "*"}
 	for _, name := range special {
@@ -41,6 +42,7 @@ func TestDiscardedFilesAreAsTheSessionBegan(t *testing.T) {
 }
 
 func TestDiscardedLinksAreMadeAgain(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	must(t, os.Symlink("README", filepath.Join(shop, "link")))
 	run(t, shop, "add", ".")
@@ -59,6 +61,7 @@ func TestDiscardedLinksAreMadeAgain(t *testing.T) {
 }
 
 func TestDiscardRefusesWhatItCannotDiscard(t *testing.T) {
+	t.Parallel()
 	inner, shop := newRepository(t), newRepository(t)
 	write(t, shop, "src/a.txt", "a\n")
 	write(t, shop, "doc/a.txt", "doc\n")

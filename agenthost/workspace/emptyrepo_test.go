@@ -91,7 +91,7 @@ func sameContents(t *testing.T, gitDir, reference string) {
 	}
 }
 
-func TestAnEmptyRepositoryEqualsWhatGitWrites(t *testing.T) {
+func TestAnEmptyRepositoryEqualsWhatGitWrites(t *testing.T) { //nolint:paralleltest // it changes umask and environment of the process
 	home := t.TempDir()
 	write(t, home, ".gitconfig",
 		"[init]\n\tdefaultBranch = trunk\n\ttemplateDir = "+home+
@@ -127,6 +127,7 @@ func TestAnEmptyRepositoryEqualsWhatGitWrites(t *testing.T) {
 
 // A session without a project starts no git process, and its repository is sound.
 func TestANewSessionStartsNoGit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	runs, program := filepath.Join(dir, "runs"), filepath.Join(dir, "git")
 	must(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$*\" >> "+runs+"\nexec git \"$@\"\n"), 0o700)) //nolint:gosec // a program
@@ -154,6 +155,7 @@ func TestANewSessionStartsNoGit(t *testing.T) {
 }
 
 func TestManySessionsBeginAtOnce(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	var all sync.WaitGroup
 	for i := range 32 {
@@ -171,6 +173,7 @@ func TestManySessionsBeginAtOnce(t *testing.T) {
 
 // A repository that a crash left incomplete is made again from the start.
 func TestAnInterruptedRepositoryIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	rec := k.newRecord("s1", "s1", "")
 	rec.Kind = kindOwn
@@ -183,6 +186,7 @@ func TestAnInterruptedRepositoryIsMadeAgain(t *testing.T) {
 }
 
 func TestADirectoryThatCannotBeWrittenIsNamed(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	_, err := writeEmptyRepository(filepath.Join(file, ".git"), time.Now())

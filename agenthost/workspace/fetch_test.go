@@ -25,6 +25,7 @@ func (k *kit) fetchWork() {
 }
 
 func TestCommitsAreFetchedIntoTheProject(t *testing.T) {
+	t.Parallel()
 	k, shop, dir := cloned(t)
 	before := run(t, shop, "count-objects", "-v")
 	commitIn(t, dir)
@@ -45,6 +46,7 @@ func TestCommitsAreFetchedIntoTheProject(t *testing.T) {
 }
 
 func TestABranchThatAPersonUsesIsNotMoved(t *testing.T) {
+	t.Parallel()
 	for name, use := range map[string]func(t *testing.T, shop string){
 		"checked out": func(t *testing.T, shop string) { run(t, shop, "checkout", "--quiet", "bellhop/2c3d4e5f") },
 		"checked out elsewhere": func(t *testing.T, shop string) {
@@ -79,6 +81,7 @@ func personCommit(t *testing.T, shop string) string {
 // A repository that the agent turned against the host: none of these may bring
 // another repository's content into the project or into a diff.
 func TestAnotherRepositoryIsNotReachedThroughAClone(t *testing.T) {
+	t.Parallel()
 	for name, point := range map[string]func(t *testing.T, gitDir, secret string){
 		"alternates": func(t *testing.T, gitDir, secret string) {
 			write(t, gitDir, "objects/info/alternates", filepath.Join(secret, ".git", "objects")+"\n")
@@ -135,6 +138,7 @@ func TestAnotherRepositoryIsNotReachedThroughAClone(t *testing.T) {
 
 // Files of the git directory that block a reader, or are none.
 func TestAGitDirectoryOfFIFOsBlocksNothing(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{
 		"HEAD", "index", "packed-refs", "refs/heads/fifo", "objects/pack", "objects/aa", "info/exclude", "shallow",
 	} {
@@ -155,6 +159,7 @@ func TestAGitDirectoryOfFIFOsBlocksNothing(t *testing.T) {
 }
 
 func TestACloneHasTheProjectsHistoryAndRemotes(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	run(t, shop, "tag", "v1")
 	run(t, shop, "branch", "next")
@@ -177,6 +182,7 @@ func TestACloneHasTheProjectsHistoryAndRemotes(t *testing.T) {
 }
 
 func TestACloneOfAProjectWithSHA256Objects(t *testing.T) {
+	t.Parallel()
 	shop := t.TempDir()
 	run(t, shop, "init", "--quiet", "--object-format=sha256", "--initial-branch=main")
 	write(t, shop, "README", "shop\n")
@@ -190,6 +196,7 @@ func TestACloneOfAProjectWithSHA256Objects(t *testing.T) {
 }
 
 func TestACloneOfAShallowProject(t *testing.T) {
+	t.Parallel()
 	origin := newRepository(t)
 	commitIn(t, origin)
 	shop := filepath.Join(t.TempDir(), "shop")

@@ -73,6 +73,7 @@ func viewed(t *testing.T) (k *kit, dir string) {
 }
 
 func TestADirectoryHasDirectoriesFirstAndMarksWhatGitIgnores(t *testing.T) {
+	t.Parallel()
 	k, dir := viewed(t)
 	write(t, dir, "src/new.go", "package src\n")
 	write(t, dir, "ignored/secret.txt", "x\n")
@@ -94,6 +95,7 @@ func TestADirectoryHasDirectoriesFirstAndMarksWhatGitIgnores(t *testing.T) {
 
 // A directory of 100,000 files is read in pages, and so is a repository of as many.
 func TestARepositoryWith100000FilesIsListedAndSearchedWithinItsLimits(t *testing.T) {
+	t.Parallel()
 	k, dir := viewed(t)
 	const count = 100_000
 	must(t, os.Mkdir(filepath.Join(dir, "many"), 0o750))
@@ -135,6 +137,7 @@ func TestARepositoryWith100000FilesIsListedAndSearchedWithinItsLimits(t *testing
 }
 
 func TestALongTextIsReadInPieces(t *testing.T) {
+	t.Parallel()
 	k, dir := viewed(t)
 	long := strings.Repeat("0123456789abcdef", 3*protocol.TextPiece/16/2)
 	write(t, dir, "long.txt", long)
@@ -160,6 +163,7 @@ func TestALongTextIsReadInPieces(t *testing.T) {
 }
 
 func TestAHugeFileCostsNoMoreThanAPiece(t *testing.T) {
+	t.Parallel()
 	k, dir := viewed(t)
 	write(t, dir, "huge.log", "first line\n")
 	must(t, os.WriteFile(filepath.Join(dir, "huge.bin"), []byte("\x7fELF\x00"), 0o600))
@@ -190,6 +194,7 @@ func TestAHugeFileCostsNoMoreThanAPiece(t *testing.T) {
 }
 
 func TestImagesAreShownAndSVGIsText(t *testing.T) {
+	t.Parallel()
 	k, dir := viewed(t)
 	var encoded bytes.Buffer
 	must(t, png.Encode(&encoded, image.NewGray(image.Rect(0, 0, 3, 2))))
@@ -242,6 +247,7 @@ func bombOf(picture string) string {
 
 // The agent can put anything in the place of a file.
 func TestWhatIsNoFileOfTheWorkspaceIsNotRead(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	write(t, outside, "secret.txt", "secret\n")
 	k, dir := viewed(t)
@@ -291,6 +297,7 @@ func TestWhatIsNoFileOfTheWorkspaceIsNotRead(t *testing.T) {
 
 // The directory of a project below its repository belongs to the agent too.
 func TestAWorkingDirectoryThatIsALinkIsNotRead(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	write(t, outside, "secret.txt", "secret\n")
 	repo := newRepository(t)
@@ -317,6 +324,7 @@ func TestAWorkingDirectoryThatIsALinkIsNotRead(t *testing.T) {
 }
 
 func TestASearchFindsTextsAndExpressions(t *testing.T) {
+	t.Parallel()
 	k, dir := viewed(t)
 	write(t, dir, "src/a.go", "package a\n\nfunc Hello() {}\nfunc hello2() {}\r\n")
 	write(t, dir, "ignored/b.go", "hello\n")
@@ -344,6 +352,7 @@ func TestASearchFindsTextsAndExpressions(t *testing.T) {
 
 // A search must not reveal a masked text, not even that a letter is the first one of a secret.
 func TestASearchFindsNothingThatAMaskRemoves(t *testing.T) {
+	t.Parallel()
 	k, dir := viewed(t)
 	write(t, dir, "env", "KEY=hunter2-canary\n")
 	mask := func(text string) string { return strings.ReplaceAll(text, "hunter2-canary", "[redacted]") }
@@ -358,6 +367,7 @@ func TestASearchFindsNothingThatAMaskRemoves(t *testing.T) {
 
 // No setting of the repository starts a program when files are shown.
 func TestShowingFilesStartsNoProgramOfTheRepository(t *testing.T) {
+	t.Parallel()
 	k, dir := viewed(t)
 	trap := filepath.Join(t.TempDir(), "trap")
 	for _, key := range []string{"core.fsmonitor", "diff.external", "core.pager", "filter.x.clean", "filter.x.smudge"} {

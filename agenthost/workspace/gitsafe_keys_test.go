@@ -94,6 +94,7 @@ var placeholder = regexp.MustCompile(`<[^>]*>`)
 // Each key of this git whose name suggests a program, a file or an address is in the catalogue, or is known
 // to be unused. The list grows with git: a new key needs a decision.
 func TestEverySettingOfGitIsKnown(t *testing.T) {
+	t.Parallel()
 	keys, err := exec.Command("git", "help", "--config").Output()
 	must(t, err)
 	known := knownKeys()

@@ -24,6 +24,7 @@ var redirects = []string{
 // The remote's address is one that an agent can read in its clone, so it can name it in the settings of
 // a clone that is used in place.
 func TestNoSettingLeadsAFetchElsewhere(t *testing.T) {
+	t.Parallel()
 	cases := map[string][]string{}
 	for _, setting := range redirects {
 		cases[setting] = []string{setting}
@@ -94,6 +95,7 @@ func serveRepository(t *testing.T, gitDir string, see func(r *http.Request)) str
 
 // A remote names another server for its objects: git asks for none there.
 func TestAlternatesOfARemoteAreNotFollowed(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	asked := make(chan string, 100)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -117,6 +119,7 @@ func TestAlternatesOfARemoteAreNotFollowed(t *testing.T) {
 
 // Git before 2.45 fetches objects that a partial clone lacks, with the program that its settings name.
 func TestMissingObjectsAreNotFetched(t *testing.T) {
+	t.Parallel()
 	for name, p := range map[string]Project{"the project of a clone": {}, "a directory in place": {InPlace: true}} {
 		t.Run(name, func(t *testing.T) {
 			shop := remote(t)
@@ -145,6 +148,7 @@ func TestMissingObjectsAreNotFetched(t *testing.T) {
 
 // A program of the session defines a filter after the host has looked for filters.
 func TestAFilterThatComesLateIsNotStarted(t *testing.T) {
+	t.Parallel()
 	shop := remote(t)
 	k := open(t, map[string]Project{"shop": {Path: shop, InPlace: true}, "old": {Path: shop}})
 	dir := k.session("s1", "shop")
@@ -170,6 +174,7 @@ func TestAFilterThatComesLateIsNotStarted(t *testing.T) {
 
 // A work tree that the settings of its repository name is neither read nor written.
 func TestAnotherWorkTreeIsNotRead(t *testing.T) {
+	t.Parallel()
 	for name, p := range map[string]Project{"a clone": {}, "a directory in place": {InPlace: true}} {
 		t.Run(name, func(t *testing.T) {
 			shop, elsewhere := newRepository(t), t.TempDir()
@@ -193,6 +198,7 @@ func TestAnotherWorkTreeIsNotRead(t *testing.T) {
 
 // The files that a repository's history brings name programs and other repositories too.
 func TestModulesOfARepositoryAreNotFilled(t *testing.T) {
+	t.Parallel()
 	shop, tr := remote(t), newTraps(t, "")
 	trap := tr.program(filepath.Join(tr.dir, "trap"), "of a module")
 	write(t, shop, ".gitmodules", "[submodule \"inner\"]\n\tpath = inner\n\turl = ext::"+trap+

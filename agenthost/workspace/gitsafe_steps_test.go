@@ -118,14 +118,19 @@ func (s site) tryAll(tr *traps) {
 // remote returns a repository with attributes and two commits.
 func remote(t *testing.T) string {
 	t.Helper()
-	shop := newRepository(t)
-	write(t, shop, ".gitattributes", trapAttributes)
-	write(t, shop, "x.ab", "x\n")
-	write(t, shop, "x.worse", "x\n")
-	run(t, shop, "add", ".")
-	run(t, shop, "commit", "--quiet", "-m", "second")
-	return shop
+	return withAttributes.copy(t)
 }
+
+var withAttributes = template{name: "remote", fill: func(t *testing.T, dir string) {
+	t.Helper()
+	must(t, os.Remove(dir))
+	copyTree(t, newRepository(t), dir)
+	write(t, dir, ".gitattributes", trapAttributes)
+	write(t, dir, "x.ab", "x\n")
+	write(t, dir, "x.worse", "x\n")
+	run(t, dir, "add", ".")
+	run(t, dir, "commit", "--quiet", "-m", "second")
+}}
 
 // newCommit adds a commit without starting what the repository is armed with.
 func newCommit(t *testing.T, shop string) {
@@ -153,6 +158,7 @@ func begun(t *testing.T, projects map[string]Project, project string) site {
 }
 
 func TestNoSettingOfARepositoryStartsAProgram(t *testing.T) {
+	t.Parallel()
 	ownGitDir := func(s site, _ string) string { return filepath.Join(s.dir, ".git") }
 	ofProject := func(s site, _ string) string { return filepath.Join(s.projects[s.project].Path, ".git") }
 	ofRemote := func(_ site, shop string) string { return filepath.Join(shop, ".git") }
@@ -192,6 +198,7 @@ func TestNoSettingOfARepositoryStartsAProgram(t *testing.T) {
 }
 
 func TestNoSettingOfAWorktreeStartsAProgram(t *testing.T) {
+	t.Parallel()
 	shop := remote(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	s := site{k, "s1", "shop", k.oldWorktree("s1", "shop", shop), false}
@@ -221,7 +228,7 @@ var hostVariables = []string{
 	"GIT_DEFAULT_HASH=sha256", "GIT_PREFIX=x", "GIT_QUARANTINE_PATH=HOOKS", "GIT_SSL_NO_VERIFY=1",
 }
 
-func TestNoVariableOfTheHostReachesGit(t *testing.T) {
+func TestNoVariableOfTheHostReachesGit(t *testing.T) { //nolint:paralleltest // the environment of the process is what it tests
 	shop, home := remote(t), t.TempDir()
 	tr := newTraps(t, "file://"+shop)
 	trap := tr.program(filepath.Join(tr.dir, "trap"), "of the environment")

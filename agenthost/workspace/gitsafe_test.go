@@ -179,6 +179,7 @@ func (tr *traps) sprung() string {
 // Each setting of the catalogue that has a control starts its program when git runs without the host's
 // precautions. Otherwise the other tests would hold for a misspelt setting.
 func TestSettingsOfTheCatalogueStartPrograms(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	write(t, shop, ".gitattributes", trapAttributes)
 	write(t, shop, "x.ab", "x\n")

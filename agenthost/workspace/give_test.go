@@ -35,6 +35,7 @@ func (k *kit) allBelong(when, dir string) {
 // What the host writes into a workspace belongs to the user of the agent's programs, which could not
 // change it otherwise.
 func TestFilesOfTheHostBelongToTheAgentsUser(t *testing.T) {
+	t.Parallel()
 	k, shop, dir := cloned(t)
 	k.give(uuid, dir)
 	k.allBelong("given", dir)
@@ -68,6 +69,7 @@ func TestFilesOfTheHostBelongToTheAgentsUser(t *testing.T) {
 }
 
 func TestARemovedWorkspaceIsGivenAgain(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	k.give(uuid, dir)
 	must(t, os.RemoveAll(dir))
@@ -77,6 +79,7 @@ func TestARemovedWorkspaceIsGivenAgain(t *testing.T) {
 }
 
 func TestWhatRootHasCommittedIsGivenAgain(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	k.give(uuid, dir)
 	write(t, dir, "README", "shop\nopen\n")
@@ -86,6 +89,7 @@ func TestWhatRootHasCommittedIsGivenAgain(t *testing.T) {
 }
 
 func TestDirectoriesWithoutTheirOwnerAreGivenInFull(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	dir := k.session("s1", "")
 	// As after a crash of the host between two files.

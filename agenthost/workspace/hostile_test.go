@@ -61,6 +61,7 @@ func mustRead(t *testing.T, path string) []byte {
 }
 
 func TestHostileRepositoriesStartNoProgram(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	write(t, shop, "x.ab", "x\n")
 	run(t, shop, "add", ".")
@@ -104,6 +105,7 @@ func TestHostileRepositoriesStartNoProgram(t *testing.T) {
 }
 
 func TestFetchUsesTheConfiguredURL(t *testing.T) {
+	t.Parallel()
 	shop, evil := newRepository(t), newRepository(t)
 	write(t, evil, "evil.txt", "evil\n")
 	run(t, evil, "add", ".")
@@ -123,6 +125,7 @@ func TestFetchUsesTheConfiguredURL(t *testing.T) {
 }
 
 func TestDotGitFilesAreNotFollowed(t *testing.T) {
+	t.Parallel()
 	shop, other := newRepository(t), newRepository(t)
 	write(t, other, "secret.txt", "secret\n")
 	run(t, other, "add", ".")
@@ -137,6 +140,7 @@ func TestDotGitFilesAreNotFollowed(t *testing.T) {
 }
 
 func TestSubmodulesAreNotEntered(t *testing.T) {
+	t.Parallel()
 	inner, shop := newRepository(t), newRepository(t)
 	run(t, shop, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "inner")
 	run(t, shop, "commit", "--quiet", "-m", "inner")
@@ -163,6 +167,7 @@ func TestSubmodulesAreNotEntered(t *testing.T) {
 // An agent that still runs while its git directory is restored puts a link in its place:
 // the host's git must not write where that leads.
 func TestARestoredGitDirectoryIsNotBuiltInTheAgentsReach(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	gitDir, elsewhere := filepath.Join(dir, ".git"), t.TempDir()
 	for range 8 {

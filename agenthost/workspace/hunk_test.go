@@ -46,6 +46,7 @@ func numbered(n int, end string, replaced map[int]string) string {
 }
 
 func TestADiscardedHunkLeavesTheRestOfTheFile(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	write(t, shop, "long.txt", numbered(40, "\n", nil))
 	run(t, shop, "add", ".")
@@ -79,6 +80,7 @@ func TestADiscardedHunkLeavesTheRestOfTheFile(t *testing.T) {
 }
 
 func TestHunksOfUnusualFilesAreDiscardedToTheByte(t *testing.T) {
+	t.Parallel()
 	same := func(text string) string { return text }
 	for name, c := range map[string]struct {
 		before, after string // "-" = no such file
@@ -146,6 +148,7 @@ func put(t *testing.T, dir, file, content string) {
 }
 
 func TestAHunkOfARenamedFileKeepsItsNewName(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	old := string(mustRead(t, filepath.Join(dir, "old.txt")))
 	must(t, os.Rename(filepath.Join(dir, "old.txt"), filepath.Join(dir, "new.txt")))
@@ -157,6 +160,7 @@ func TestAHunkOfARenamedFileKeepsItsNewName(t *testing.T) {
 }
 
 func TestAHunkIsComparedAsItWasShown(t *testing.T) {
+	t.Parallel()
 	k, _, dir := cloned(t)
 	write(t, dir, "README", "the key hunter2\n")
 	text := strings.ReplaceAll(k.hunksOf(uuid, "shop")[0], "hunter2", "[masked]")
@@ -169,6 +173,7 @@ func TestAHunkIsComparedAsItWasShown(t *testing.T) {
 }
 
 func TestAHunkThatCannotBeDiscardedChangesNothing(t *testing.T) {
+	t.Parallel()
 	inner, shop := newRepository(t), newRepository(t)
 	write(t, shop, "src/a.txt", "a\n")
 	write(t, shop, "doc/a.txt", "a\n")
@@ -222,6 +227,7 @@ func TestAHunkThatCannotBeDiscardedChangesNothing(t *testing.T) {
 }
 
 func TestARequestForAHunkIsChecked(t *testing.T) {
+	t.Parallel()
 	const text = "@@ -1 +1 @@\n-a\n+b\n"
 	for name, req := range map[string]protocol.DiscardRequest{
 		"paths too":    {Paths: []string{"a"}, Hunk: &protocol.DiscardHunk{Path: "a", Text: text}},
@@ -243,6 +249,7 @@ func TestARequestForAHunkIsChecked(t *testing.T) {
 
 // Reverting all hunks of git's own diffs, the last first, gives the content before.
 func TestRevertedHunksGiveTheContentBefore(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable
 	before, after := map[string][]byte{}, map[string][]byte{}

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -25,7 +27,18 @@ var (
 	_ agenthost.BranchedWorkspaces = (*Manager)(nil)
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	var err error
+	if templates, err = os.MkdirTemp("", "workspace-templates-"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(templates); err != nil {
+			panic(err)
+		}
+		os.Exit(code)
+	}))
+}
 
 // kit is a manager with its data directory and log.
 type kit struct {
@@ -130,14 +143,22 @@ func write(t *testing.T, dir, name, content string) {
 	must(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// run runs git as a user would, with an identity and no other settings.
+// run runs git as a user would, with an identity and no other settings than that it starts no maintenance.
 func run(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	return runWith(t, dir, nil, args...)
+}
+
+// runWith is run with further variables.
+func runWith(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Ada",
 		"GIT_AUTHOR_EMAIL=ada@example.org",
-		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org", "LC_ALL=C")
+		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org", "LC_ALL=C",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false")
+	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -145,19 +166,69 @@ func run(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// templates is the directory of the repositories that tests copy.
+var templates string
+
+// template is a repository that git makes once for all tests. Each gets a copy, because a copy of a few files costs
+// far less than processes of git.
+type template struct {
+	name string
+	fill func(t *testing.T, dir string)
+	once sync.Once
+}
+
+// copy returns the directory of a new copy.
+func (r *template) copy(t *testing.T) string {
+	t.Helper()
+	from, to := filepath.Join(templates, r.name), filepath.Join(t.TempDir(), "shop")
+	r.once.Do(func() {
+		must(t, os.MkdirAll(from, 0o750))
+		r.fill(t, from)
+	})
+	copyTree(t, from, to)
+	return to
+}
+
+// copyTree copies directories and regular files with their modes and times.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	must(t, filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, strings.TrimPrefix(path, from))
+		if entry.IsDir() {
+			return os.Mkdir(target, info.Mode().Perm())
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			os.WriteFile(target, content, info.Mode().Perm()), os.Chtimes(target, info.ModTime(), info.ModTime()),
+		)
+	}))
+}
+
 // newRepository creates a repository with one commit.
 func newRepository(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "shop")
-	must(t, os.MkdirAll(dir, 0o750))
+	return oneCommit.copy(t)
+}
+
+var oneCommit = template{name: "shop", fill: func(t *testing.T, dir string) {
+	t.Helper()
 	run(t, dir, "init", "--quiet", "--initial-branch=main")
 	write(t, dir, "README", "shop\n")
 	write(t, dir, "old.txt", strings.Repeat("one line\n", 20))
 	write(t, dir, ".gitignore", "ignored/\n")
 	run(t, dir, "add", ".")
 	run(t, dir, "commit", "--quiet", "-m", "first")
-	return dir
-}
+}}
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)

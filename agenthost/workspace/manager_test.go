@@ -13,6 +13,7 @@ import (
 )
 
 func TestACloneIsMadeOnceAndFetched(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	run(t, shop, "branch", "next")
 	projects := map[string]Project{
@@ -35,6 +36,7 @@ func TestACloneIsMadeOnceAndFetched(t *testing.T) {
 }
 
 func TestACloneThatFails(t *testing.T) {
+	t.Parallel()
 	k := open(t, map[string]Project{
 		"gone": {Clone: filepath.Join(t.TempDir(), "gone")}, "program": {Clone: "ext::sh -c true"},
 		"option": {Clone: "--upload-pack=true"}, "password": {Clone: "https://ada:canary@127.0.0.1:1/shop.git"},
@@ -53,6 +55,7 @@ func TestACloneThatFails(t *testing.T) {
 }
 
 func TestASlowWorkspaceIsFinishedInTheBackground(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	k.patience = time.Nanosecond
 	release, err := k.locks.acquire(t.Context(), "s1")
@@ -71,6 +74,7 @@ func TestASlowWorkspaceIsFinishedInTheBackground(t *testing.T) {
 }
 
 func TestAClosedManagerStartsNoWork(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	must(t, k.Close())
 	_, _, err := k.Dir(t.Context(), "s1", "")
@@ -80,6 +84,7 @@ func TestAClosedManagerStartsNoWork(t *testing.T) {
 }
 
 func TestInvalidProjectsAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, p := range map[string]map[string]Project{
 		"both":               {"shop": {Path: "/a", Clone: "/b"}},
 		"a name with a path": {"../x": {Clone: "/b"}},
@@ -93,6 +98,7 @@ func TestInvalidProjectsAreRefused(t *testing.T) {
 }
 
 func TestCommandReturnsTheProjectsCommands(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{
 		"shop": {Path: shop, Commands: map[string][]string{"test": {"make", "test"}, "lint": {"make", "lint"}}},
@@ -110,6 +116,7 @@ func TestCommandReturnsTheProjectsCommands(t *testing.T) {
 }
 
 func TestMetadata(t *testing.T) {
+	t.Parallel()
 	plain := t.TempDir()
 	k := open(t, map[string]Project{"plain": {Path: plain}})
 	dir := k.session("s1", "")
@@ -140,6 +147,7 @@ func TestMetadata(t *testing.T) {
 }
 
 func TestDiskUseIsCountedAtMostOnceAMinute(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	k.now = func() time.Time { return now }
@@ -167,6 +175,7 @@ func TestDiskUseIsCountedAtMostOnceAMinute(t *testing.T) {
 }
 
 func TestADamagedRecordIsSkipped(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	k.session("s1", "")
 	write(t, filepath.Join(k.data, "workspaces", ".records"), "s2.json", "{")
@@ -177,6 +186,7 @@ func TestADamagedRecordIsSkipped(t *testing.T) {
 }
 
 func TestLocksOfSessionsAndRepositoriesUseDifferentFiles(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	releaseSession, err := k.locks.acquire(t.Context(), "same key")
 	must(t, err)

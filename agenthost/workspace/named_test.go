@@ -34,6 +34,7 @@ func (k *kit) use(session string) string {
 }
 
 func TestASessionWorksInAWorkspaceCreatedByName(t *testing.T) {
+	t.Parallel()
 	k, shop, dir := named(t)
 	write(t, dir, "before.txt", "by the session that created it")
 	for range 2 { // a repeated check-in
@@ -64,6 +65,7 @@ func TestASessionWorksInAWorkspaceCreatedByName(t *testing.T) {
 }
 
 func TestAWorkspaceIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
 	k, _, _ := named(t)
 	_, err := k.Create(t.Context(), "shop", "operators", "")
 	must(t, err)
@@ -95,6 +97,7 @@ func TestAWorkspaceIsItsOwnersAlone(t *testing.T) {
 }
 
 func TestOneSessionAtATimeWorksInAWorkspace(t *testing.T) {
+	t.Parallel()
 	k, _, dir := named(t)
 	k.use("s1")
 	use := func(session string, exists func(string) bool) string {
@@ -116,6 +119,7 @@ func TestOneSessionAtATimeWorksInAWorkspace(t *testing.T) {
 }
 
 func TestDeletingASessionKeepsTheWorkspaceThatItDidNotCreate(t *testing.T) {
+	t.Parallel()
 	k, _, dir := named(t)
 	k.use("s1")
 	kept, err := k.Remove(t.Context(), "s1", "shop")
@@ -137,6 +141,7 @@ func TestDeletingASessionKeepsTheWorkspaceThatItDidNotCreate(t *testing.T) {
 }
 
 func TestAWorkspaceInUseIsDeletedByForceOnly(t *testing.T) {
+	t.Parallel()
 	k, _, dir := named(t)
 	k.use("s1")
 	errorHint(t, k.Delete(t.Context(), dir, false), protocol.CodeConflict)

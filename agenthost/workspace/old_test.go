@@ -26,6 +26,7 @@ func (k *kit) oldWorktree(id, project, shop string) string {
 }
 
 func TestWorktreesOfEarlierVersionsStay(t *testing.T) {
+	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, shop, dir string){
 		"only a restart":         func(*testing.T, string, string) {},
 		"the .git file is gone":  func(t *testing.T, _, dir string) { must(t, os.Remove(filepath.Join(dir, ".git"))) },
@@ -56,6 +57,7 @@ func lockIndex(t *testing.T, gitDir string) {
 }
 
 func TestAWorktreeOfAnEarlierVersionIsRemoved(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.oldWorktree("s1", "shop", shop)
@@ -69,6 +71,7 @@ func TestAWorktreeOfAnEarlierVersionIsRemoved(t *testing.T) {
 }
 
 func TestAWorktreeWhoseProjectMovedIsLinked(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.oldWorktree("s1", "shop", shop)
@@ -82,6 +85,7 @@ func TestAWorktreeWhoseProjectMovedIsLinked(t *testing.T) {
 // The host writes the .git file of a worktree again. A link of the agent must not lead that
 // write elsewhere.
 func TestALinkedWorktreeWritesNowhereElse(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.oldWorktree("s1", "shop", shop)

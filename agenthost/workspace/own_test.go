@@ -18,6 +18,7 @@ import (
 
 // A user's own token is used for one request, and is found nowhere afterwards.
 func TestTheOwnTokenOfAUserIsUsedOnceAndKeptNowhere(t *testing.T) {
+	t.Parallel()
 	s := atForge(t, protocol.ForgeGitea)
 	name, _ := protocol.SplitAddress(s.address)
 	forges, err := forge.New(map[string]forge.Config{

@@ -19,6 +19,7 @@ func found(t *testing.T, list *protocol.PathList, err error) string {
 }
 
 func TestTheFilesOfASessionAreThoseOfItsWorkTree(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	clock := time.Now()
 	k := open(t, map[string]Project{"shop": {Path: shop}})
@@ -46,6 +47,7 @@ func TestTheFilesOfASessionAreThoseOfItsWorkTree(t *testing.T) {
 }
 
 func TestTheFilesOfADirectoryWithoutGitAreListed(t *testing.T) {
+	t.Parallel()
 	plain := t.TempDir()
 	write(t, plain, "notes.txt", "notes\n")
 	k := open(t, map[string]Project{"plain": {Path: plain}})
@@ -60,6 +62,7 @@ func TestTheFilesOfADirectoryWithoutGitAreListed(t *testing.T) {
 }
 
 func TestTheFilesOfAProjectAreThoseOfItsBranch(t *testing.T) {
+	t.Parallel()
 	shop := branching(t)
 	run(t, shop, "switch", "--quiet", "release")
 	write(t, shop, "web/only-release.ts", "export {};\n")
@@ -88,6 +91,7 @@ func TestTheFilesOfAProjectAreThoseOfItsBranch(t *testing.T) {
 
 // The agent can replace what the host reads by links to files of the machine.
 func TestAnAgentCannotHaveFilesOutsideItsWorkspaceListed(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	write(t, outside, "secret.txt", "secret\n")
 	repo := newRepository(t)
@@ -105,6 +109,7 @@ func TestAnAgentCannotHaveFilesOutsideItsWorkspaceListed(t *testing.T) {
 }
 
 func TestASearchPrefersNamesToPathsAndShortToLong(t *testing.T) {
+	t.Parallel()
 	paths := []string{
 		"src/view/main.tsx", "src/main.go", "main/", "domain/x.go", "docs/maintenance.md", "m/a/i/n.txt", "other",
 	}
@@ -117,11 +122,13 @@ func TestASearchPrefersNamesToPathsAndShortToLong(t *testing.T) {
 
 // Of a repository with 100,000 files the best are returned, however many match.
 func TestASearchForNothingShowsPathsOfAnyDepth(t *testing.T) {
+	t.Parallel()
 	paths := []string{"1/2/3/4/5/6/deepest", "1/2/3/4/5/deep", "1/2/3/4/near", "root"}
 	equal(t, "order", strings.Join(search(paths, "").Paths, " "), "root 1/2/3/4/near 1/2/3/4/5/deep 1/2/3/4/5/6/deepest")
 }
 
 func TestASearchIsBoundedInALargeRepository(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintf(&out, "packages/p%d/src/file%d.ts\x00", i%500, i)
@@ -143,6 +150,7 @@ func TestASearchIsBoundedInALargeRepository(t *testing.T) {
 }
 
 func TestNamesThatAMessageCannotContainAreLeftOut(t *testing.T) {
+	t.Parallel()
 	out := "a.txt\x00a\nb\x00\xff\xfe\x00sub/b.txt\x00nested/\x00" + strings.Repeat("x", protocol.MaxPath+1) + "\x00"
 	if got := namesAndDirectories(out, ""); !slices.Equal(got, []string{"a.txt", "sub/b.txt", "sub/", "nested/"}) {
 		t.Errorf("%q", got)

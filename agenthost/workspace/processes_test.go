@@ -31,6 +31,7 @@ func (k *kit) gitRuns() func() []string {
 
 // A process of git costs more than most of what it does, so each step of a session starts few.
 func TestStepsOfASessionStartFewProcessesOfGit(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	run(t, shop, "remote", "add", "origin", "https://127.0.0.1:1/shop.git")
 	k := open(t, map[string]Project{"shop": {Path: shop}})

@@ -8,6 +8,7 @@ import (
 )
 
 func TestProjectsAreDescribedWithTheirBranches(t *testing.T) {
+	t.Parallel()
 	shop, plain, gone := newRepository(t), t.TempDir(), filepath.Join(t.TempDir(), "gone")
 	must(t, os.Mkdir(gone, 0o750))
 	for _, branch := range []string{"next", "bellhop/2c3d4e5f"} {
@@ -18,8 +19,7 @@ func TestProjectsAreDescribedWithTheirBranches(t *testing.T) {
 	run(t, shop, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/far")
 	write(t, shop, "later", "x")
 	run(t, shop, "add", ".")
-	t.Setenv("GIT_COMMITTER_DATE", "2037-01-01T00:00:00Z")
-	run(t, shop, "commit", "--quiet", "-m", "later")
+	runWith(t, shop, []string{"GIT_COMMITTER_DATE=2037-01-01T00:00:00Z"}, "commit", "--quiet", "-m", "later")
 	k := open(t, map[string]Project{
 		"shop": {Path: shop}, "fixed": {Path: shop, Branch: "next"}, "plain": {Path: plain}, "gone": {Path: gone},
 		"far": {Clone: "https://git.example/far.git", Branch: "main"},

@@ -91,6 +91,7 @@ func (s *site) request(t *testing.T, title string) (*protocol.PullRequestRespons
 
 // The host pushes with the token of its forge, and opens, changes and remembers the pull request.
 func TestAPushedBranchGetsAPullRequest(t *testing.T) {
+	t.Parallel()
 	for _, kind := range protocol.ForgeKinds() {
 		t.Run(string(kind), func(t *testing.T) {
 			s := atForge(t, kind)
@@ -129,6 +130,7 @@ func TestAPushedBranchGetsAPullRequest(t *testing.T) {
 }
 
 func TestPullRequestsAreChecked(t *testing.T) {
+	t.Parallel()
 	s := atForge(t, protocol.ForgeGitea)
 	for name, c := range map[string]struct {
 		title, body string

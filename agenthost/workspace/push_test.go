@@ -59,6 +59,7 @@ func pushedByOthers(t *testing.T, bare, branch string) string {
 }
 
 func TestPushSendsTheBranchToTheRemoteOfTheProject(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	tip, branch := run(t, dir, "rev-parse", "HEAD"), run(t, dir, "symbolic-ref", "--short", "HEAD")
 	equal(t, "before", k.remoteState(), fmt.Sprintf(`{"address":%q,"base":"main","ahead":1}`, bare))
@@ -98,6 +99,7 @@ func must1(t *testing.T) func(any, error) {
 }
 
 func TestAPushRemovesCommitsOnlyIfTheyAreNamed(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	branch, pushed := run(t, dir, "symbolic-ref", "--short", "HEAD"), run(t, dir, "rev-parse", "HEAD")
 	must1(t)(k.tryPush(""))
@@ -133,6 +135,7 @@ func commitIn2(t *testing.T, dir string) {
 }
 
 func TestAMovedBaseIsReportedUntilItIsMerged(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	theirs := pushedByOthers(t, bare, "main")
 	must1(t)(k.tryPush(""))
@@ -147,6 +150,7 @@ func TestAMovedBaseIsReportedUntilItIsMerged(t *testing.T) {
 }
 
 func TestPushRefusesWhatItMustNotPush(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		work func(k *kit, bare, dir string)
 		want protocol.Code
@@ -191,6 +195,7 @@ func setOrigin(address string) func(k *kit, bare, dir string) {
 }
 
 func TestTheMessageOfAHookThatRejectsIsShownAndHarmless(t *testing.T) {
+	t.Parallel()
 	k, bare, _ := withRemote(t)
 	hook := "#!/bin/sh\n" +
 		"printf 'Ask \\033[31mAda\\033[0m first \\342\\200\\256 http://ada:hunter2@example.org/x\\n' >&2\n" +
@@ -205,6 +210,7 @@ func TestTheMessageOfAHookThatRejectsIsShownAndHarmless(t *testing.T) {
 }
 
 func TestAgentsDoNotChooseWhereAPushGoes(t *testing.T) {
+	t.Parallel()
 	evil := newRepository(t)
 	for name, settings := range map[string][]string{
 		"other addresses": {
@@ -252,6 +258,7 @@ func gitServer(t *testing.T, bare, user, password string) *httptest.Server {
 }
 
 func TestThePasswordOfARemoteIsShownNowhere(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	server := gitServer(t, bare, "ada", "hunter%2")
 	address := strings.Replace(server.URL, "://", "://ada:hunter%252@", 1) + "/origin.git"
@@ -291,6 +298,7 @@ func recorded(t *testing.T, git, file string) string {
 }
 
 func TestAPasswordDoesNotFollowARedirect(t *testing.T) {
+	t.Parallel()
 	k, bare, _ := withRemote(t)
 	before := run(t, bare, "for-each-ref")
 	asked := make(chan string, 100)
@@ -330,6 +338,7 @@ func hangs(t *testing.T, k *kit, act func() error) error {
 }
 
 func TestARemoteThatHangsEndsAPush(t *testing.T) {
+	t.Parallel()
 	k, _, dir := withRemote(t)
 	err := hangs(t, k, func() error { _, err := k.tryPush(""); return err })
 	errorHint(t, err, protocol.CodeRemoteFailed)
@@ -342,6 +351,7 @@ func TestARemoteThatHangsEndsAPush(t *testing.T) {
 }
 
 func TestPushedCommitsAreNoUnfinishedWork(t *testing.T) {
+	t.Parallel()
 	k, _, dir := withRemote(t)
 	info, err := k.Info(t.Context(), dir)
 	must(t, err)
@@ -353,6 +363,7 @@ func TestPushedCommitsAreNoUnfinishedWork(t *testing.T) {
 }
 
 func TestARelativeRemoteIsBelowTheProject(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	relative, err := filepath.Rel(k.shop(), bare)
 	must(t, err)

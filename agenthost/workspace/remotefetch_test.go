@@ -27,6 +27,7 @@ func (k *kit) fetchRemoteOf(id string) (*protocol.FetchResponse, error) {
 
 // The merge needs nothing but the clone: the remote is away meanwhile.
 func TestAConflictIsMergedInTheCloneAndPushed(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	branch := run(t, dir, "symbolic-ref", "--short", "HEAD")
 	write(t, dir, "README", "mine\n")
@@ -85,6 +86,7 @@ func TestAConflictIsMergedInTheCloneAndPushed(t *testing.T) {
 }
 
 func TestCommitsAreFetchedBeforeTheFirstPush(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	main := changedByOthers(t, bare, "main", "theirs\n")
 	for range 2 {
@@ -108,6 +110,7 @@ func TestCommitsAreFetchedBeforeTheFirstPush(t *testing.T) {
 }
 
 func TestAFetchIsRefusedOrFailsWithoutAnyChange(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		work func(k *kit, bare, dir string)
 		want protocol.Code
@@ -155,6 +158,7 @@ func TestAFetchIsRefusedOrFailsWithoutAnyChange(t *testing.T) {
 }
 
 func TestAFetchFollowsNoLinkOutOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	changedByOthers(t, bare, "main", "theirs\n")
 	outside := t.TempDir()
@@ -170,6 +174,7 @@ func TestAFetchFollowsNoLinkOutOfTheWorkspace(t *testing.T) {
 
 // A ref to a commit that is not there would end git's own fetch.
 func TestDamagedRefsOfAnAgentDoNotEndAFetch(t *testing.T) {
+	t.Parallel()
 	k, bare, dir := withRemote(t)
 	main := changedByOthers(t, bare, "main", "theirs\n")
 	write(t, filepath.Join(dir, ".git", "refs", "heads"), "gone", strings.Repeat("1", 40)+"\n")
@@ -179,6 +184,7 @@ func TestDamagedRefsOfAnAgentDoNotEndAFetch(t *testing.T) {
 }
 
 func TestARemoteThatHangsEndsAFetch(t *testing.T) {
+	t.Parallel()
 	k, _, _ := withRemote(t)
 	err := hangs(t, k, func() error { _, err := k.fetchRemoteOf(uuid); return err })
 	errorHint(t, err, protocol.CodeRemoteFailed)

@@ -55,6 +55,7 @@ func commitIn(t *testing.T, dir string) {
 }
 
 func TestRemoveKeepsUnfinishedWork(t *testing.T) {
+	t.Parallel()
 	for name, c := range workCases {
 		t.Run(name, func(t *testing.T) {
 			shop := newRepository(t)
@@ -83,6 +84,7 @@ func TestRemoveKeepsUnfinishedWork(t *testing.T) {
 
 // Reliability 94: a workspace with uncommitted work is not deleted without force.
 func TestDeleteRefusesUnfinishedWork(t *testing.T) {
+	t.Parallel()
 	for name, c := range workCases {
 		t.Run(name, func(t *testing.T) {
 			shop := newRepository(t)
@@ -111,6 +113,7 @@ func TestDeleteRefusesUnfinishedWork(t *testing.T) {
 }
 
 func TestUnfinishedWorkOfASessionsOwnRepository(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		do    func(t *testing.T, dir string)
 		holds bool
@@ -145,6 +148,7 @@ func TestUnfinishedWorkOfASessionsOwnRepository(t *testing.T) {
 }
 
 func TestAProjectsOwnDirectoryIsNeverRemoved(t *testing.T) {
+	t.Parallel()
 	plain := t.TempDir()
 	k := open(t, map[string]Project{"plain": {Path: plain}})
 	k.session("s1", "plain")
@@ -169,6 +173,7 @@ func TestAProjectsOwnDirectoryIsNeverRemoved(t *testing.T) {
 }
 
 func TestPruneRemovesWorkspacesWithoutSessionAndWork(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	lives, idle, works := k.session("lives", "shop"), k.session("idle", "shop"), k.session("works", "")
@@ -199,6 +204,7 @@ func TestPruneRemovesWorkspacesWithoutSessionAndWork(t *testing.T) {
 }
 
 func TestRemovingASessionWhoseWorkspaceIsMissing(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	clean, works := k.session("clean", "shop"), k.session("works", "shop")
@@ -223,6 +229,7 @@ func TestRemovingASessionWhoseWorkspaceIsMissing(t *testing.T) {
 }
 
 func TestCreateByName(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	plain := t.TempDir()
 	k := open(t, map[string]Project{"shop": {Path: shop}, "plain": {Path: plain}})
@@ -255,6 +262,7 @@ func TestCreateByName(t *testing.T) {
 }
 
 func TestANewBranchAvoidsExistingNames(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	run(t, shop, "branch", "bellhop/2c3d4e5f")
 	k := open(t, map[string]Project{"shop": {Path: shop}})

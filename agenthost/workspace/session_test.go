@@ -18,6 +18,7 @@ func asError(err error, target **protocol.Error) bool { return errors.As(err, ta
 const uuid = "01939d3a-7a5b-7c3e-9f00-0a1b2c3d4e5f"
 
 func TestASessionHasItsOwnPrivateDirectories(t *testing.T) {
+	t.Parallel()
 	k := open(t, nil)
 	for range 2 { // the second time they exist
 		dir, state, err := k.Dir(t.Context(), "0193-a_b.c", "")
@@ -38,6 +39,7 @@ func TestASessionHasItsOwnPrivateDirectories(t *testing.T) {
 }
 
 func TestAProjectsSessionHasAClone(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session(uuid, "shop")
@@ -61,6 +63,7 @@ func TestAProjectsSessionHasAClone(t *testing.T) {
 }
 
 func TestStartCommitOfAClone(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	run(t, shop, "branch", "next")
 	run(t, shop, "checkout", "--quiet", "-b", "work")
@@ -81,6 +84,7 @@ func TestStartCommitOfAClone(t *testing.T) {
 }
 
 func TestDirectoriesUsedInPlace(t *testing.T) {
+	t.Parallel()
 	plain := t.TempDir()
 	empty := t.TempDir()
 	run(t, empty, "init", "--quiet")
@@ -93,6 +97,7 @@ func TestDirectoriesUsedInPlace(t *testing.T) {
 }
 
 func TestSessionsWithoutARecordKeepTheirDirectory(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	must(t, os.MkdirAll(filepath.Join(k.data, "state", "old1"), 0o700))
@@ -111,6 +116,7 @@ func TestSessionsWithoutARecordKeepTheirDirectory(t *testing.T) {
 }
 
 func TestASessionThatChangesItsProject(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	first, second := k.session("s1", ""), k.session("s1", "shop")
@@ -124,6 +130,7 @@ func TestASessionThatChangesItsProject(t *testing.T) {
 }
 
 func TestConcurrentDirCalls(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	data := filepath.Join(t.TempDir(), "data")
 	one, two := openOn(t, data, map[string]Project{"shop": {Path: shop}}),
@@ -145,6 +152,7 @@ func TestConcurrentDirCalls(t *testing.T) {
 }
 
 func TestDamagedClonesAreRepaired(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		harm func(t *testing.T, shop, dir string)
 		want string // content of work.txt; "" = gone
@@ -204,6 +212,7 @@ func checkRepaired(t *testing.T, k *kit, dir, want string) {
 }
 
 func TestAProjectThatMoved(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session("s1", "shop")
@@ -220,6 +229,7 @@ func TestAProjectThatMoved(t *testing.T) {
 }
 
 func TestADataDirectoryThatMoved(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	write(t, k.session("s1", "shop"), "work.txt", "work\n")
@@ -232,6 +242,7 @@ func TestADataDirectoryThatMoved(t *testing.T) {
 }
 
 func TestAnInterruptedAttemptIsRepeated(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	for id, project := range map[string]string{"s1": "shop", "s2": ""} {
@@ -248,6 +259,7 @@ func TestAnInterruptedAttemptIsRepeated(t *testing.T) {
 }
 
 func TestRefusedSessionsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	for name, id := range map[string]string{
 		"empty":             "",
 		"the parent":        "..",
@@ -278,6 +290,7 @@ func TestRefusedSessionsLeaveNothing(t *testing.T) {
 }
 
 func TestAnUnknownProjectNamesTheKnownOnes(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		projects map[string]Project
 		want     string
@@ -297,6 +310,7 @@ func TestAnUnknownProjectNamesTheKnownOnes(t *testing.T) {
 }
 
 func TestAMissingProjectIsAnError(t *testing.T) {
+	t.Parallel()
 	k := open(t, map[string]Project{"shop": {Path: filepath.Join(t.TempDir(), "gone")}})
 	if _, _, err := k.Dir(t.Context(), "s1", "shop"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
@@ -304,6 +318,7 @@ func TestAMissingProjectIsAnError(t *testing.T) {
 }
 
 func TestWithoutGit(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	data := filepath.Join(t.TempDir(), "data")
 	m, err := New(Options{

@@ -34,6 +34,7 @@ func read(t *testing.T, dir, name string) string {
 }
 
 func TestASessionStartsFromABranchOfItsProject(t *testing.T) {
+	t.Parallel()
 	shop := branching(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir, err := k.from("s1", "shop", "release")
@@ -62,6 +63,7 @@ func TestASessionStartsFromABranchOfItsProject(t *testing.T) {
 }
 
 func TestARemovedWorkspaceStartsFromItsBranchAgain(t *testing.T) {
+	t.Parallel()
 	k := open(t, map[string]Project{"shop": {Path: branching(t)}})
 	dir, err := k.from("s1", "shop", "release")
 	must(t, err)
@@ -70,6 +72,7 @@ func TestARemovedWorkspaceStartsFromItsBranchAgain(t *testing.T) {
 }
 
 func TestAnUnknownBranchIsRefusedAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	shop := branching(t)
 	run(t, shop, "branch", "bellhop/other", "release")
 	run(t, shop, "tag", "v1", "release")
@@ -96,6 +99,7 @@ func TestAnUnknownBranchIsRefusedAndLeavesNothing(t *testing.T) {
 }
 
 func TestWhereSessionsHaveNoCloneABranchIsRefused(t *testing.T) {
+	t.Parallel()
 	plain, empty := t.TempDir(), filepath.Join(t.TempDir(), "empty")
 	must(t, os.MkdirAll(empty, 0o750))
 	run(t, empty, "init", "--quiet")
@@ -116,6 +120,7 @@ func TestWhereSessionsHaveNoCloneABranchIsRefused(t *testing.T) {
 }
 
 func TestABranchOfAClonedProjectIsTheRemotes(t *testing.T) {
+	t.Parallel()
 	origin := branching(t)
 	k := open(t, map[string]Project{"shop": {Clone: origin, Branch: "main"}})
 	k.session("s1", "shop")
@@ -130,6 +135,7 @@ func TestABranchOfAClonedProjectIsTheRemotes(t *testing.T) {
 }
 
 func TestABranchWithoutTheProjectsDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
 	shop := newRepository(t)
 	run(t, shop, "branch", "before")
 	write(t, shop, "web/index.html", "hello\n")
@@ -148,6 +154,7 @@ func TestABranchWithoutTheProjectsDirectoryIsRefused(t *testing.T) {
 
 // A branch's name never becomes an option of git or a program, and the project's configuration starts none.
 func TestAHostileProjectStartsNoProgramForABranch(t *testing.T) {
+	t.Parallel()
 	shop := branching(t)
 	mark := filepath.Join(t.TempDir(), "ran")
 	for _, setting := range []string{
