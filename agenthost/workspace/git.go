@@ -160,7 +160,7 @@ func (r runner) run(ctx context.Context, c call) ([]byte, error) {
 	return r.execute(ctx, c, slices.Concat(config, c.config))
 }
 
-// maxPlainConfig is the largest file of settings that is searched for filters here; git reads larger ones.
+// maxPlainConfig is the largest file of settings that is searched for words here; git reads larger ones.
 const maxPlainConfig = 64 << 10
 
 // filterWords are the words, in lower case, without which a file of settings can neither define a filter nor lead
@@ -168,7 +168,7 @@ const maxPlainConfig = 64 << 10
 var filterWords = [][]byte{[]byte("filter"), []byte("include"), []byte("worktreeconfig")}
 
 // mayHaveFilters reports whether git could find a content filter in the settings of a repository. It reads them
-// anew for each run, so it sees what git config would see, without a process. When in doubt the answer is yes.
+// again before each run, so it sees what "git config" would see, without a process. When in doubt it returns true.
 func (r repository) mayHaveFilters() bool {
 	dir := r.commonDir
 	if dir == "" {
@@ -179,20 +179,28 @@ func (r repository) mayHaveFilters() bool {
 			return true // the settings are in another directory
 		}
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "config"), os.O_RDONLY|openflag.NoWait|openflag.NoFollow, 0)
+	content, ok := readPlain(filepath.Join(dir, "config"))
+	return !ok || containsAny(content, filterWords)
+}
+
+// readPlain returns the content of a small regular file; false for anything else.
+func readPlain(path string) ([]byte, bool) {
+	file, err := os.OpenFile(path, os.O_RDONLY|openflag.NoWait|openflag.NoFollow, 0)
 	if err != nil {
-		return true
+		return nil, false
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return true
+		return nil, false
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxPlainConfig+1))
-	if err != nil || len(content) > maxPlainConfig {
-		return true
-	}
+	return content, err == nil && len(content) <= maxPlainConfig
+}
+
+// containsAny reports whether settings contain one of words, which are in lower case.
+func containsAny(content []byte, words [][]byte) bool {
 	content = bytes.ToLower(content)
-	return slices.ContainsFunc(filterWords, func(word []byte) bool { return bytes.Contains(content, word) })
+	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(content, word) })
 }
 
 // filtersOff returns settings that disable every clean and smudge filter of the

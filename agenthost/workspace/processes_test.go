@@ -42,14 +42,14 @@ func TestStepsOfASessionStartFewProcessesOfGit(t *testing.T) {
 		want int
 		do   func()
 	}{
-		{"the first check-in", 6, func() { dir = k.session(uuid, "shop") }},
-		{"the next check-in", 1, func() { k.session(uuid, "shop") }},
+		{"the first check-in", 5, func() { dir = k.session(uuid, "shop") }},
+		{"the next check-in", 0, func() { k.session(uuid, "shop") }},
 		{"fetching nothing", 0, func() { must(t, k.Fetch(t.Context(), uuid, "shop")) }},
-		{"the first diff", 7, func() { write(t, dir, "new.txt", "new\n"); k.diff(uuid, "shop") }},
-		{"the next diff", 7, func() { write(t, dir, "README", "changed\n"); k.diff(uuid, "shop") }},
-		{"a commit", 17, func() { k.commit(uuid, "shop", "Work") }},
-		{"a diff after a commit", 7, func() { k.diff(uuid, "shop") }},
-		{"unfinished work", 6, func() { must1(t)(k.Info(t.Context(), dir)) }},
+		{"the first diff", 6, func() { write(t, dir, "new.txt", "new\n"); k.diff(uuid, "shop") }},
+		{"the next diff", 6, func() { write(t, dir, "README", "changed\n"); k.diff(uuid, "shop") }},
+		{"a commit", 15, func() { k.commit(uuid, "shop", "Work") }},
+		{"a diff after a commit", 6, func() { k.diff(uuid, "shop") }},
+		{"unfinished work", 4, func() { must1(t)(k.Info(t.Context(), dir)) }},
 	} {
 		step.do()
 		if got := runs(); len(got) != step.want {
@@ -164,5 +164,77 @@ func TestADiffReadAtOnceEqualsOneReadInParts(t *testing.T) {
 		if want := map[string]int{"changes": 6, "none": 0}[name]; len(atOnce.Files) != want {
 			t.Errorf("%s: %s", name, fileLines(&atOnce))
 		}
+	}
+}
+
+// Without a process the host finds the repository that git finds, or leaves it to git.
+func TestAUsualRepositoryIsTheOneThatGitFinds(t *testing.T) {
+	t.Parallel()
+	setting := func(text string) func(t *testing.T, shop string) string {
+		return func(t *testing.T, shop string) string {
+			config := filepath.Join(shop, ".git", "config")
+			must(t, os.WriteFile(config, append(mustRead(t, config), text+"\n"...), 0o600))
+			return shop
+		}
+	}
+	file := func(name, content string) func(t *testing.T, shop string) string {
+		return func(t *testing.T, shop string) string { write(t, shop, name, content); return shop }
+	}
+	moved := func(name string) func(t *testing.T, shop string) string {
+		return func(t *testing.T, shop string) string {
+			must(t, os.Rename(filepath.Join(shop, ".git", name), filepath.Join(shop, "moved")))
+			must(t, os.Symlink(filepath.Join(shop, "moved"), filepath.Join(shop, ".git", name)))
+			return shop
+		}
+	}
+	for name, c := range map[string]struct {
+		usual   bool
+		arrange func(t *testing.T, shop string) (path string)
+	}{
+		"as git makes it": {true, func(_ *testing.T, shop string) string { return shop }},
+		"a detached HEAD": {true, func(t *testing.T, shop string) string {
+			run(t, shop, "checkout", "--quiet", "--detach")
+			return shop
+		}},
+		"through a link": {true, func(t *testing.T, shop string) string {
+			must(t, os.Symlink(shop, shop+"-link"))
+			return shop + "-link"
+		}},
+		"with work elsewhere":    {false, setting("[core]\n\tworktree = /")},
+		"another format":         {false, setting("[core]\n\trepositoryFormatVersion = 1")},
+		"extensions":             {false, setting("[Extensions]\n\tworktreeConfig = true")},
+		"included settings":      {false, setting("[include]\n\tpath = /no/such")},
+		"a common directory":     {false, file(".git/commondir", "../other\n")},
+		"no HEAD":                {false, file(".git/HEAD", "garbage\n")},
+		"HEAD in capitals":       {false, file(".git/HEAD", "REF: refs/heads/main\n")},
+		"objects through a link": {false, moved("objects")},
+		"a directory within": {false, func(t *testing.T, shop string) string {
+			write(t, shop, "inner/file", "x")
+			run(t, shop, "add", ".")
+			run(t, shop, "commit", "--quiet", "-m", "inner")
+			return filepath.Join(shop, "inner")
+		}},
+		"a bare one": {false, func(t *testing.T, shop string) string { return bareOf(t, shop) }},
+		"a worktree": {false, func(t *testing.T, shop string) string {
+			run(t, shop, "worktree", "add", "--quiet", shop+"-two")
+			return shop + "-two"
+		}},
+		"a plain directory":   {false, func(t *testing.T, _ string) string { return t.TempDir() }},
+		"a missing directory": {false, func(_ *testing.T, shop string) string { return shop + "-none" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := c.arrange(t, newRepository(t))
+			found := usualRepository(path)
+			if (found != nil) != c.usual {
+				t.Fatalf("found %+v", found)
+			}
+			if !c.usual {
+				return
+			}
+			byGit, err := open(t, nil).askForRepository(t.Context(), path)
+			must(t, err)
+			equal(t, "repository", fmt.Sprintf("%+v", found), fmt.Sprintf("%+v", byGit))
+		})
 	}
 }

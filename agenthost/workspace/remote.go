@@ -101,17 +101,21 @@ func (m *Manager) signIn(to *destination, own *protocol.ForgeCredential) error {
 
 // remoteAddress returns the address of origin in a project's repository, "" if it has none.
 func (m *Manager) remoteAddress(ctx context.Context, src *source) (string, error) {
-	for _, key := range []string{"remote.origin.pushurl", "remote.origin.url"} {
-		out, err := m.inProject(ctx, src, "config", "--local", "--null", "--get-all", key)
-		if err == nil {
-			address, _, _ := strings.Cut(out, "\x00")
-			return address, nil
-		}
-		if !exitedWith(err, 1) { // 1: there is no such setting
-			return "", err
+	out, err := m.inProject(ctx, src, "config", "--local", "--null", "--get-regexp", `^remote\.origin\.(push)?url$`)
+	if err != nil && !exitedWith(err, 1) { // 1: there is no such setting
+		return "", err
+	}
+	first := map[string]string{}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		key, value, _ := strings.Cut(entry, "\n")
+		if _, known := first[key]; !known {
+			first[key] = value
 		}
 	}
-	return "", nil
+	if address, ok := first["remote.origin.pushurl"]; ok {
+		return address, nil
+	}
+	return first["remote.origin.url"], nil
 }
 
 func errNoRemote(message string) error {

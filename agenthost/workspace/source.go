@@ -1,12 +1,14 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -109,6 +111,14 @@ func (m *Manager) findRepository(ctx context.Context, path string) (*source, err
 		}
 		return nil, nil //nolint:nilnil // a plain directory
 	}
+	if src := usualRepository(path); src != nil {
+		return src, nil
+	}
+	return m.askForRepository(ctx, path)
+}
+
+// askForRepository is findRepository by git.
+func (m *Manager) askForRepository(ctx context.Context, path string) (*source, error) {
 	out, err := m.git.run(ctx, call{
 		dir: path, noFiles: true,
 		args: []string{
@@ -124,6 +134,44 @@ func (m *Manager) findRepository(ctx context.Context, path string) (*source, err
 	default:
 		return nil, err
 	}
+}
+
+// unusualWords are the words of settings, in lower case, with which git may find another repository or work tree
+// than usualRepository, or objects of another format.
+var unusualWords = [][]byte{[]byte("worktree"), []byte("include"), []byte("extensions")}
+
+// usualVersion matches the line of a repository's settings without extensions; usualHead matches its HEAD.
+var (
+	usualVersion = regexp.MustCompile(`(?mi)^\s*repositoryformatversion\s*=\s*0$`)
+	usualHead    = regexp.MustCompile(`^(ref: refs/[!-~]+|[0-9a-f]{40})\n$`)
+)
+
+// usualRepository returns the repository at the top of a work tree if all of it is as git writes it, without starting
+// git; otherwise nil, and git decides. It reads the files each time, so that it sees what git would see.
+func usualRepository(path string) *source {
+	root, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	gitDir := filepath.Join(root, ".git")
+	for _, dir := range []string{gitDir, filepath.Join(gitDir, "objects"), filepath.Join(gitDir, "refs")} {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return nil
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(gitDir, "commondir")); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	head, ok := readPlain(filepath.Join(gitDir, "HEAD"))
+	if !ok || !usualHead.Match(head) {
+		return nil
+	}
+	settings, ok := readPlain(filepath.Join(gitDir, "config"))
+	if !ok || !usualVersion.Match(settings) || bytes.Count(bytes.ToLower(settings), []byte("formatversion")) != 1 ||
+		containsAny(settings, unusualWords) {
+		return nil
+	}
+	return &source{gitDir: gitDir, format: "sha1"}
 }
 
 // trackingSource evaluates the lines of rev-parse: git directory, is bare, is
