@@ -234,10 +234,17 @@ func copyGitFiles(src *source, gitDir string) error {
 // names a program.
 const copiedSettings = `^(remote\..*\.(url|fetch)|user\.(name|email))$`
 
+// copiedWords are the words, in lower case, without which a repository's own settings have none of these. Git leaves
+// included files out of them.
+var copiedWords = [][]byte{[]byte("remote"), []byte("user")}
+
 var userinfoOfURL = regexp.MustCompile(`^([A-Za-z+.-]+://)[^/@\s]*@`)
 
 // copyConfig gives a clone the project's remotes, without passwords, and its author.
 func (m *Manager) copyConfig(ctx context.Context, src *source, gitDir string) error {
+	if settings, ok := readPlain(filepath.Join(src.gitDir, "config")); ok && !containsAny(settings, copiedWords) {
+		return nil
+	}
 	out, err := m.git.run(ctx, call{
 		dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true,
 		args: []string{"config", "--local", "--null", "--get-regexp", copiedSettings},

@@ -22,16 +22,21 @@ const keptSettings = `^(core\.(filemode|symlinks|ignorecase|precomposeunicode|au
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9]{1,32}$`)
 
 // withHostSettings returns the repository of a work tree, with settings, refs and attributes from dir, which only
-// the host writes. It fills dir with those that the repository has now.
-func (m *Manager) withHostSettings(ctx context.Context, gitDir, workTree, dir string) (repository, error) {
-	out, err := m.git.run(ctx, call{
-		dir: m.data, repo: repository{gitDir: gitDir}, noFiles: true,
-		args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir"},
-	})
-	if err != nil {
-		return repository{}, err
+// the host writes. It fills dir with those that the repository has now. src is the repository that gitDir belongs to,
+// nil if git has to find it.
+func (m *Manager) withHostSettings(
+	ctx context.Context, src *source, gitDir, workTree, dir string,
+) (repository, error) {
+	if src == nil {
+		out, err := m.git.run(ctx, call{
+			dir: m.data, repo: repository{gitDir: gitDir}, noFiles: true,
+			args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir"},
+		})
+		if err != nil {
+			return repository{}, err
+		}
+		src = &source{gitDir: trimNewline(out)}
 	}
-	src := &source{gitDir: trimNewline(out)}
 	refs, err := m.projectRefs(ctx, src)
 	if err != nil {
 		return repository{}, err

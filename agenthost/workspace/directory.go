@@ -101,9 +101,13 @@ func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repositor
 	root := m.rootDir(rec)
 	if info, err := os.Lstat(filepath.Join(root, ".git")); err == nil && rec.Kind == kindShared &&
 		(info.IsDir() || info.Mode().IsRegular()) {
+		common := filepath.Join(m.baseDir(rec), "common")
+		if src := usualRepository(root); src != nil {
+			return m.withHostSettings(ctx, src, src.gitDir, root, common)
+		}
 		out, err := m.git.run(ctx, call{dir: root, noFiles: true, args: []string{"rev-parse", "--absolute-git-dir"}})
 		if err == nil {
-			return m.withHostSettings(ctx, trimNewline(out), root, filepath.Join(m.baseDir(rec), "common"))
+			return m.withHostSettings(ctx, nil, trimNewline(out), root, common)
 		}
 	}
 	dir := filepath.Join(m.baseDir(rec), "git")
@@ -129,7 +133,8 @@ func (m *Manager) repository(ctx context.Context, rec *record) (repository, erro
 		if err != nil {
 			return repository{}, err
 		}
-		return m.withHostSettings(ctx, filepath.Join(src.gitDir, "worktrees", rec.Worktree), root, m.mirrorDir(rec))
+		gitDir := filepath.Join(src.gitDir, "worktrees", rec.Worktree)
+		return m.withHostSettings(ctx, nil, gitDir, root, m.mirrorDir(rec))
 	case kindPlain:
 		return repository{}, nil
 	case kindOwn:

@@ -42,12 +42,18 @@ func TestNoSettingLeadsAFetchElsewhere(t *testing.T) {
 	}
 }
 
+var evilRepository = template{name: "evil", fill: func(t *testing.T, dir string) {
+	t.Helper()
+	must(t, os.Remove(dir))
+	copyTree(t, newRepository(t), dir)
+	write(t, dir, "evil.txt", "evil\n")
+	run(t, dir, "add", ".")
+	run(t, dir, "commit", "--quiet", "-m", "evil")
+}}
+
 // fetchMisled fetches a project whose clone has the settings.
 func fetchMisled(t *testing.T, settings []string) {
-	shop, evil := newRepository(t), newRepository(t)
-	write(t, evil, "evil.txt", "evil\n")
-	run(t, evil, "add", ".")
-	run(t, evil, "commit", "--quiet", "-m", "evil")
+	shop, evil := newRepository(t), evilRepository.copy(t)
 	var misled atomic.Value
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		misled.Store("a request to the proxy: " + r.RequestURI)

@@ -192,6 +192,8 @@ func TestSettingsOfTheCatalogueStartPrograms(t *testing.T) {
 		run(t, shop, "commit", "--quiet", "-am", branch)
 	}
 	run(t, shop, "checkout", "--quiet", "main")
+	clone := filepath.Join(t.TempDir(), "clone")
+	run(t, filepath.Dir(clone), "clone", "--quiet", "--shared", shop, clone)
 	for _, h := range dangers {
 		if h.control == "" {
 			continue
@@ -199,7 +201,7 @@ func TestSettingsOfTheCatalogueStartPrograms(t *testing.T) {
 		t.Run(h.settings[0], func(t *testing.T) {
 			t.Parallel()
 			dir, url := filepath.Join(t.TempDir(), "copy"), "file://"+shop
-			run(t, filepath.Dir(dir), "clone", "--quiet", "--shared", shop, dir)
+			copyTree(t, clone, dir)
 			tr := newTraps(t, url)
 			tr.config(filepath.Join(dir, ".git", "config"), []danger{h})
 			cmd := exec.Command("sh", "-c", strings.ReplaceAll(h.control, "URL", url))

@@ -37,6 +37,7 @@ func setTraps(t *testing.T, dir string) string {
 		must(t, err)
 		must(t, os.WriteFile(path, content, 0o700)) //nolint:gosec // a program
 	}
+	settings := ""
 	for name, value := range map[string]string{
 		"core.fsmonitor": trap, "core.pager": trap, "core.editor": trap, "core.sshCommand": trap, "core.askPass": trap,
 		"core.gitProxy": trap, "url.ext::" + trap + ".insteadOf": "/", "remote.origin.url": "ext::" + trap,
@@ -46,8 +47,10 @@ func setTraps(t *testing.T, dir string) string {
 		"filter.bad.smudge": trap, "filter.bad.process": trap, "filter.bad.required": "true",
 		"filter.a=b.clean": trap, "filter.a=b.smudge": trap,
 	} {
-		run(t, dir, "config", "--file", filepath.Join(gitDir, "config"), name, value)
+		settings += formatSetting(name, value)
 	}
+	config := filepath.Join(gitDir, "config")
+	must(t, os.WriteFile(config, append(mustRead(t, config), settings...), 0o600))
 	must(t,
 		os.WriteFile(filepath.Join(gitDir, "info", "attributes"), []byte("* filter=bad diff=bad\n*.ab filter=a=b\n"), 0o600))
 	return sprung

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,17 +144,34 @@ func (m *Manager) unfinishedWork(ctx context.Context, rec *record) (work unfinis
 	if work.dirty, err = m.isDirty(ctx, rec, repo); err != nil {
 		return work, err
 	}
-	head, err := m.git.run(ctx,
-		call{repo: repo, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
-	if err != nil && !exitedWith(err, 1) { // 1: HEAD is detached
+	if work.branch, err = m.checkedOut(ctx, rec, repo); err != nil {
 		return work, err
 	}
-	work.branch = trimNewline(head)
 	if rec.Kind == kindShared {
 		return work, nil
 	}
 	work.commits, err = m.unpushedCommits(ctx, rec, repo)
 	return work, err
+}
+
+// checkedOut returns the branch that is checked out, "" if HEAD is detached.
+func (m *Manager) checkedOut(ctx context.Context, rec *record, repo repository) (string, error) {
+	if rec.Kind == kindClone || rec.Kind == kindOwn { // the host wrote HEAD of the mirror
+		content, err := os.ReadFile(filepath.Join(repo.gitDir, "HEAD"))
+		line := strings.TrimSpace(string(content))
+		if err != nil || objectID.MatchString(line) {
+			return "", err
+		}
+		if name, ok := strings.CutPrefix(line, "ref: refs/heads/"); ok {
+			return name, nil
+		}
+	}
+	head, err := m.git.run(ctx,
+		call{repo: repo, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
+	if exitedWith(err, 1) { // 1: HEAD is detached
+		err = nil
+	}
+	return trimNewline(head), err
 }
 
 // isDirty reports uncommitted changes. One byte of git's output is enough, so

@@ -49,7 +49,7 @@ func TestStepsOfASessionStartFewProcessesOfGit(t *testing.T) {
 		{"the next diff", 6, func() { write(t, dir, "README", "changed\n"); k.diff(uuid, "shop") }},
 		{"a commit", 15, func() { k.commit(uuid, "shop", "Work") }},
 		{"a diff after a commit", 6, func() { k.diff(uuid, "shop") }},
-		{"unfinished work", 4, func() { must1(t)(k.Info(t.Context(), dir)) }},
+		{"unfinished work", 3, func() { must1(t)(k.Info(t.Context(), dir)) }},
 	} {
 		step.do()
 		if got := runs(); len(got) != step.want {

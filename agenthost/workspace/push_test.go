@@ -21,7 +21,7 @@ func withRemote(t *testing.T) (k *kit, bare, dir string) {
 	t.Helper()
 	shop := newRepository(t)
 	bare = bareOf(t, shop)
-	run(t, shop, "remote", "add", "origin", bare)
+	addOrigin(t, shop, bare)
 	k = open(t, map[string]Project{"shop": {Path: shop}})
 	dir = k.session(uuid, "shop")
 	commitIn(t, dir)
@@ -31,8 +31,20 @@ func withRemote(t *testing.T) (k *kit, bare, dir string) {
 func bareOf(t *testing.T, shop string) string {
 	t.Helper()
 	bare := filepath.Join(t.TempDir(), "origin.git")
-	run(t, filepath.Dir(bare), "clone", "--quiet", "--bare", shop, bare)
+	copyTree(t, filepath.Join(shop, ".git"), bare)
+	must(t, os.Remove(filepath.Join(bare, "index")))
+	must(t, os.RemoveAll(filepath.Join(bare, "logs")))
+	must(t, writeRepositoryConfig(bare, true))
 	return bare
+}
+
+// addOrigin does what "git remote add origin" does.
+func addOrigin(t *testing.T, shop, address string) {
+	t.Helper()
+	config := filepath.Join(shop, ".git", "config")
+	text := string(mustRead(t, config)) + formatSetting("remote.origin.url", address) +
+		formatSetting("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+	must(t, os.WriteFile(config, []byte(text), 0o600))
 }
 
 func (k *kit) tryPush(replaces string) (*protocol.PushResponse, error) {
