@@ -3,6 +3,8 @@ package testenv_test
 import (
 	"context"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +39,35 @@ func migrate(url string) error {
 		return err
 	}
 	return conn.Close(context.Background())
+}
+
+func TestTestsDivideBetweenTheDatabases(t *testing.T) {
+	t.Setenv("BELLHOP_DATABASES", "")
+	found := map[string]int{}
+	for i := range 20 {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			testenv.EachDatabase(t, func(t *testing.T, kind string) {
+				found[kind]++
+				if !strings.HasSuffix(t.Name(), "/"+kind) {
+					t.Errorf("%s runs on %s", t.Name(), kind)
+				}
+			})
+			if again := testenv.Databases(t); len(again) != 1 || !slices.Equal(again, testenv.Databases(t)) {
+				t.Errorf("another choice for the same name: %v", again)
+			}
+		})
+	}
+	if found["sqlite"] == 0 || found["postgres"] == 0 || found["sqlite"]+found["postgres"] != 20 {
+		t.Errorf("%v", found)
+	}
+	for choice, want := range map[string][]string{
+		"both": {"sqlite", "postgres"}, "sqlite": {"sqlite"}, "postgres": {"postgres"},
+	} {
+		t.Setenv("BELLHOP_DATABASES", choice)
+		if got := testenv.Databases(t); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", choice, got, want)
+		}
+	}
 }
 
 func TestEveryDatabaseIsAFreshCloneOfOneMigratedTemplate(t *testing.T) {
