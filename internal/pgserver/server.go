@@ -32,6 +32,7 @@ type Server struct {
 	cred  *syscall.Credential
 	guard *exec.Cmd
 	leash io.WriteCloser
+	major int
 }
 
 // guardScript runs the server as a child and stops it when the test process closes the pipe or
@@ -244,6 +245,7 @@ func (s *Server) ready() error {
 	for {
 		conn, err := pgx.Connect(ctx, s.SocketURL("postgres"))
 		if err == nil {
+			s.major = major(conn.PgConn().ParameterStatus("server_version"))
 			return conn.Close(ctx)
 		}
 		select {
@@ -252,6 +254,19 @@ func (s *Server) ready() error {
 			return err
 		}
 	}
+}
+
+// Major returns the first number of the version of the server that was started, such as 15.
+func (s *Server) Major() int { return s.major }
+
+// major returns 15 for 15.18 and for 15beta1, as the server reports its version.
+func major(version string) int {
+	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(version)
+	}
+	n, _ := strconv.Atoi(version[:end])
+	return n
 }
 
 // Stop kills the server like a crash and removes the folder, unless it is kept for another

@@ -35,7 +35,12 @@ func migrate(url string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = conn.Exec(context.Background(), `CREATE TABLE a (id int PRIMARY KEY)`); err != nil {
+	if _, err = conn.Exec(context.Background(), `
+		CREATE TABLE a (id int PRIMARY KEY, no bigint GENERATED ALWAYS AS IDENTITY);
+		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'append only'; END $$;
+		CREATE TRIGGER refuse BEFORE UPDATE OR TRUNCATE ON a EXECUTE FUNCTION refuse();
+		CREATE TABLE filled (id serial, text text);
+		INSERT INTO filled (text) VALUES ('kept')`); err != nil {
 		return err
 	}
 	return conn.Close(context.Background())
@@ -81,6 +86,69 @@ func TestEveryDatabaseIsAFreshCloneOfOneMigratedTemplate(t *testing.T) {
 	}
 	if err := run(t, testenv.Postgres(t, nil), `CREATE TABLE a (id int)`); err != nil {
 		t.Errorf("without migrate the database is empty: %v", err)
+	}
+}
+
+func TestADatabaseThatATestLeftIsUsedAgainAsIfNew(t *testing.T) {
+	const untouched = `DO $$ BEGIN
+		ASSERT (SELECT count(*) FROM a) = 0;
+		ASSERT (SELECT string_agg(text, ',') FROM filled) = 'kept';
+		ASSERT (SELECT count(*) FROM information_schema.columns WHERE table_name = 'a') = 2;
+		ASSERT (SELECT count(*) FROM pg_stats WHERE tablename = 'a') = 0;
+		INSERT INTO a VALUES (1);
+		ASSERT (SELECT no FROM a) = 1;
+		INSERT INTO filled DEFAULT VALUES;
+		ASSERT (SELECT max(id) FROM filled) = 2;
+		DELETE FROM filled WHERE id = 2;
+		PERFORM setval('filled_id_seq', 1);
+		DELETE FROM a;
+	END $$`
+	for _, c := range []struct {
+		left  string
+		again bool
+	}{
+		{`SELECT 1`, true},
+		{`INSERT INTO a SELECT generate_series(1, 9)`, true},
+		{`INSERT INTO a SELECT generate_series(1, 50000)`, false},
+		{`ALTER TABLE a ADD COLUMN more int`, false},
+		{`ALTER TABLE a ADD CHECK (id < 0) NOT VALID`, false},
+		{`CREATE INDEX more ON a (no, id)`, false},
+		{`ALTER TABLE a DISABLE TRIGGER refuse`, false},
+		{`CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`, false},
+		{`INSERT INTO a VALUES (1); ANALYZE a`, false},
+		{`UPDATE filled SET text = 'changed'`, false},
+		{`INSERT INTO filled (text) VALUES ('more')`, false},
+		{`ALTER TABLE a RENAME TO b`, false},
+		{`DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET work_mem = 999'; END $$`, false},
+	} {
+		var url string
+		t.Run("left", func(t *testing.T) {
+			url = testenv.Postgres(t, migrate)
+			testenv.Must(t, run(t, url, c.left))
+		})
+		next := testenv.Postgres(t, migrate)
+		if (next == url) != c.again {
+			t.Errorf("after %s: used again %t, want %t", c.left, next == url, c.again)
+		}
+		if err := run(t, next, untouched); err != nil {
+			t.Errorf("after %s: %v", c.left, err)
+		}
+	}
+}
+
+func TestADatabaseWithAConnectionIsNotUsedAgain(t *testing.T) {
+	var conn *pgx.Conn
+	t.Run("left", func(t *testing.T) {
+		var err error
+		conn, err = pgx.Connect(t.Context(), testenv.Postgres(t, migrate))
+		testenv.Must(t, err)
+	})
+	defer func() { _ = conn.Close(t.Context()) }()
+	if err := run(t, testenv.Postgres(t, migrate), `SELECT 1`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `SELECT 1`); err == nil {
+		t.Error("the test before still writes to its database")
 	}
 }
 
