@@ -8,6 +8,7 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -309,35 +310,30 @@ func TestIngestSurvivesItsDatabase(t *testing.T) {
 }
 
 func TestRefusedEventsAreStoredForTheAudit(t *testing.T) {
-	for name, url := range map[string]func() string{
-		"sqlite":   func() string { return storetest.SQLiteURL(t) },
-		"postgres": func() string { return storetest.PostgresURL(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := storetest.OpenDB(t, url())
-			k := kitOn(t, store.New(db, storetest.Sealer(t)))
-			task := k.task()
-			k.mustSend(task.ID, "", seqd(2, 1, "t1", text("a")))
-			for range 2 {
-				_, err := k.send(task.ID, "", seqd(1, 1, "t1", text("late")), seqd(2, 2, "t1", text("b")),
-					seqd(1, 2, "t1", text("later")))
-				if protocol.CodeOf(err) != protocol.CodeFenced {
-					t.Fatal(err)
-				}
-			}
-			_, err := k.send(task.ID, "", seqd(2, 1, "t1", text("forged")))
-			if protocol.CodeOf(err) != protocol.CodeConflict {
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		db := storetest.OpenDB(t, storetest.URL(t, kind))
+		k := kitOn(t, store.New(db, storetest.Sealer(t)))
+		task := k.task()
+		k.mustSend(task.ID, "", seqd(2, 1, "t1", text("a")))
+		for range 2 {
+			_, err := k.send(task.ID, "", seqd(1, 1, "t1", text("late")), seqd(2, 2, "t1", text("b")),
+				seqd(1, 2, "t1", text("later")))
+			if protocol.CodeOf(err) != protocol.CodeFenced {
 				t.Fatal(err)
 			}
-			var late, audited []string
-			k.must(db.Conn(k.ctx).Raw(`SELECT event_id FROM events WHERE late ORDER BY event_id`).Scan(&late).Error)
-			k.must(db.Conn(k.ctx).Raw(`SELECT what || ' ' || event_id FROM audit`).Scan(&audited).Error)
-			same(t, late, `['e1-1','e1-2']`)
-			same(t, audited, `['conflict e2-1']`)
-			same(t, k.brief(task.ID),
-				`{'status':'busy','open':'t1','messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'a'}]}`)
-		})
-	}
+		}
+		_, err := k.send(task.ID, "", seqd(2, 1, "t1", text("forged")))
+		if protocol.CodeOf(err) != protocol.CodeConflict {
+			t.Fatal(err)
+		}
+		var late, audited []string
+		k.must(db.Conn(k.ctx).Raw(`SELECT event_id FROM events WHERE late ORDER BY event_id`).Scan(&late).Error)
+		k.must(db.Conn(k.ctx).Raw(`SELECT what || ' ' || event_id FROM audit`).Scan(&audited).Error)
+		same(t, late, `['e1-1','e1-2']`)
+		same(t, audited, `['conflict e2-1']`)
+		same(t, k.brief(task.ID),
+			`{'status':'busy','open':'t1','messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'a'}]}`)
+	})
 }
 
 // PostgreSQL's fast path relies on the remembered task; a change by another replica

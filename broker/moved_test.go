@@ -10,6 +10,7 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -31,35 +32,30 @@ func journalOf(bodies ...string) iter.Seq2[json.RawMessage, error] {
 // A host whose journal was restored gives its events new positions. Rows of events that the
 // broker has already follow, and journal and database agree.
 func TestAnEventThatTheBrokerHasMovesWithItsHost(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T) string{
-		"sqlite":   func(t *testing.T) string { return storetest.SQLiteURL(t) },
-		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := kitOn(t, store.New(storetest.OpenDB(t, open(t)), storetest.Sealer(t)))
-			task := k.task()
-			k.mustSend(task.ID, "", eventAt("a", 1, 1, text("one")), eventAt("b", 1, 2, text("two")))
-			got := k.mustSend(task.ID, "", eventAt("b", 2, 1, text("two")), eventAt("c", 2, 2, text("three")))
-			if got.Accepted != 1 || got.Duplicates != 1 || *got.Cursor != (protocol.Cursor{Epoch: 2, Seq: 2}) {
-				t.Errorf("%+v", got)
-			}
-			if again := k.mustSend(task.ID, "", eventAt("b", 1, 2, text("two"))); again.Duplicates != 1 {
-				t.Errorf("the delayed request: %+v", again)
-			}
-			texts := ""
-			for _, m := range k.messages(task.ID) {
-				texts += m.Message + " "
-			}
-			if texts != "one two three " {
-				t.Error(texts)
-			}
-			v := (&broker.Verifier{Store: k.store}).Session(k.ctx, task.ID, *got.Cursor,
-				journalOf(eventAt("a", 1, 1, text("one")), eventAt("b", 2, 1, text("two")), eventAt("c", 2, 2, text("three"))))
-			if !v.OK() || v.Stored != 3 {
-				t.Errorf("%+v", v)
-			}
-		})
-	}
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		k := kitOn(t, store.New(storetest.OpenDB(t, storetest.URL(t, kind)), storetest.Sealer(t)))
+		task := k.task()
+		k.mustSend(task.ID, "", eventAt("a", 1, 1, text("one")), eventAt("b", 1, 2, text("two")))
+		got := k.mustSend(task.ID, "", eventAt("b", 2, 1, text("two")), eventAt("c", 2, 2, text("three")))
+		if got.Accepted != 1 || got.Duplicates != 1 || *got.Cursor != (protocol.Cursor{Epoch: 2, Seq: 2}) {
+			t.Errorf("%+v", got)
+		}
+		if again := k.mustSend(task.ID, "", eventAt("b", 1, 2, text("two"))); again.Duplicates != 1 {
+			t.Errorf("the delayed request: %+v", again)
+		}
+		texts := ""
+		for _, m := range k.messages(task.ID) {
+			texts += m.Message + " "
+		}
+		if texts != "one two three " {
+			t.Error(texts)
+		}
+		v := (&broker.Verifier{Store: k.store}).Session(k.ctx, task.ID, *got.Cursor,
+			journalOf(eventAt("a", 1, 1, text("one")), eventAt("b", 2, 1, text("two")), eventAt("c", 2, 2, text("three"))))
+		if !v.OK() || v.Stored != 3 {
+			t.Errorf("%+v", v)
+		}
+	})
 }
 
 // An event that came late gets its effects when its host sends it in the present epoch.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bellhop/broker"
+	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
 	"bellhop/protocol"
 )
@@ -236,6 +237,5 @@ func dies() func() {
 }
 
 func onBothDatabases(t *testing.T, test func(t *testing.T, q *queueKit)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, newQueueKit(t)) })
-	t.Run("postgres", func(t *testing.T) { test(t, queueKitOn(kitOn(t, storetest.OpenPostgres(t)))) })
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) { test(t, queueKitOn(kitOn(t, open(t)))) })
 }

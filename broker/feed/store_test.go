@@ -14,6 +14,7 @@ import (
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
+	"bellhop/internal/testenv"
 	"bellhop/internal/testenv/schema"
 	"bellhop/protocol"
 )
@@ -21,39 +22,34 @@ import (
 // Two replicas share a database: one writes, and readers of both are disconnected
 // at random.
 func TestResumeIsExactOnEveryDatabase(t *testing.T) {
-	for name, url := range map[string]func(t *testing.T) string{
-		"sqlite":   func(t *testing.T) string { return schema.SQLite(t) },
-		"postgres": func(t *testing.T) string { return schema.Postgres(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			st := openStore(t, url(t))
-			writing, writer := newReplica(t, st)
-			watching, _ := newReplica(t, st)
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		st := openStore(t, schema.New(t, kind))
+		writing, writer := newReplica(t, st)
+		watching, _ := newReplica(t, st)
 
-			const changes = 150
-			task := newTask(t, st, writer)
-			var readers sync.WaitGroup
-			for i, ts := range []*httptest.Server{writing, watching} {
-				seed := rand.Uint64()
-				readers.Go(func() {
-					cuts, err := followWithCuts(t.Context(), ts.URL+"/api/tasks/"+task.ID+"/events", changes, 12,
-						rand.New(rand.NewPCG(seed, 1)))
-					if err != nil {
-						t.Errorf("replica %d, seed %d: %v", i, seed, err)
-					}
-					t.Logf("replica %d, seed %d: %d cuts", i, seed, cuts)
-				})
-			}
-			for rev := task.Rev + 1; rev <= changes; rev++ {
-				title := fmt.Sprint("title ", rev)
-				changed, err := writer.Update(t.Context(), broker.Caller{UserID: user}, task.ID, broker.TaskPatch{Title: &title})
-				if err != nil || changed.Rev != rev {
-					t.Fatalf("rev %d: %+v, %v", rev, changed, err)
+		const changes = 150
+		task := newTask(t, st, writer)
+		var readers sync.WaitGroup
+		for i, ts := range []*httptest.Server{writing, watching} {
+			seed := rand.Uint64()
+			readers.Go(func() {
+				cuts, err := followWithCuts(t.Context(), ts.URL+"/api/tasks/"+task.ID+"/events", changes, 12,
+					rand.New(rand.NewPCG(seed, 1)))
+				if err != nil {
+					t.Errorf("replica %d, seed %d: %v", i, seed, err)
 				}
+				t.Logf("replica %d, seed %d: %d cuts", i, seed, cuts)
+			})
+		}
+		for rev := task.Rev + 1; rev <= changes; rev++ {
+			title := fmt.Sprint("title ", rev)
+			changed, err := writer.Update(t.Context(), broker.Caller{UserID: user}, task.ID, broker.TaskPatch{Title: &title})
+			if err != nil || changed.Rev != rev {
+				t.Fatalf("rev %d: %+v, %v", rev, changed, err)
 			}
-			readers.Wait()
-		})
-	}
+		}
+		readers.Wait()
+	})
 }
 
 func TestHintsOfOtherReplicasArrive(t *testing.T) {

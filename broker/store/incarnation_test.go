@@ -31,26 +31,22 @@ func incarnationOf(t *testing.T, url string) string {
 }
 
 func TestAnIncarnationSurvivesRestartsAndReplicas(t *testing.T) {
-	for name, url := range map[string]string{
-		"sqlite":   storetest.SQLiteURL(t),
-		"postgres": storetest.PostgresURL(t),
-	} {
-		t.Run(name, func(t *testing.T) {
-			first := incarnationOf(t, url)
-			replicas := make([]string, 4)
-			var all sync.WaitGroup
-			for i := range replicas {
-				db := storetest.OpenDB(t, url)
-				all.Go(func() { replicas[i], _ = store.New(db, nil).Incarnation(t.Context()) })
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		url := storetest.URL(t, kind)
+		first := incarnationOf(t, url)
+		replicas := make([]string, 4)
+		var all sync.WaitGroup
+		for i := range replicas {
+			db := storetest.OpenDB(t, url)
+			all.Go(func() { replicas[i], _ = store.New(db, nil).Incarnation(t.Context()) })
+		}
+		all.Wait()
+		for _, id := range append(replicas, incarnationOf(t, url)) {
+			if id != first {
+				t.Errorf("%q after %q", id, first)
 			}
-			all.Wait()
-			for _, id := range append(replicas, incarnationOf(t, url)) {
-				if id != first {
-					t.Errorf("%q after %q", id, first)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestAnIncarnationEndsOnce(t *testing.T) {

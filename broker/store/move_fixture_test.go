@@ -28,20 +28,15 @@ type earlier struct {
 
 // earlierOn runs a test on earlier databases of both kinds.
 func earlierOn(t *testing.T, tasks, events int, test func(e earlier)) {
-	for name, url := range map[string]func(t *testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + t.TempDir() + "/a.db" },
-		"postgres": func(t *testing.T) string { return testenv.Postgres(t, nil) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			db, err := database.Open(t.Context(), url(t), database.Options{Synchronous: "OFF", Patience: 20 * time.Second})
-			must(t, err)
-			t.Cleanup(func() { must(t, db.Close()) })
-			e := earlier{T: t, db: db, tasks: tasks, events: events}
-			must(t, db.Migrate(t.Context(), beforeLog(t, db.Dialect())))
-			e.fill()
-			test(e)
-		})
-	}
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		db, err := database.Open(t.Context(), testenv.Empty(t, kind), database.Options{Synchronous: "OFF", Patience: 20 * time.Second})
+		must(t, err)
+		t.Cleanup(func() { must(t, db.Close()) })
+		e := earlier{T: t, db: db, tasks: tasks, events: events}
+		must(t, db.Migrate(t.Context(), beforeLog(t, db.Dialect())))
+		e.fill()
+		test(e)
+	})
 }
 
 // beforeLog returns the migrations before that of the log.

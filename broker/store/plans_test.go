@@ -31,17 +31,16 @@ func size() plans.Size {
 func filled(
 	t *testing.T, excuses map[string][]plans.Excuse, test func(t *testing.T, open func(testing.TB) *database.DB),
 ) {
-	for name, url := range map[string]string{"sqlite": storetest.SQLiteURL(t), "postgres": storetest.PostgresURL(t)} {
-		t.Run(name, func(t *testing.T) {
-			db, err := database.Open(t.Context(), url, database.Options{Synchronous: "OFF"})
-			must(t, err)
-			plans.Fill(t, db, size())
-			must(t, db.Close())
-			watch := plans.New(excuses[name]...)
-			test(t, func(t testing.TB) *database.DB { return watch.Open(t, copyOf(t, url)) })
-			watch.Check(t)
-		})
-	}
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		url := storetest.URL(t, kind)
+		db, err := database.Open(t.Context(), url, database.Options{Synchronous: "OFF"})
+		must(t, err)
+		plans.Fill(t, db, size())
+		must(t, db.Close())
+		watch := plans.New(excuses[kind]...)
+		test(t, func(t testing.TB) *database.DB { return watch.Open(t, copyOf(t, url)) })
+		watch.Check(t)
+	})
 }
 
 // copyOf returns the URL of a copy of a database that is closed.

@@ -11,13 +11,13 @@ import (
 	"bellhop/broker/store/storetest"
 	"bellhop/internal/database"
 	"bellhop/internal/observe"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
 // eachPurged runs a test on SQLite and on PostgreSQL.
 func eachPurged(t *testing.T, test func(p *purged)) {
-	t.Run("sqlite", func(t *testing.T) { test(openPurged(t, storetest.SQLiteURL(t))) })
-	t.Run("postgres", func(t *testing.T) { test(openPurged(t, storetest.PostgresURL(t))) })
+	testenv.EachDatabase(t, func(t *testing.T, kind string) { test(openPurged(t, storetest.URL(t, kind))) })
 }
 
 func openPurged(t *testing.T, url string) *purged {

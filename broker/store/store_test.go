@@ -43,25 +43,20 @@ func TestInstallationIDNeverChanges(t *testing.T) {
 }
 
 func TestCheckKeyFindsTheWrongKeyset(t *testing.T) {
-	for name, url := range map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return storetest.SQLiteURL(t) },
-		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := storetest.OpenDB(t, url(t))
-			right := storetest.Sealer(t)
-			for range 2 {
-				if err := store.New(db, right).CheckKey(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		db := storetest.OpenDB(t, storetest.URL(t, kind))
+		right := storetest.Sealer(t)
+		for range 2 {
+			if err := store.New(db, right).CheckKey(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-			err := store.New(db, storetest.Sealer(t)).CheckKey(t.Context())
-			if err == nil || strings.Contains(err.Error(), "\n") ||
-				!strings.HasPrefix(err.Error(), "BELLHOP_KEYSET does not open this database") {
-				t.Errorf("%v", err)
-			}
-		})
-	}
+		}
+		err := store.New(db, storetest.Sealer(t)).CheckKey(t.Context())
+		if err == nil || strings.Contains(err.Error(), "\n") ||
+			!strings.HasPrefix(err.Error(), "BELLHOP_KEYSET does not open this database") {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 // A sealed value opens only in its own row and column. A value that cannot be
@@ -97,30 +92,25 @@ func TestDamagedSecrets(t *testing.T) {
 
 // Neither the broker nor a tool with its rights changes an entry of the audit log.
 func TestTheAuditLogIsAppendOnly(t *testing.T) {
-	for name, url := range map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return storetest.SQLiteURL(t) },
-		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := storetest.OpenDB(t, url(t))
-			s := store.New(db, storetest.Sealer(t))
-			must(t, s.AddAudit(t.Context(), protocol.AuditEntry{At: time.Now(), Action: protocol.AuditSignIn}))
-			refused := []string{`UPDATE audit_log SET action = 'x'`, `UPDATE audit_log SET at = at WHERE no = 1`}
-			if name == "postgres" {
-				refused = append(refused, `TRUNCATE audit_log`)
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		db := storetest.OpenDB(t, storetest.URL(t, kind))
+		s := store.New(db, storetest.Sealer(t))
+		must(t, s.AddAudit(t.Context(), protocol.AuditEntry{At: time.Now(), Action: protocol.AuditSignIn}))
+		refused := []string{`UPDATE audit_log SET action = 'x'`, `UPDATE audit_log SET at = at WHERE no = 1`}
+		if kind == "postgres" {
+			refused = append(refused, `TRUNCATE audit_log`)
+		}
+		for _, sql := range refused {
+			err := db.Write(t.Context(), func(ctx context.Context) error { return db.Conn(ctx).Exec(sql).Error })
+			if err == nil || !strings.Contains(err.Error(), "append-only") {
+				t.Errorf("%s: %v", sql, err)
 			}
-			for _, sql := range refused {
-				err := db.Write(t.Context(), func(ctx context.Context) error { return db.Conn(ctx).Exec(sql).Error })
-				if err == nil || !strings.Contains(err.Error(), "append-only") {
-					t.Errorf("%s: %v", sql, err)
-				}
-			}
-			entries, err := s.AuditEntries(t.Context(), broker.AuditFilter{Limit: 10})
-			if err != nil || len(entries) != 1 || entries[0].Action != protocol.AuditSignIn {
-				t.Errorf("%+v, %v", entries, err)
-			}
-		})
-	}
+		}
+		entries, err := s.AuditEntries(t.Context(), broker.AuditFilter{Limit: 10})
+		if err != nil || len(entries) != 1 || entries[0].Action != protocol.AuditSignIn {
+			t.Errorf("%+v, %v", entries, err)
+		}
+	})
 }
 
 func exec(t *testing.T, db *database.DB, sql string) {

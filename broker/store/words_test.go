@@ -7,61 +7,56 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
+	"bellhop/internal/testenv"
 	"bellhop/internal/testenv/plans"
 )
 
 // Rows of an earlier version, or of an archive, have no words. They are added in steps.
 func TestRowsWithoutWordsAreFoundLater(t *testing.T) {
-	for name, url := range map[string]string{"sqlite": storetest.SQLiteURL(t), "postgres": storetest.PostgresURL(t)} {
-		t.Run(name, func(t *testing.T) {
-			db := storetest.OpenDB(t, url)
-			plans.Fill(t, db, plans.Size{Tasks: 150, Messages: 2})
-			_, err := db.Exec(t.Context(), "words", "", `UPDATE log SET words = NULL`)
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		db := storetest.OpenDB(t, storetest.URL(t, kind))
+		plans.Fill(t, db, plans.Size{Tasks: 150, Messages: 2})
+		_, err := db.Exec(t.Context(), "words", "", `UPDATE log SET words = NULL`)
+		must(t, err)
+		_, err = db.Exec(t.Context(), "words", "", `UPDATE tasks SET words = NULL`)
+		must(t, err)
+		s := store.New(db, nil)
+		want := func(q string, n int) {
+			t.Helper()
+			found, err := s.Tasks(t.Context(), plans.Owner, broker.TaskFilter{Q: q, Limit: 500})
+			if err != nil || len(found) != n {
+				t.Errorf("%q finds %d tasks, %v; want %d", q, len(found), err, n)
+			}
+		}
+		want("the", 0)
+		steps := 0
+		for more := true; more; steps++ {
+			more, err = s.IndexStep(t.Context())
 			must(t, err)
-			_, err = db.Exec(t.Context(), "words", "", `UPDATE tasks SET words = NULL`)
-			must(t, err)
-			s := store.New(db, nil)
-			want := func(q string, n int) {
-				t.Helper()
-				found, err := s.Tasks(t.Context(), plans.Owner, broker.TaskFilter{Q: q, Limit: 500})
-				if err != nil || len(found) != n {
-					t.Errorf("%q finds %d tasks, %v; want %d", q, len(found), err, n)
-				}
-			}
-			want("the", 0)
-			steps := 0
-			for more := true; more; steps++ {
-				more, err = s.IndexStep(t.Context())
-				must(t, err)
-			}
-			if steps < 3 {
-				t.Errorf("%d steps for 600 messages", steps)
-			}
-			want("the", 1) // the large task
-			want("task", 150)
-			want("words 150", 2) // of the large task, and of another
+		}
+		if steps < 3 {
+			t.Errorf("%d steps for 600 messages", steps)
+		}
+		want("the", 1) // the large task
+		want("task", 150)
+		want("words 150", 2) // of the large task, and of another
 
-			// A broker of an earlier version changes a title and does not know its words.
-			if name == "postgres" {
-				_, err = db.Exec(context.Background(), "title", "", `UPDATE tasks SET title = 'renamed' WHERE id = 'task-7'`)
-				must(t, err)
-				_, err = s.IndexStep(t.Context())
-				must(t, err)
-				want("task", 149)
-				want("renamed", 1)
-			}
-		})
-	}
+		// A broker of an earlier version changes a title and does not know its words.
+		if kind == "postgres" {
+			_, err = db.Exec(context.Background(), "title", "", `UPDATE tasks SET title = 'renamed' WHERE id = 'task-7'`)
+			must(t, err)
+			_, err = s.IndexStep(t.Context())
+			must(t, err)
+			want("task", 149)
+			want("renamed", 1)
+		}
+	})
 }
 
 // A search finds the same when it stops reading the index early.
 func TestSearchesOfVeryManyTextsFindTheSame(t *testing.T) {
 	t.Cleanup(store.LimitSearch())
-	for name, open := range map[string]func(testing.TB) *store.Store{
-		"sqlite": storetest.Open, "postgres": storetest.OpenPostgres,
-	} {
-		t.Run(name, func(t *testing.T) {
-			storetest.Searches(t, func(t testing.TB) storetest.Store { return open(t) })
-		})
-	}
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		storetest.Searches(t, func(t testing.TB) storetest.Store { return open(t) })
+	})
 }

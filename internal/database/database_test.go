@@ -46,9 +46,8 @@ func sqliteURL(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir
 // each runs f on both databases, with a table of notes.
 func each(t *testing.T, f func(t *testing.T, db *database.DB)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, withNotes(t, open(t, sqliteURL(t), database.Options{}))) })
-	t.Run("postgres", func(t *testing.T) {
-		f(t, withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{})))
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		f(t, withNotes(t, open(t, testenv.Empty(t, kind), database.Options{})))
 	})
 }
 

@@ -28,8 +28,7 @@ var (
 
 func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, sqliteURL(t)) })
-	t.Run("postgres", func(t *testing.T) { f(t, testenv.Postgres(t, nil)) })
+	testenv.EachDatabase(t, func(t *testing.T, kind string) { f(t, testenv.Empty(t, kind)) })
 }
 
 func TestMigrateAppliesMissingFilesOnce(t *testing.T) {

@@ -130,8 +130,7 @@ func (f *fixture) opens(keyset string) {
 }
 
 func databases(t *testing.T, test func(t *testing.T, db *database.DB)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, storetest.OpenDB(t, storetest.SQLiteURL(t))) })
-	t.Run("postgres", func(t *testing.T) { test(t, storetest.OpenDB(t, storetest.PostgresURL(t))) })
+	testenv.EachDatabase(t, func(t *testing.T, kind string) { test(t, storetest.OpenDB(t, storetest.URL(t, kind))) })
 }
 
 // A run that ends in the middle leaves every value readable, and the next one does only the rest.

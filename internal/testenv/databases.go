@@ -3,6 +3,7 @@ package testenv
 import (
 	"hash/fnv"
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -41,4 +42,13 @@ func EachDatabase(t *testing.T, test func(t *testing.T, kind string)) {
 	for _, kind := range Databases(t) {
 		t.Run(kind, func(t *testing.T) { test(t, kind) })
 	}
+}
+
+// Empty returns the URL of a new database of a kind, without tables. It exists until t ends.
+func Empty(t testing.TB, kind string) string {
+	t.Helper()
+	if kind == postgres {
+		return Postgres(t, nil)
+	}
+	return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 }

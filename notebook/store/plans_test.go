@@ -18,32 +18,31 @@ import (
 
 // filled runs a test on copies of large databases of both kinds. open returns a copy, whose statements are watched.
 func filled(t *testing.T, test func(t *testing.T, open func(testing.TB) *storetest.Books)) {
-	for name, url := range map[string]string{"sqlite": schema.SQLite(t), "postgres": schema.Postgres(t)} {
-		t.Run(name, func(t *testing.T) {
-			db, err := database.Open(t.Context(), url, database.Options{Synchronous: "OFF"})
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		url := schema.New(t, kind)
+		db, err := database.Open(t.Context(), url, database.Options{Synchronous: "OFF"})
+		must(t, err)
+		plans.Fill(t, db, plans.Size{Tasks: 2000, Messages: 1})
+		for _, sql := range spread {
+			_, err := db.Exec(t.Context(), "Rows", "", sql)
 			must(t, err)
-			plans.Fill(t, db, plans.Size{Tasks: 2000, Messages: 1})
-			for _, sql := range spread {
-				_, err := db.Exec(t.Context(), "Rows", "", sql)
-				must(t, err)
-			}
-			if name == "postgres" {
-				_, err := db.Exec(t.Context(), "Statistics", "", "ANALYZE")
-				must(t, err)
-			}
-			must(t, db.Close())
-			copied := testenv.SQLiteCopy
-			if name == "postgres" {
-				copied = testenv.PostgresCopy
-			}
-			watch := plans.New()
-			test(t, func(t testing.TB) *storetest.Books {
-				db := watch.Open(t, copied(t, url))
-				return &storetest.Books{Store: store.New(db), DB: db}
-			})
-			watch.Check(t)
+		}
+		if kind == "postgres" {
+			_, err := db.Exec(t.Context(), "Statistics", "", "ANALYZE")
+			must(t, err)
+		}
+		must(t, db.Close())
+		copied := testenv.SQLiteCopy
+		if kind == "postgres" {
+			copied = testenv.PostgresCopy
+		}
+		watch := plans.New()
+		test(t, func(t testing.TB) *storetest.Books {
+			db := watch.Open(t, copied(t, url))
+			return &storetest.Books{Store: store.New(db), DB: db}
 		})
-	}
+		watch.Check(t)
+	})
 }
 
 func must(t testing.TB, err error) {

@@ -44,10 +44,17 @@ func PostgresURL(t testing.TB) string {
 	return schema.Postgres(t)
 }
 
-// Databases runs a test on SQLite and on PostgreSQL.
+// URL returns the URL of an empty, migrated database of a kind of testenv.EachDatabase.
+func URL(t testing.TB, kind string) string {
+	t.Helper()
+	return schema.New(t, kind)
+}
+
+// Databases runs a test on the databases of testenv.EachDatabase.
 func Databases(t *testing.T, test func(t *testing.T, open func(t testing.TB) *store.Store)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, Open) })
-	t.Run("postgres", func(t *testing.T) { test(t, OpenPostgres) })
+	t.Helper()
+	open := map[string]func(testing.TB) *store.Store{"sqlite": Open, "postgres": OpenPostgres}
+	testenv.EachDatabase(t, func(t *testing.T, kind string) { test(t, open[kind]) })
 }
 
 // OpenDB opens a database of SQLiteURL or PostgresURL for t. Tests with several brokers open the

@@ -27,6 +27,15 @@ func Postgres(t testing.TB) string {
 	return testenv.Postgres(t, Migrate)
 }
 
+// New returns the URL of an empty, migrated database of a kind of testenv.EachDatabase.
+func New(t testing.TB, kind string) string {
+	t.Helper()
+	if kind == string(database.Postgres) {
+		return Postgres(t)
+	}
+	return SQLite(t)
+}
+
 // Open opens a database for t.
 func Open(t testing.TB, url string, pooler database.Pooler) *database.DB {
 	t.Helper()
@@ -51,11 +60,12 @@ func Migrate(url string) error {
 	return errors.Join(db.Migrate(context.Background(), migrations.For(db.Dialect())), db.Close())
 }
 
-// connect retries: on a busy machine the database may take seconds to respond.
+// connect retries: on a busy machine the database may take seconds to respond. Two connections let
+// statements overlap, and each one costs the server a process with its own caches.
 func connect(url string, pooler database.Pooler) (*database.DB, error) {
 	const attempts = 5
 	for i := 1; ; i++ {
-		opts := database.Options{Synchronous: "OFF", Patience: 20 * time.Second, Pooler: pooler}
+		opts := database.Options{MaxConns: 2, Synchronous: "OFF", Patience: 20 * time.Second, Pooler: pooler}
 		db, err := database.Open(context.Background(), url, opts)
 		if err == nil || i == attempts {
 			return db, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bellhop/internal/database"
+	"bellhop/internal/testenv"
 	"bellhop/internal/testenv/schema"
 	"bellhop/notebook/store"
 	"bellhop/protocol"
@@ -32,10 +33,15 @@ func OpenPostgres(t testing.TB) *Books {
 	return open(t, schema.Postgres(t))
 }
 
-// Databases runs a test on SQLite and on PostgreSQL.
+// Databases runs a test on the databases of testenv.EachDatabase.
 func Databases(t *testing.T, test func(t *testing.T, open func(t testing.TB) *Books)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, Open) })
-	t.Run("postgres", func(t *testing.T) { test(t, OpenPostgres) })
+	t.Helper()
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		test(t, func(t testing.TB) *Books {
+			t.Helper()
+			return open(t, schema.New(t, kind))
+		})
+	})
 }
 
 // User creates a user and returns its id.

@@ -8,6 +8,7 @@ import (
 	"bellhop/broker/store/storetest"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 	"bellhop/webhook/outbound/store"
@@ -33,11 +34,10 @@ func Postgres(t testing.TB) *Site {
 	return site(t, storetest.PostgresURL(t))
 }
 
-// Databases runs a test on SQLite and on PostgreSQL.
+// Databases runs a test on the databases of testenv.EachDatabase.
 func Databases(t *testing.T, test func(t *testing.T, site *Site)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
+	testenv.EachDatabase(t, func(t *testing.T, kind string) { test(t, site(t, storetest.URL(t, kind))) })
 }
 
 func site(t testing.TB, url string) *Site {

@@ -23,29 +23,24 @@ func TestAnEndpointWithAHugeBacklogIsDeleted(t *testing.T) {
 	if os.Getenv("BELLHOP_LONG") != "" {
 		backlog = 1_000_000
 	}
-	for name, open := range map[string]func(testing.TB) *outboundtest.Site{
-		"sqlite": outboundtest.SQLite, "postgres": outboundtest.Postgres,
-	} {
-		t.Run(name, func(t *testing.T) {
-			site := open(t)
-			user := site.User(t)
-			endpoint := addBacklog(t, site, user, backlog)
-			left := func() (n int64) {
-				testenv.Must(t, site.DB.Conn(t.Context()).Raw(`SELECT count(*) FROM deliveries`).Row().Scan(&n))
-				return n
-			}
-			ctx, cut := context.WithCancel(t.Context())
-			ctx = observe.WithProgress(ctx, func(int64) { cut() })
-			err := site.Store.DeleteEndpoint(ctx, user, outbound.KindTask, endpoint)
-			if n := left(); err == nil || n >= backlog || n == 0 {
-				t.Errorf("cut: %d of %d left, %v", n, backlog, err)
-			}
-			testenv.Must(t, site.Store.DeleteEndpoint(t.Context(), user, outbound.KindTask, endpoint))
-			if n := left(); n != 0 {
-				t.Errorf("%d left", n)
-			}
-		})
-	}
+	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
+		user := site.User(t)
+		endpoint := addBacklog(t, site, user, backlog)
+		left := func() (n int64) {
+			testenv.Must(t, site.DB.Conn(t.Context()).Raw(`SELECT count(*) FROM deliveries`).Row().Scan(&n))
+			return n
+		}
+		ctx, cut := context.WithCancel(t.Context())
+		ctx = observe.WithProgress(ctx, func(int64) { cut() })
+		err := site.Store.DeleteEndpoint(ctx, user, outbound.KindTask, endpoint)
+		if n := left(); err == nil || n >= backlog || n == 0 {
+			t.Errorf("cut: %d of %d left, %v", n, backlog, err)
+		}
+		testenv.Must(t, site.Store.DeleteEndpoint(t.Context(), user, outbound.KindTask, endpoint))
+		if n := left(); n != 0 {
+			t.Errorf("%d left", n)
+		}
+	})
 }
 
 // addBacklog adds an endpoint with n queued deliveries, each of which had an attempt.

@@ -11,6 +11,8 @@ import (
 func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 func TestContract(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { outboundtest.Run(t, outboundtest.SQLite) })
-	t.Run("postgres", func(t *testing.T) { outboundtest.Run(t, outboundtest.Postgres) })
+	open := map[string]func(testing.TB) *outboundtest.Site{
+		"sqlite": outboundtest.SQLite, "postgres": outboundtest.Postgres,
+	}
+	testenv.EachDatabase(t, func(t *testing.T, kind string) { outboundtest.Run(t, open[kind]) })
 }
