@@ -77,7 +77,8 @@ func newCluster(parent string, port int) (*pgserver.Server, error) {
 	return c, nil
 }
 
-// Main runs the tests, stops PostgreSQL if one was started, and fails if a goroutine is left.
+// Main runs the tests, stops PostgreSQL if one was started, removes the program if one was built, and fails if a
+// goroutine is left.
 // Its result is for os.Exit.
 func Main(m *testing.M) int {
 	code := m.Run()
@@ -87,6 +88,9 @@ func Main(m *testing.M) int {
 		if err := shared.cluster.Stop(false); err != nil {
 			fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
 		}
+	}
+	if err := binary.remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "remove the program:", err)
 	}
 	if code != 0 {
 		return code

@@ -24,6 +24,7 @@ import (
 	"bellhop/agenthost"
 	"bellhop/client"
 	"bellhop/internal/app"
+	"bellhop/internal/testenv"
 	"bellhop/internal/testenv/agents"
 	"bellhop/internal/testenv/mockllm"
 	"bellhop/protocol"
@@ -117,7 +118,7 @@ func (d *dev) git(dir string, args ...string) string {
 // start starts the servers and returns when both are ready.
 func (d *dev) start() {
 	d.t.Helper()
-	path, err := build()
+	path, err := testenv.BinaryPath()
 	if err != nil {
 		d.t.Fatalf("build the binary: %v", err)
 	}
