@@ -74,10 +74,8 @@ test-agents: setup build web/client/node_modules/.package-lock.json ## the real 
 	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 2 -timeout 40m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
 	cd web && BELLHOP_AGENTS_DIR='$(AGENTS)' BELLHOP_E2E_BINARY='$(CURDIR)/bin/bellhop' npm run e2e-agents --silent
 
-test-long: setup ## in full: crash tests, torture, exploration, the version before, a million rows (SEED=n)
-	BELLHOP_LONG=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 150m -v \
-		-run 'Crash|Torture|Rounds|PointInTime|Million|Explore|Upgrades' \
-		./migrations ./internal/e2e/... ./internal/torture/... ./internal/explore/... ./internal/app ./broker/store
+test-long: setup ## a part of the tests at full length, at most an hour each; continues if interrupted (PART=name, SEED=n; without PART it lists them)
+	@SEED='$(SEED)' scripts/test-long $(PART)
 
 torture: setup ## the proof: 50 rounds of faults on real processes; continues where it stopped (SEED=n, TORTURE=DIR, ARGS)
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop-torture ./cmd/bellhop

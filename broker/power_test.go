@@ -13,11 +13,10 @@ import (
 	"bellhop/broker/store"
 	"bellhop/broker/store/storetest"
 	"bellhop/internal/database"
+	"bellhop/internal/testenv"
 	"bellhop/internal/testenv/disk"
 	"bellhop/migrations"
 )
-
-const powerCuts = 60
 
 // PROC-8 for the broker on SQLite, as bellhop serve opens it: an event that Ingest
 // has acknowledged, its message and the cursor survive a power cut at any moment.
@@ -62,7 +61,7 @@ func cutPower(t *testing.T, synchronous string) (lost bool) {
 	defer host.Wait()
 	defer cancel()
 	random := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // repeatable
-	for range powerCuts {
+	for range testenv.Rounds(t) {
 		before, after := acknowledged.Load(), t.TempDir()
 		if err := power.Crash(dir, after, random); err != nil {
 			t.Fatal(err)

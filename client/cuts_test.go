@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -17,7 +18,7 @@ func TestRandomCutsLoseNothing(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	for range 30 {
+	for range testenv.Rounds(t) {
 		cutHost(t, random)
 	}
 }

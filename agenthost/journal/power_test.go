@@ -12,18 +12,10 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"bellhop/agenthost"
+	"bellhop/internal/testenv"
 	"bellhop/internal/testenv/disk"
 	"bellhop/protocol"
 )
-
-// powerCuts is how often the power is cut. A quarter of it is enough for the race
-// detector, which makes each cut some ten times slower.
-func powerCuts() int {
-	if testing.Short() {
-		return 40
-	}
-	return 150
-}
 
 // Reliability PROC-8: data for which Write has returned survives a power cut at any
 // moment.
@@ -79,13 +71,14 @@ func cutPower(t *testing.T, synchronous string) (lost bool) {
 	defer writer.Wait()
 	defer cancel()
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable
-	for range powerCuts() {
+	cuts := testenv.Rounds(t)
+	for range cuts {
 		before := acknowledged.Load()
 		if survived(t, power, dir, random) < before {
 			return true
 		}
 	}
-	if events := acknowledged.Load(); events < int64(powerCuts()) {
+	if events := acknowledged.Load(); events < int64(cuts) {
 		t.Errorf("only %d events were written", events)
 	}
 	return false

@@ -10,11 +10,10 @@ import (
 	"testing"
 
 	"bellhop/internal/database"
+	"bellhop/internal/testenv"
 	"bellhop/internal/testenv/disk"
 	"bellhop/protocol"
 )
-
-const powerCuts = 100
 
 // A transaction that Write committed on SQLite survives a power cut at any moment.
 // With synchronous OFF it does not, which shows that the test's disk loses writes.
@@ -51,7 +50,7 @@ func cutPower(t *testing.T, synchronous string) (lost bool) {
 	defer writer.Wait()
 	defer cancel()
 	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // repeatable
-	for range powerCuts {
+	for range testenv.Rounds(t) {
 		before, after := committed.Load(), t.TempDir()
 		if err := power.Crash(dir, after, random); err != nil {
 			t.Fatal(err)

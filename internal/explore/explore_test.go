@@ -1,7 +1,6 @@
 package explore_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"bellhop/internal/explore"
+	"bellhop/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,14 +95,12 @@ const (
 	mostStatesLong = 600_000
 )
 
-func isLong() bool { return os.Getenv("BELLHOP_LONG") != "" }
-
 func TestExploreEveryOrderOfFaults(t *testing.T) {
 	states, transitions := 0, 0
 	for _, c := range scenarios {
 		t.Run(c.name, func(t *testing.T) {
 			depth, most := c.depth, mostStates
-			if isLong() {
+			if testenv.Long() {
 				depth, most = c.long, mostStatesLong
 			}
 			began := time.Now()
@@ -111,7 +109,7 @@ func TestExploreEveryOrderOfFaults(t *testing.T) {
 			if r.Violation != "" {
 				t.Error("a sentence of docs/reliability.md does not hold")
 			}
-			if isLong() && ended(r, depth) != c.ends {
+			if testenv.Long() && ended(r, depth) != c.ends {
 				t.Errorf("the search ended %d, want %d: change the row of docs/reliability.md", ended(r, depth), c.ends)
 			}
 			states, transitions = states+r.States, transitions+r.Transitions

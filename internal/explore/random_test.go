@@ -1,24 +1,22 @@
 package explore_test
 
 import (
-	"flag"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"bellhop/internal/explore"
+	"bellhop/internal/testenv"
 )
 
 // Beyond the depth of a search, long random schedules keep the same sentences.
 func TestExploreRandomSchedules(t *testing.T) {
-	longest, schedules := 120, "1000"
-	if isLong() {
-		longest, schedules = 600, "20000"
+	longest := 120
+	if testenv.Long() {
+		longest = 600
 	}
-	if err := flag.Set("rapid.checks", schedules); err != nil {
-		t.Fatal(err)
-	}
+	testenv.RapidDraws(t, testenv.Rounds(t))
 	rapid.Check(t, func(rt *rapid.T) {
 		most := rapid.SampledFrom([]limits{
 			{}, {Journals: 1}, {Database: 2}, {Journals: 1, Database: 1}, {Moves: 3}, {Forged: 4},

@@ -77,10 +77,13 @@ func newCluster(parent string, port int) (*pgserver.Server, error) {
 	return c, nil
 }
 
-// Main runs the tests, stops PostgreSQL if one was started, removes the program if one was built, and fails if a
-// goroutine is left.
-// Its result is for os.Exit.
+// Main runs the tests, those of rapid with fewer draws unless BELLHOP_LONG is set. Then it stops PostgreSQL if one was
+// started, removes the program if one was built, and fails if a goroutine is left. Its result is for os.Exit.
 func Main(m *testing.M) int {
+	if err := fewerDraws(); err != nil {
+		fmt.Fprintln(os.Stderr, "rapid:", err)
+		return 1
+	}
 	code := m.Run()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellhop/internal/testenv"
 	"bellhop/internal/torture/check"
 )
 
@@ -31,7 +32,7 @@ func started(t *testing.T, opts Options) *Report {
 
 func TestARunContinuesFromItsReport(t *testing.T) {
 	var progress bytes.Buffer
-	opts := Options{Binary: binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 2, Profile: DefaultProfile(), Out: &progress}
+	opts := Options{Binary: testenv.Binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 2, Profile: DefaultProfile(), Out: &progress}
 	started(t, opts)
 	if seed, err := SeedOf(opts.Dir); err != nil || seed != 7 {
 		t.Errorf("seed %d, %v", seed, err)
@@ -49,7 +50,7 @@ func TestARunContinuesFromItsReport(t *testing.T) {
 // A round that could not be finished keeps its folder, with its observation.
 func TestAFailedRoundKeepsItsFolder(t *testing.T) {
 	opts := Options{
-		Binary: binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 1, Profile: DefaultProfile(), Out: &bytes.Buffer{},
+		Binary: testenv.Binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 1, Profile: DefaultProfile(), Out: &bytes.Buffer{},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -63,7 +64,7 @@ func TestAFailedRoundKeepsItsFolder(t *testing.T) {
 }
 
 func TestAReportNamesViolationsAndMissedMutations(t *testing.T) {
-	opts := Options{Binary: binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 3, Profile: DefaultProfile()}
+	opts := Options{Binary: testenv.Binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 3, Profile: DefaultProfile()}
 	for _, c := range []struct {
 		damage func(*Report)
 		want   string

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && full
 
 package torture
 
@@ -10,22 +10,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// The rounds of `make test`, and those of `make test-long`.
-func rounds() int {
-	switch {
-	case long:
-		return 20
-	case testing.Short():
-		return 1
-	}
-	return 2
-}
+	"bellhop/internal/testenv"
+)
 
 // The run is cut in the middle of its first round and continues from its directory.
 func TestRoundsUnderFaultsLoseAndDoubleNothing(t *testing.T) {
-	opts := Options{Rounds: rounds(), Profile: DefaultProfile(), Dir: t.TempDir(), Seed: seed(t)}
+	opts := Options{Rounds: testenv.Rounds(t), Profile: DefaultProfile(), Dir: t.TempDir(), Seed: seed(t)}
+	if !testenv.Long() {
+		opts.Profile.Kills, opts.Profile.NetworkFaults, opts.Profile.Events = 6, 20, 600
+	}
 	cutDuringAFault(t, opts)
 	report := run(t, opts)
 	sum, want := report.total(), Profile{}
@@ -57,7 +51,7 @@ func cutDuringAFault(t *testing.T, opts Options) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	opts.Binary, opts.Out = binary(t), onLine{"kill -9", cancel}
+	opts.Binary, opts.Out = testenv.Binary(t), onLine{"kill -9", cancel}
 	report, err := Run(ctx, opts)
 	if !errors.Is(err, context.Canceled) || len(report.Rounds) > 0 {
 		t.Fatalf("the cut run: %d rounds, %v", len(report.Rounds), err)
@@ -80,7 +74,7 @@ func (o onLine) Write(line []byte) (int, error) {
 // All mixtures of this version with the one that landed before it: hosts N−1 under brokers N, the other
 // way round, and servers N−1 that are upgraded one after the other. Only `make test-long` runs it.
 func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
-	mixtures := map[bool]int{false: 0, true: 5}[long]
+	mixtures := testenv.Rounds(t)
 	if mixtures == 0 {
 		t.Log("left to make test-long")
 		return
@@ -120,7 +114,7 @@ func versionBefore(t *testing.T) string {
 			t.Errorf("git worktree: %v\n%s", err, out)
 		}
 	})
-	path, err := buildIn(folder, filepath.Join(t.TempDir(), "bellhop-before"))
+	path, err := testenv.BuildBinary(folder, filepath.Join(t.TempDir(), "bellhop-before"))
 	if err != nil {
 		t.Fatal(err)
 	}

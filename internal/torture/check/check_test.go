@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"bellhop/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -103,7 +105,7 @@ func TestAValidObservationHasNoViolation(t *testing.T) {
 }
 
 func TestEveryMutationIsCaught(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(testenv.Rounds(t)) {
 		result := TestSelf(sample(), seed)
 		for _, missed := range result.Missed {
 			t.Errorf("seed %d: missed %s", seed, missed)
@@ -142,7 +144,7 @@ func TestEveryMutationIsCaughtAfterARestore(t *testing.T) {
 	for _, v := range Run(o) {
 		t.Fatal(v)
 	}
-	for seed := range uint64(40) {
+	for seed := range uint64(testenv.Rounds(t)) {
 		for _, missed := range TestSelf(o, seed).Missed {
 			t.Errorf("seed %d: missed %s", seed, missed)
 		}
