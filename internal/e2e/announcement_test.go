@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -52,6 +54,7 @@ func (s *stack) headlessLines() func() protocol.Line {
 // An announcement reaches the headless clients of the broker's host, also after kill -9 of the
 // broker and of the host, until it is taken back.
 func TestAnAnnouncementReachesHeadlessClientsAcrossRestarts(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	env := []string{"BELLHOP_URL=" + s.api, "BELLHOP_TOKEN=" + s.token}
 	first := s.headlessLines()

@@ -31,3 +31,19 @@ func call(t testing.TB, method, url, authorization string) int {
 	_ = resp.Body.Close()
 	return resp.StatusCode
 }
+
+// withPasswordOnly calls the host as one who knows only its password, and returns the status.
+func (s *stack) withPasswordOnly(method, path string) int {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.host.url+path, http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+hostPassword)
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}

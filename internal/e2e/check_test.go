@@ -116,12 +116,14 @@ func (s *sessionHistory) watcher() reading {
 }
 
 func TestTheCheckerAcceptsAValidHistory(t *testing.T) {
+	t.Parallel()
 	for _, v := range check(story()) {
 		t.Error(v)
 	}
 }
 
 func TestTheCheckerAcceptsAReplayThatContinuesWithTheNextTurn(t *testing.T) {
+	t.Parallel()
 	h := story()
 	c := &h.Sessions[0].Readings[1].Conns[0]
 	c.Frames = append(c.Frames, seenFrame{"1-11", `{"type":"text-start","id":"c"}`})
@@ -131,6 +133,7 @@ func TestTheCheckerAcceptsAReplayThatContinuesWithTheNextTurn(t *testing.T) {
 }
 
 func TestTheCheckerDetectsEveryViolation(t *testing.T) {
+	t.Parallel()
 	starter := func(s *sessionHistory, conn int) *connection { return &s.Readings[0].Conns[conn] }
 	watcher := func(s *sessionHistory) *connection { return &s.Readings[1].Conns[0] }
 	for _, c := range []struct {

@@ -29,6 +29,7 @@ var clientCases = []struct {
 
 // The clients do the same with the same broker and host, each in its own process.
 func TestClientsOfEveryLanguage(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	s.toStream.Set(faultproxy.CutAnswerAfter(1500))
 	for language, cmd := range drivers(t, s.dir) {

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -80,8 +82,10 @@ func (c *clocked) turn(prompt string, between func()) {
 // during turns; a freeze outlasts the token. Nothing is lost or doubled, and no turn
 // is taken for lost.
 func TestClocksThatDifferAndJumpLoseNothing(t *testing.T) {
+	t.Parallel()
 	for name, offset := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			clock := testenv.NewClock(time.Now().Add(offset))
 			c := newClocked(t, clock.Now)
 			renewals := func() int {
@@ -120,6 +124,7 @@ func TestClocksThatDifferAndJumpLoseNothing(t *testing.T) {
 // PROC-15: the process runs in a zone whose clocks are put forward and back, and a
 // leap second is a second that the clock shows twice.
 func TestTimeZonesAndLeapSecondsChangeNothing(t *testing.T) {
+	t.Parallel()
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +138,7 @@ func TestTimeZonesAndLeapSecondsChangeNothing(t *testing.T) {
 		"a leap second":          {time.Date(2016, 12, 31, 23, 59, 59, 900_000_000, time.UTC), -900 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			clock := testenv.NewClock(c.start)
 			k := newClocked(t, func() time.Time { return clock.Now().In(zone) })
 			k.turn("over", func() { clock.Advance(c.jump) })

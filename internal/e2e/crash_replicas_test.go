@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -11,6 +13,7 @@ import (
 )
 
 func TestCrashOfOneOfTwoReplicasLosesAndDuplicatesNothing(t *testing.T) {
+	t.Parallel()
 	seed, given := givenSeed(t)
 	if !given {
 		seed = rand.Uint64N(seeds)
@@ -30,10 +33,7 @@ func TestCrashOfOneOfTwoReplicasLosesAndDuplicatesNothing(t *testing.T) {
 	// The proxy is a load balancer without affinity: consecutive requests may reach different
 	// brokers.
 	work.Go(func() { balance(t.Context(), over, c.rng(4), s, front, second) })
-	kills := 4
-	if tortured {
-		kills = 60
-	}
+	kills := testenv.Rounds(t)
 	var killers sync.WaitGroup
 	for i, n := range []*node{s.broker, second} {
 		killers.Go(func() { c.killRepeatedly(t.Context(), n, c.rng(uint64(5+i)), nil, kills) })

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -16,6 +18,7 @@ import (
 const monitoring = "../../deploy/monitoring"
 
 func TestAlertRulesFireWhenTheyShould(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
 		cmd := exec.CommandContext(t.Context(), testenv.FindProgram(t, "promtool"), args...)
 		cmd.Dir = monitoring
@@ -28,6 +31,7 @@ func TestAlertRulesFireWhenTheyShould(t *testing.T) {
 // A real Prometheus with our configuration reads broker and host, evaluates every alert, and finds
 // something for every panel of the dashboard after one turn.
 func TestPrometheusFillsTheDashboard(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	p := startPrometheus(t, s)
 	task, c := s.task("measured"), s.user()

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -15,6 +17,7 @@ import (
 // PROC-13: a broker or host without file descriptors says so in one line, answers
 // health checks, and continues when there are descriptors again.
 func TestAServerWithoutFileDescriptorsAnswersHealthChecks(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task := s.task("descriptors")
 	s.recorded(t, task, "slow 4")

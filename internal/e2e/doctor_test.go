@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -56,6 +58,7 @@ func (s *stack) expect(t *testing.T, env []string, level doctor.Level, check, me
 }
 
 func TestTheDoctorNamesMisconfigurations(t *testing.T) {
+	t.Parallel()
 	s := prepareStack(t, postgres)
 	s.host.env = append(s.host.env, "BELLHOP_HOST_ALLOWED_ORIGINS="+s.broker.url)
 	s.host.start()

@@ -26,6 +26,7 @@ func loneBroker(t *testing.T) *running {
 var direct = &http.Client{Transport: transport}
 
 func TestABasicHostAndABasicFrontendWorkWithOurBroker(t *testing.T) {
+	t.Parallel()
 	host := &basic.Host{Password: hostPassword, Client: direct}
 	server := httptest.NewServer(host)
 	t.Cleanup(server.Close)
@@ -72,6 +73,7 @@ func shown(t testing.TB, messages []protocol.Message) (lines []string) {
 }
 
 func TestABasicFrontendWorksWithBothOfOurs(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task := s.task("basic frontend")
 	frontend := &basic.Frontend{BrokerURL: s.broker.url, Token: s.token, Client: direct}
@@ -95,11 +97,13 @@ func TestABasicFrontendWorksWithBothOfOurs(t *testing.T) {
 }
 
 func TestABasicBrokerWorksWithOurHost(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		strict bool
 	}{{"that ignores unknown members", false}, {"that refuses unknown members", true}} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := &basic.Broker{Client: direct, Strict: c.strict}
 			server := httptest.NewServer(b)
 			t.Cleanup(server.Close)

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -13,6 +15,7 @@ import (
 
 // The Python example streams a turn, answers its question and resumes when the stream is cut.
 func TestThePythonExampleTakesATurnThatIsCut(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	cut := testenv.NewProxy(t, strings.TrimPrefix(s.broker.url, "http://"))
 	config, err := json.Marshal(map[string]string{"brokerUrl": "http://" + cut.Addr(), "apiToken": s.token})

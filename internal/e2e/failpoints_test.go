@@ -32,6 +32,7 @@ var (
 var hit = regexp.MustCompile(`failpoint\.Hit\("([^"]+)"\)`)
 
 func TestCrashPointsAreThoseOfTheSource(t *testing.T) {
+	t.Parallel()
 	found := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -23,6 +25,7 @@ import (
 // with the agent password, neither an epoch that the host has not begun, nor the next position of the
 // present one, costs the session a later event. The host never shows ok before the broker has them.
 func TestAForgedEventLosesNoEventOfTheSession(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		signed bool
@@ -35,6 +38,7 @@ func TestAForgedEventLosesNoEventOfTheSession(t *testing.T) {
 		{"at the next position", true, protocol.Cursor{Seq: 1}, http.StatusOK, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := withUser(t, runBroker(t, app.BrokerConfig{StoreConfig: app.StoreConfig{
 				DatabaseURL: seal.NewSecret("sqlite:" + filepath.Join(t.TempDir(), "broker.db")), Keyset: newKeyset(t),
 			}}))

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -52,6 +54,7 @@ func (n *node) restartFull(small *disk.Small) {
 // PROC-5, PROC-10: a host whose disk is full fails turns clearly, starts again on
 // the full disk, serves reads, and continues by itself when there is room.
 func TestAHostOnAFullDiskServesReadsAndRecovers(t *testing.T) {
+	t.Parallel()
 	if !disk.CanMount(t) {
 		return
 	}
@@ -154,6 +157,7 @@ func fillByCheckIns(t testing.TB, c *client.Client, task string) error {
 
 // PROC-10 for the broker on SQLite.
 func TestABrokerOnAFullDiskServesReadsAndRecovers(t *testing.T) {
+	t.Parallel()
 	if !disk.CanMount(t) {
 		return
 	}
@@ -187,6 +191,7 @@ func TestABrokerOnAFullDiskServesReadsAndRecovers(t *testing.T) {
 
 // PROC-10 for a PostgreSQL whose disk fills up.
 func TestAFullDiskOfPostgreSQLIsStorageFull(t *testing.T) {
+	t.Parallel()
 	if !disk.CanMount(t) {
 		return
 	}

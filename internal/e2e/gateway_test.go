@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -66,6 +68,7 @@ func newLiar(t *testing.T, host string) *liar {
 // A gateway's 200 stops no agent, answers no question and ends no session: the user gets an
 // error, and the session's deletion is repeated.
 func TestAGatewaysSuccessIsNoHosts(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	liar := newLiar(t, s.host.url)
 	host := strings.TrimSpace(s.administer("hosts", "add", "--name", "gated", "--url", liar.url))

@@ -8,6 +8,7 @@ import (
 )
 
 func TestAnInterruptEndsTheTurnForTheStreamAndForTheBroker(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task, c := s.task("stop it"), s.user()
 	transcript := toEnd(t, send(t, c, task, "slow 3000"), func(event client.Event, _ *client.Transcript) {

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -13,6 +15,7 @@ import (
 
 // A leaked password of the host reads and changes no session of the broker.
 func TestTheHostsPasswordAloneOpensNoSessionOfTheBroker(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task := s.task("private")
 	s.recorded(t, task, "list")
@@ -36,24 +39,10 @@ func TestTheHostsPasswordAloneOpensNoSessionOfTheBroker(t *testing.T) {
 	}
 }
 
-func (s *stack) withPasswordOnly(method, path string) int {
-	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), method, s.host.url+path, http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+hostPassword)
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	return resp.StatusCode
-}
-
 // A database of a time before the keys refuses nothing by itself, but its hosts refuse the broker,
 // until their operator releases the session.
 func TestALostKeyNeedsTheOperatorOfTheHost(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task, c := s.task("older than the backup"), s.user()
 	s.recorded(t, task, "list")

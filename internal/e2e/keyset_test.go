@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -18,6 +20,7 @@ func TestAWrongKeysetEndsTheBrokerWithOneClearLine(t *testing.T) {
 			"a random": "BELLHOP_KEYSET=correct horse battery staple",
 		} {
 			t.Run(name+" keyset", func(t *testing.T) {
+				t.Parallel()
 				n := newNode(t, "broker", s.broker.url,
 					[]string{"BELLHOP_DATABASE_URL=" + s.dbURL, "BELLHOP_LISTEN=" + freeAddr(t), variable}, "serve")
 				l, err := n.launch()

@@ -1,46 +1,24 @@
 package e2e
 
 import (
+	"flag"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 
-	"bellhop/internal/failpoint"
 	"bellhop/internal/testenv"
 )
 
+// storiesAtOnce is the default of -parallel: stories mostly wait, and each has two or three servers.
+const storiesAtOnce = "4"
+
 func TestMain(m *testing.M) {
-	code := testenv.Main(m)
-	if builtIn != "" {
-		_ = os.RemoveAll(builtIn)
+	if err := flag.Set("test.parallel", storiesAtOnce); err != nil {
+		panic(err)
 	}
-	os.Exit(code)
+	os.Exit(testenv.Main(m))
 }
-
-var builtIn string // the folder of the binary
-
-// build compiles the binary once for all tests that need it.
-var build = sync.OnceValues(func() (path string, err error) {
-	if builtIn, err = os.MkdirTemp("", "bellhop-e2e-"); err != nil {
-		return "", err
-	}
-	path = filepath.Join(builtIn, "bellhop")
-	cmd := exec.Command("go",
-		append(append([]string{"build", "-tags", failpoint.Tag}, raceFlags...), "-o", path, "bellhop/cmd/bellhop")...)
-	if cmd.Env = append(os.Environ(), "CGO_ENABLED=0"); raceFlags != nil {
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-	}
-	cmd.Stderr = os.Stderr
-	return path, cmd.Run()
-})
 
 func binary(t testing.TB) string {
 	t.Helper()
-	path, err := build()
-	if err != nil {
-		t.Fatalf("build the binary: %v", err)
-	}
-	return path
+	return testenv.Binary(t)
 }

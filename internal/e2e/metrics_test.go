@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -42,6 +44,7 @@ func scrape(t *testing.T, url, credential string) map[string]float64 {
 }
 
 func TestATurnShowsInTheMetrics(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task, c := s.task("measured"), s.user()
 	turnOf(t, c, task, "hello")
@@ -80,6 +83,7 @@ func TestATurnShowsInTheMetrics(t *testing.T) {
 
 // Events that no broker takes show their number and their age, on the host's admin listener too.
 func TestAnOutboxThatWaitsShowsInTheMetrics(t *testing.T) {
+	t.Parallel()
 	s := prepareStack(t, sqlite)
 	admin := freeAddr(t)
 	s.host.env = append(s.host.env, "BELLHOP_HOST_ADMIN_LISTEN="+admin)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"bellhop/internal/failpoint"
+	"bellhop/internal/testenv"
 )
 
 const (
@@ -85,7 +86,7 @@ func lastLines(text string, n int) string {
 
 // launch starts the process and does not wait.
 func (n *node) launch(extra ...string) (*life, error) {
-	path, err := build()
+	path, err := testenv.BinaryPath()
 	if err != nil {
 		return nil, err
 	}

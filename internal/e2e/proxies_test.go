@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -61,6 +63,7 @@ var proxyPrograms = []proxyProgram{
 // The configurations of deploy/proxy work as they are, but for addresses and one time: 60 s of
 // silence become 15 s, so that two comments of an idle stream show that it holds.
 func TestEveryProxyConfigurationServesTheProduct(t *testing.T) {
+	t.Parallel()
 	for _, program := range proxyPrograms {
 		t.Run(program.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -83,6 +85,7 @@ func TestQueuedMessagesRunWithoutAPage(t *testing.T) {
 }
 
 func TestQueuedMessagesOfABasicServerRunWithoutAPage(t *testing.T) {
+	t.Parallel()
 	host := &basic.Host{Password: hostPassword, Client: direct}
 	server := httptest.NewServer(host)
 	t.Cleanup(server.Close)
@@ -105,11 +108,10 @@ func TestQueuedMessagesOfABasicServerRunWithoutAPage(t *testing.T) {
 }
 
 func TestAKilledBrokerStartsAQueuedMessageOnce(t *testing.T) {
+	t.Parallel()
 	for _, point := range queuePoints {
 		t.Run(point, func(t *testing.T) {
-			t.Parallel() // each waits until the dead broker's lease of the message ends
 			eachStore(t, func(t *testing.T, kind storeKind) {
-				t.Parallel()
 				s := prepareStack(t, kind)
 				s.host.start()
 				s.broker.start(dieAt(point, 1))
@@ -140,6 +142,7 @@ func TestAKilledBrokerStartsAQueuedMessageOnce(t *testing.T) {
 
 // The host dies when it has the prompt. Its turn ends as failed, is not repeated, and the queue waits.
 func TestAKilledHostPausesTheQueue(t *testing.T) {
+	t.Parallel()
 	s := prepareStack(t, sqlite)
 	s.host.start(dieAt("turn-started", 1))
 	s.broker.start()

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -11,6 +13,7 @@ import (
 
 // PROC-10: probes of load balancers cost at most one write a second, however often they come.
 func TestHealthChecksWriteAtMostOnceASecond(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, postgres)
 	journal := openSQL(t, "sqlite3", "file:"+s.journal()+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
 	broker := s.openDB()

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -15,6 +17,7 @@ import (
 // A relayed stream that is cut between broker and host breaks off and continues after the last
 // frame that arrived.
 func TestARelayedStreamThatIsCutResumesExactly(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	s.toStream.Set(refuse) // no browser reaches this host
 	task := s.task("relayed")
@@ -66,6 +69,7 @@ func TestARelayedStreamThatIsCutResumesExactly(t *testing.T) {
 // A broker that is stopped with open relayed streams, some with readers that read nothing, cuts
 // them and exits in time.
 func TestABrokerEndsWithRelayedStreamsOpen(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task := s.task("shutdown")
 	stream, err := s.user().Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: "slow 3000"})

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -15,6 +17,7 @@ import (
 )
 
 func TestATurnMayBeLongerThanItsWebhookToken(t *testing.T) {
+	t.Parallel()
 	clock := testenv.NewClock(time.Now())
 	webhook, through := newPassage(t)
 	b := withUser(t, runBroker(t, app.BrokerConfig{
@@ -49,13 +52,4 @@ func TestATurnMayBeLongerThanItsWebhookToken(t *testing.T) {
 	if expired < 0 || renewed < expired || !slices.Contains(seen[renewed:], passed{"/api/agent/webhook", 200}) {
 		t.Errorf("the webhook saw %v: want an expired token, its renewal, and the events behind it", seen)
 	}
-}
-
-func messagesOf(t testing.TB, c *client.Client, task string) []protocol.Message {
-	t.Helper()
-	page, err := c.Messages(t.Context(), task, client.MessageQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return page.Messages
 }

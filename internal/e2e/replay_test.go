@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -10,6 +12,7 @@ import (
 )
 
 func TestAReplayCutAnywhereIsDeliveredCompletely(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task, c := s.task("replay"), s.user()
 	const prompt = "list then slow 4"

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -60,6 +62,7 @@ func textEvent(task string, seq int) string {
 }
 
 func TestTheFeedOfOneReplicaGetsChangesOfTheOther(t *testing.T) {
+	t.Parallel()
 	first, second := replicas(t)
 	task := first.task(t, "http://127.0.0.1:1", "")
 	notified := make(chan string)
@@ -85,6 +88,7 @@ func TestTheFeedOfOneReplicaGetsChangesOfTheOther(t *testing.T) {
 }
 
 func TestTheSameEventAtOnceOnTwoReplicasHasOneEffect(t *testing.T) {
+	t.Parallel()
 	first, second := replicas(t)
 	task := first.task(t, "http://127.0.0.1:1", "")
 	const events, copies = 20, 6

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -155,11 +157,13 @@ func overwrite(t testing.TB, from, to string, names ...string) {
 }
 
 func TestASQLiteBrokerRestoredFromABackupGetsEverythingBack(t *testing.T) {
+	t.Parallel()
 	for name, restore := range map[string]func(t testing.TB, from, to string, names ...string){
 		"another file":         copyFiles,
 		"the file overwritten": overwrite,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newStack(t, sqlite)
 			backup := filepath.Join(s.dir, "backup")
 			r := beforeBackup(s)
@@ -178,6 +182,7 @@ func TestASQLiteBrokerRestoredFromABackupGetsEverythingBack(t *testing.T) {
 // The data directory is replaced by an earlier copy, as when a volume's snapshot is
 // restored: PostgreSQL itself does not notice.
 func TestAPostgresRestoredFromASnapshotGetsEverythingBack(t *testing.T) {
+	t.Parallel()
 	server := testenv.PostgresServer(t)
 	s := prepareStackOn(t, t.TempDir(), postgres, server.URL())
 	s.host.start()
@@ -196,7 +201,8 @@ func TestAPostgresRestoredFromASnapshotGetsEverythingBack(t *testing.T) {
 //
 // It takes long, so only `make test-long` runs it.
 func TestAPostgresRecoveredToAPointInTimeGetsEverythingBack(t *testing.T) {
-	if os.Getenv("BELLHOP_LONG") == "" {
+	t.Parallel()
+	if !tortured {
 		t.Log("left to make test-long")
 		return
 	}
@@ -228,6 +234,7 @@ func TestAPostgresRecoveredToAPointInTimeGetsEverythingBack(t *testing.T) {
 
 // A dump is restored into the same server, over the tables.
 func TestAPostgresRestoredFromADumpGetsEverythingBack(t *testing.T) {
+	t.Parallel()
 	server := testenv.PostgresServer(t)
 	s := prepareStackOn(t, t.TempDir(), postgres, server.URL())
 	s.host.start()
@@ -247,7 +254,8 @@ func TestAPostgresRestoredFromADumpGetsEverythingBack(t *testing.T) {
 //
 // It takes long, so only `make test-long` runs it.
 func TestAPrimaryThatCrashesFailsOverAndEverythingComesBack(t *testing.T) {
-	if os.Getenv("BELLHOP_LONG") == "" {
+	t.Parallel()
+	if !tortured {
 		t.Log("left to make test-long")
 		return
 	}
@@ -292,6 +300,7 @@ func cursorIn(t testing.TB, url, task string) (at protocol.Cursor) {
 
 // Nothing changed, and the command says so.
 func TestReconcileAsksEveryHost(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task := s.task("reconciled")
 	s.recorded(t, task, "list")

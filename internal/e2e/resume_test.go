@@ -11,6 +11,7 @@ import (
 )
 
 func TestAStreamThatIsCutResumesExactly(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	task := s.task("cut")
 	rec := &recorder{}

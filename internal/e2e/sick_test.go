@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -60,6 +62,7 @@ func (s *stack) resumed(task string, before reading) {
 // PROC-9: a PostgreSQL that was set read-only is unavailable, and the broker resumes
 // by itself when it is lifted.
 func TestABrokerOutlivesAReadOnlyPostgreSQL(t *testing.T) {
+	t.Parallel()
 	s, server := onServer(t)
 	s.broker.start()
 	task := s.task("read-only")
@@ -80,6 +83,7 @@ func TestABrokerOutlivesAReadOnlyPostgreSQL(t *testing.T) {
 // them the breaker is open: the log has one line of it, and later requests fail at once. The admin
 // listener still has metrics, without those that are in the database.
 func TestABrokerOutlivesAFrozenPostgreSQL(t *testing.T) {
+	t.Parallel()
 	const adminToken = "canary-admin-token-0d2c"
 	s, server := onServer(t)
 	admin := freeAddr(t)

@@ -46,6 +46,8 @@ type stack struct {
 	token  string // API token of the user
 	hostID string // as registered
 
+	brokerAddr, hostAddr string // where the servers listen
+
 	toHost   *testenv.Proxy // broker → host
 	toBroker *testenv.Proxy // host → broker's webhook
 	toStream *testenv.Proxy // client → host's streams
@@ -59,15 +61,29 @@ const (
 	postgres storeKind = "postgres"
 )
 
-// eachStore runs a test on both databases.
+// eachStore runs a test, which is parallel to others, on the databases that testenv.Databases selects.
 func eachStore(t *testing.T, test func(t *testing.T, kind storeKind)) {
 	t.Helper()
+	t.Parallel()
+	testenv.EachDatabase(t, func(t *testing.T, kind string) {
+		t.Parallel()
+		test(t, storeKind(kind))
+	})
+}
+
+// bothStores is eachStore on both databases always.
+func bothStores(t *testing.T, test func(t *testing.T, kind storeKind)) {
+	t.Helper()
+	t.Parallel()
 	for _, kind := range []storeKind{sqlite, postgres} {
-		t.Run(string(kind), func(t *testing.T) { test(t, kind) })
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
 	}
 }
 
-// newStack prepares everything as an operator does, and starts it.
+// newStack prepares everything, and starts it.
 func newStack(t testing.TB, kind storeKind) *stack {
 	t.Helper()
 	s := prepareStack(t, kind)
@@ -76,35 +92,60 @@ func newStack(t testing.TB, kind storeKind) *stack {
 	return s
 }
 
+// prepareStack is newStack without starting a server.
 func prepareStack(t testing.TB, kind storeKind) *stack {
 	t.Helper()
-	dir := t.TempDir()
-	if kind == postgres {
-		return prepareStackOn(t, dir, kind, testenv.Postgres(t, nil))
+	url, token := copyInstalled(t, kind)
+	s := layOut(t, t.TempDir(), kind, url)
+	if kind == sqlite { // the other files of the stack are beside it
+		testenv.Must(t, os.Rename(strings.TrimPrefix(url, "sqlite:"), filepath.Join(s.dir, "broker.db")))
+		s.dbURL = emptyDatabase(t, s.dir, kind)
 	}
-	return prepareStackOn(t, dir, kind, "sqlite:"+filepath.Join(dir, "broker.db"))
+	s.register(token)
+	return s
 }
 
+// prepareStackOn is prepareStack with an empty database of the caller's.
 func prepareStackOn(t testing.TB, dir string, kind storeKind, dbURL string) *stack {
 	t.Helper()
-	s := &stack{t: t, dir: dir, store: kind, dbURL: dbURL}
-	s.keyset = s.file("keyset", run(t, nil, "keys", "generate"))
-	brokerAddr, hostAddr := freeAddr(t), freeAddr(t)
-	s.toHost, s.toStream = testenv.NewProxy(t, hostAddr), testenv.NewProxy(t, hostAddr)
-	s.toBroker = testenv.NewProxy(t, brokerAddr)
+	s := layOut(t, dir, kind, dbURL)
+	token, err := install(t.Context(), dbURL)
+	testenv.Must(t, err)
+	s.register(token)
+	return s
+}
 
-	s.broker = s.newBroker("broker", brokerAddr)
+// register adds the host, and gives the stack the token of the database's user.
+func (s *stack) register(token string) {
+	s.t.Helper()
+	keyset, err := sharedKeyset()
+	testenv.Must(s.t, err)
+	s.keyset, s.token = s.file("keyset", keyset), token
+	s.hostID, err = registerHost(s.t.Context(), s.dbURL, "http://"+s.toHost.Addr())
+	testenv.Must(s.t, err)
+	s.equip()
+}
+
+// layOut chooses the addresses of a stack and starts its proxies.
+func layOut(t testing.TB, dir string, kind storeKind, dbURL string) *stack {
+	t.Helper()
+	s := &stack{t: t, dir: dir, store: kind, dbURL: dbURL, brokerAddr: freeAddr(t), hostAddr: freeAddr(t)}
+	s.toHost, s.toStream = testenv.NewProxy(t, s.hostAddr), testenv.NewProxy(t, s.hostAddr)
+	s.toBroker = testenv.NewProxy(t, s.brokerAddr)
+	return s
+}
+
+// equip prepares the two servers.
+func (s *stack) equip() {
+	s.t.Helper()
+	s.broker = s.newBroker("broker", s.brokerAddr)
 	s.api = s.broker.url
-	s.host = newNode(t, "host", "http://"+hostAddr, []string{
-		"BELLHOP_HOST_LISTEN=" + hostAddr,
+	s.host = newNode(s.t, "host", "http://"+s.hostAddr, []string{
+		"BELLHOP_HOST_LISTEN=" + s.hostAddr,
 		"BELLHOP_HOST_PUBLIC_URL=http://" + s.toStream.Addr(),
 		"BELLHOP_HOST_PASSWORD=" + hostPassword,
 		"BELLHOP_HOST_DATA=" + s.hostData(),
 	}, "host")
-	s.administer("users", "add", "--email", userEmail, "--admin")
-	s.hostID = strings.TrimSpace(s.administer("hosts", "add", "--name", "first", "--url", "http://"+s.toHost.Addr()))
-	s.token = strings.TrimSpace(s.administer("tokens", "create", "--email", userEmail, "--name", "e2e"))
-	return s
 }
 
 // newBroker returns a broker on the stack's database; it is not started.
@@ -199,6 +240,9 @@ func (s *stack) askHost(method, path string, out any) int {
 	}
 	return resp.StatusCode
 }
+
+// database returns the files of a SQLite database.
+func database(name string) []string { return []string{name, name + "-wal", name + "-shm"} }
 
 // openDB opens the broker's database directly.
 func (s *stack) openDB() *sql.DB {

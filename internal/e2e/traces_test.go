@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -22,6 +24,7 @@ done
 
 // One trace leads from the user's message over the host's turn and its agent to the stored events.
 func TestOneTraceLeadsFromTheMessageToItsEvents(t *testing.T) {
+	t.Parallel()
 	c := spans.New(t)
 	s := prepareStack(t, sqlite)
 	traced := []string{
@@ -75,6 +78,7 @@ func TestOneTraceLeadsFromTheMessageToItsEvents(t *testing.T) {
 
 // A collector that is away costs nothing but its traces.
 func TestACollectorThatIsAwayStopsNothing(t *testing.T) {
+	t.Parallel()
 	s := prepareStack(t, sqlite)
 	traced := []string{"BELLHOP_TRACES_URL=http://" + freeAddr(t), "BELLHOP_TRACES_RATIO=1"}
 	s.host.env, s.broker.env = append(s.host.env, traced...), append(s.broker.env, traced...)

@@ -60,6 +60,16 @@ func historyOf(t testing.TB, c *client.Client, task string) []protocol.Message {
 	return messages
 }
 
+// messagesOf returns the first page of a task's messages.
+func messagesOf(t testing.TB, c *client.Client, task string) []protocol.Message {
+	t.Helper()
+	page, err := c.Messages(t.Context(), task, client.MessageQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Messages
+}
+
 // settle waits until the broker has no open turn of the task.
 func settle(t testing.TB, c *client.Client, task string) *protocol.Task {
 	t.Helper()
@@ -76,8 +86,12 @@ func settle(t testing.TB, c *client.Client, task string) *protocol.Task {
 }
 
 func TestATurnIsStreamedByTheHostAndPersistedByTheWebhook(t *testing.T) {
-	eachStore(t, func(t *testing.T, kind storeKind) {
-		s := newStack(t, kind)
+	bothStores(t, func(t *testing.T, kind storeKind) {
+		dir := t.TempDir()
+		s := layOut(t, dir, kind, emptyDatabase(t, dir, kind))
+		s.installByCommands()
+		s.host.start()
+		s.broker.start()
 		task := s.task("tour")
 		transcript := turnOf(t, s.user(), task, "list")
 		if transcript.End == nil || transcript.End.FinishReason != protocol.FinishStop {

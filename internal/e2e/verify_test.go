@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -5,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -140,8 +141,9 @@ func readPage(t testing.TB, db *sql.DB, query string, id any, last *int64) (n in
 //
 // It takes long, so only `make test-long` runs it in full.
 func TestVerifyReadsAMillionEvents(t *testing.T) {
+	t.Parallel()
 	turns, want := 4, 2000
-	if os.Getenv("BELLHOP_LONG") != "" {
+	if tortured {
 		turns, want = 100, 1_000_000
 	}
 	s := newStack(t, postgres)

@@ -1,3 +1,5 @@
+//go:build full
+
 package e2e
 
 import (
@@ -66,6 +68,7 @@ func (in *installation) expect(version string, level doctor.Level, where, messag
 }
 
 func TestTheDoctorNamesHostsAndReplicasOfAnotherVersion(t *testing.T) {
+	t.Parallel()
 	in := &installation{t: t, config: app.StoreConfig{
 		DatabaseURL: seal.NewSecret(testenv.Postgres(t, nil)), Keyset: newKeyset(t), Log: slog.New(slog.DiscardHandler),
 	}}
@@ -102,6 +105,7 @@ func TestTheDoctorNamesHostsAndReplicasOfAnotherVersion(t *testing.T) {
 
 // With a name of the operator's own, connections of all versions look alike, as they do behind a pooler.
 func TestTheDoctorReportsThatVersionsAreHidden(t *testing.T) {
+	t.Parallel()
 	in := &installation{t: t, config: app.StoreConfig{
 		DatabaseURL: seal.NewSecret(testenv.Postgres(t, nil) + "&application_name=ours"), Keyset: newKeyset(t),
 		Log: slog.New(slog.DiscardHandler),

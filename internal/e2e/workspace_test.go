@@ -19,6 +19,7 @@ import (
 // An agent creates a workspace, its user starts a task in it, and the agent of that task works on
 // the files that are there.
 func TestATaskWorksInAWorkspaceThatAnAgentCreated(t *testing.T) {
+	t.Parallel()
 	s := newStack(t, sqlite)
 	first, c := s.task("creates it"), s.user()
 	s.recorded(t, first, "list")
