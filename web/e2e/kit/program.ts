@@ -12,7 +12,7 @@ export interface Program {
 
 /** Starts bellhop and waits until `ready`, which gets the output of both streams, returns true. */
 export function start(args: string[], ready: Ready, env: Record<string, string> = {}): Promise<Program> {
-  return startProgram([process.env.BELLHOP_E2E_BINARY ?? 'bellhop', ...args], ready, env);
+  return startProgram([process.env.BELLHOP_TEST_BINARY ?? 'bellhop', ...args], ready, env);
 }
 
 type Ready = (output: string) => boolean | Promise<boolean>;

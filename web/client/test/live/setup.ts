@@ -7,16 +7,23 @@ import type { TestProject } from 'vitest/node';
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 
-/** Builds Bellhop from this checkout and runs broker, agent host and demo agent for the tests. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dir = mkdtempSync(join(tmpdir(), 'bellhop-client-'));
-  const binary = join(dir, 'bellhop');
-  const built = spawnSync('go', ['build', '-o', binary, './cmd/bellhop'], {
+function build(binary: string): string {
+  const built = spawnSync('go', ['build', '-trimpath', '-o', binary, './cmd/bellhop'], {
     cwd: repository,
     env: { ...process.env, CGO_ENABLED: '0' },
     encoding: 'utf8',
   });
   if (built.status !== 0) throw new Error(`go build failed: ${built.error?.message ?? built.stderr}`);
+  return binary;
+}
+
+/**
+ * Runs broker, agent host and demo agent for the tests. Bellhop is built from this checkout, unless BELLHOP_TEST_BINARY
+ * names a binary.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dir = mkdtempSync(join(tmpdir(), 'bellhop-client-'));
+  const binary = process.env.BELLHOP_TEST_BINARY || build(join(dir, 'bellhop'));
   const data = join(dir, 'data');
   const dev = spawn(binary, ['dev', '--data', data, '--listen', '127.0.0.1:0', '--host-listen', '127.0.0.1:0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
