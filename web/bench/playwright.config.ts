@@ -1,5 +1,5 @@
 import { defineConfig } from '@playwright/test';
-import { browser } from '../e2e/kit/browser.ts';
+import { wholeBrowser } from '../e2e/kit/browser.ts';
 
 export default defineConfig({
   testDir: '.',
@@ -12,10 +12,10 @@ export default defineConfig({
   timeout: 300_000,
   reporter: [['./report.ts']],
   use: {
-    ...browser,
+    ...wholeBrowser,
     launchOptions: {
-      ...browser.launchOptions,
-      args: [...browser.launchOptions.args, '--enable-precise-memory-info', '--js-flags=--expose-gc'],
+      ...wholeBrowser.launchOptions,
+      args: [...wholeBrowser.launchOptions.args, '--enable-precise-memory-info', '--js-flags=--expose-gc'],
     },
   },
 });

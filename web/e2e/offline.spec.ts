@@ -2,8 +2,10 @@ import { expect, test } from './kit/test.ts';
 import { openWorld } from './kit/world.ts';
 import { signIn } from './kit/session.ts';
 import { Console } from './kit/console.ts';
+import { test as whole } from './kit/whole.ts';
 
 test.use({ serviceWorkers: 'allow' });
+whole.use({ serviceWorkers: 'allow' });
 
 const noBroker = /net::ERR_|Failed to fetch|50\d/;
 
@@ -42,7 +44,7 @@ test('what was seen can be read without the broker, and not after signing out', 
   await expect.poll(kept).toEqual([]);
 });
 
-test('the console can be installed', async ({ bell }) => {
+whole('the console can be installed', async ({ bell }) => {
   await bell.page.goto('/');
   await bell.page.evaluate(async () => {
     await navigator.serviceWorker.ready;

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, type Page } from '@playwright/test';
-import type { AxeResults } from 'axe-core';
+import type { AxeResults, RunOptions } from 'axe-core';
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Reports accessibility violations. The test continues and fails at its end. */
 export async function accessible(page: Page, what: string): Promise<void> {
-  await page.evaluate(source);
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(source);
   const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run: () => Promise<AxeResults> } };
-    const { violations } = await axe.run();
+    const { axe } = globalThis as unknown as { axe: { run: (options: RunOptions) => Promise<AxeResults> } };
+    const { violations } = await axe.run({ resultTypes: ['violations'] });
     return violations.map(
       (v) =>
         `${v.id} (${v.impact}): ${v.help}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary ?? ''}`).join('\n')}`,

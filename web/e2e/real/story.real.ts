@@ -6,7 +6,8 @@ import { Console } from '../kit/console.ts';
 import { freePort, startProgram } from '../kit/program.ts';
 import { connect, deliver, offerPush, shown, tap, workerOf, type Delivery } from '../kit/push.ts';
 import { PushService } from '../kit/pushservice.ts';
-import { expect, test } from '../kit/test.ts';
+import { expect } from '../kit/test.ts';
+import { test } from '../kit/whole.ts';
 import { git, openForgeHost, type World } from '../kit/world.ts';
 
 test.use({ serviceWorkers: 'allow', permissions: ['notifications'] });
