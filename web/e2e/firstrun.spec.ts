@@ -1,28 +1,22 @@
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import type { Page } from '@playwright/test';
 import { accessible } from './kit/axe.ts';
 import { Console } from './kit/console.ts';
 import { openInstallingHost } from './kit/installing.ts';
-import { directory } from './kit/program.ts';
+import { sessionOf } from './kit/session.ts';
 import { expect, test as base } from './kit/test.ts';
 import { shoot } from './kit/tour.ts';
-import { addUser, openWorld, type World } from './kit/world.ts';
+import { addUser, type World } from './kit/world.ts';
 
-/** A broker and host of a new user: no agent but the demo, no key, and a registry that nothing listens at. */
+/** A new user, who is signed in. */
 const test = base.extend<{ fresh: World }>({
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of fixtures from this pattern.
-  fresh: async ({}, use) => {
-    const { path, remove } = directory();
-    const none = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', GEMINI_API_KEY: '', OPENROUTER_API_KEY: '' };
-    const world = await openWorld({
-      ...none,
-      BELLHOP_AGENTS_DIR: join(path, 'agents'),
-      npm_config_registry: 'http://127.0.0.1:1/',
-    });
-    await use(world);
-    await world.stop();
-    remove();
-  },
+  fresh: [
+    async ({ context, newcomer }, use) => {
+      await context.addCookies(await sessionOf(newcomer));
+      await use(newcomer);
+    },
+    { auto: true },
+  ],
 });
 
 const steps = (page: Page) => page.getByRole('region', { name: 'First steps' });
@@ -31,7 +25,7 @@ const dialog = (page: Page) => page.getByRole('dialog');
 
 test('the first steps tick themselves, are hidden, and come back from the settings', async ({ page, fresh }) => {
   const bell = new Console(page, fresh.api);
-  await page.goto(fresh.link);
+  await page.goto('/');
   await expect(steps(page)).toContainText('0 of 5 done');
   await expect(step(page, 'Get notified').getByRole('button')).toBeVisible();
   await step(page, 'Add a project').getByText('How to add one').click();
@@ -59,7 +53,7 @@ test('the first steps tick themselves, are hidden, and come back from the settin
   await expect(bell.answers.last()).toContainText('Scripted demo agent');
   await expect(page.getByRole('list', { name: 'State of the task' })).toContainText('demo (scripted)');
 
-  await page.goto(fresh.console);
+  await page.goto('/');
   await expect(steps(page)).toContainText('1 of 5 done');
   await expect(step(page, 'Start a task')).toContainText('(done)');
   await steps(page).getByRole('button', { name: 'Hide' }).click();
@@ -79,10 +73,10 @@ for (const { name, viewport, colorScheme } of [
   { name: 'on a desktop', viewport: { width: 1280, height: 800 }, colorScheme: 'light' as const },
   { name: 'on a phone, dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' as const },
 ]) {
-  test(`an installation that fails names the remedy, ${name}`, async ({ page, fresh }) => {
+  test(`an installation that fails names the remedy, ${name}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(viewport);
-    await page.goto(fresh.link);
+    await page.goto('/');
     if (viewport.width < 720) {
       await page.getByRole('link', { name: 'First steps: 0 of 5 done' }).click();
       await expect(page.getByRole('heading', { name: 'First steps', level: 1 })).toBeVisible();
@@ -108,7 +102,7 @@ test('an administrator installs an agent, which works at once, without a restart
   const bell = new Console(page, fresh.api);
   const host = await openInstallingHost(fresh, 'installing');
   try {
-    await page.goto(fresh.link);
+    await page.goto('/');
     await expect(steps(page)).toContainText('0 of 5 done');
     await page.getByRole('link', { name: 'Agent hosts' }).click();
     await page.getByRole('button', { name: 'Agents of installing' }).click();
@@ -142,7 +136,7 @@ test('an administrator installs an agent, which works at once, without a restart
     await bell.thread.getByRole('button', { name: /1 file changed/ }).click();
     await expect(page.getByRole('complementary', { name: 'Changes' })).toContainText('made by an installed agent');
 
-    await page.goto(`${fresh.console}/audit`);
+    await page.goto('/audit');
     await expect(page.getByRole('row').filter({ hasText: 'Agent installed on a host' }).first()).toContainText(
       'installing',
     );
@@ -162,18 +156,19 @@ test('a host without its operator’s leave says so, and a user who is no admini
 }) => {
   // What the test itself requests, and what the page was reading when its user signed out.
   guard.allow(/status of 40[13]/);
+  const bo = { email: `bo-${randomUUID()}@example.org`, password: 'a-password-of-tests-only' };
   const host = await openInstallingHost(fresh, 'closed', false);
   try {
-    await page.goto(fresh.link);
+    await page.goto('/');
     await page.getByRole('link', { name: 'Agent hosts' }).click(); // there is one once the user is signed in
     await page.getByRole('button', { name: 'Agents of closed' }).click();
     await expect(dialog(page)).toContainText('This host does not let administrators install programs');
     await expect(dialog(page).getByRole('button', { name: /^Install/ })).toHaveCount(0);
     await page.keyboard.press('Escape');
-    await addUser(fresh, { email: 'bo@example.org', password: 'a-password-of-tests-only' });
+    await addUser(fresh, bo);
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByRole('textbox', { name: 'E-mail' }).fill('bo@example.org');
-    await page.getByLabel('Password').fill('a-password-of-tests-only');
+    await page.getByRole('textbox', { name: 'E-mail' }).fill(bo.email);
+    await page.getByLabel('Password').fill(bo.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await expect(step(page, 'Install an agent')).toContainText('Your administrator installs one');
     const status = await page.evaluate(

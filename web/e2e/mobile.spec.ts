@@ -1,18 +1,14 @@
-import { expect, startMs, test as base } from './kit/test.ts';
-import { createSamples, shoot, tour, visit } from './kit/tour.ts';
-
-const test = base.extend<object, { known: Awaited<ReturnType<typeof createSamples>> }>({
-  known: [async ({ world }, use) => use(await createSamples(world)), { scope: 'worker', timeout: startMs }],
-});
+import { expect, test } from './kit/test.ts';
+import { samplesOf, shoot, tour, visit } from './kit/tour.ts';
 
 test.use({ viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
 
-test('every page fits a phone at night', async ({ bell, known }) => {
+test('every page fits a phone at night', async ({ bell, world }) => {
   test.slow();
-  await visit(bell.page, tour(bell, known), 'phone');
+  await visit(bell.page, tour(bell, await samplesOf(world)), 'phone');
 });
 
-test('a task from list to answer on a touch screen', async ({ bell }) => {
+test('a task from list to answer on a touch screen', { tag: '@daily' }, async ({ bell }) => {
   const { page } = bell;
   await page.goto('/');
   await page.getByRole('button', { name: 'New task' }).tap();

@@ -1,41 +1,24 @@
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { expect, test as base, type Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import { accessible } from './kit/axe.ts';
 import { Guard } from './kit/guard.ts';
-import { directory } from './kit/program.ts';
+import { expect, test as base } from './kit/test.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** The documentation, built once per worker and opened from its folder: no server is needed. */
-const test = base.extend<{ guard: Guard }, { site: string }>({
-  site: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of fixtures from this pattern.
-    async ({}, use) => {
-      const { path, remove } = directory();
-      const built = spawnSync('go', ['run', './internal/site/build', '-o', path], { cwd: root, encoding: 'utf8' });
-      if (built.status !== 0) throw new Error(built.error?.message ?? built.stderr);
-      await use(pathToFileURL(path).href);
-      remove();
-    },
-    { scope: 'worker' },
-  ],
-  guard: [
-    async ({ context }, use) => {
-      const guard = new Guard();
-      // axe requests style sheets, which browsers refuse to pages of a folder.
-      guard.allow(/style\.css/, /Couldn't load preload assets/);
-      await guard.watch(context);
-      const foreign: string[] = [];
-      context.on('request', (request) => {
-        if (!request.url().startsWith('file:')) foreign.push(request.url());
-      });
-      await use(guard);
-      expect(guard.findings(), 'errors in the page').toEqual([]);
-      expect(foreign, 'requests that leave the folder').toEqual([]);
-    },
-    { auto: true },
-  ],
+/** The documentation is opened from its folder: no server is needed. */
+const test = base.extend({
+  baseURL: undefined,
+  guard: async ({ context }, use) => {
+    const guard = new Guard();
+    // axe requests style sheets, which browsers refuse to pages of a folder.
+    guard.allow(/style\.css/, /Couldn't load preload assets/);
+    await guard.watch(context);
+    const foreign: string[] = [];
+    context.on('request', (request) => {
+      if (!request.url().startsWith('file:')) foreign.push(request.url());
+    });
+    await use(guard);
+    expect(guard.findings(), 'errors in the page').toEqual([]);
+    expect(foreign, 'requests that leave the folder').toEqual([]);
+  },
 });
 
 const fits = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);

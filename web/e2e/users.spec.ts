@@ -1,4 +1,5 @@
 import { accessible } from './kit/axe.ts';
+import { sessionOf } from './kit/session.ts';
 import { expect, test } from './kit/test.ts';
 import { addUser, openWorld } from './kit/world.ts';
 
@@ -68,34 +69,29 @@ test('an administrator disables, enables and deletes a user', async ({ page, bro
   }
 });
 
-test('a user ends a sign-in of another browser', async ({ page, browser, guard }) => {
+test('a user ends a sign-in of another browser', async ({ browser, context: own, guard, newcomer: world, page }) => {
   guard.allow(/401/);
-  const world = await openWorld();
   const context = await browser.newContext({ userAgent: 'Mozilla/5.0 (X11; Linux) Gecko/20100101 Firefox/140.0' });
   const other = await context.newPage();
-  try {
-    await page.goto(world.link);
-    await other.goto(world.console);
-    await other.getByLabel('E-mail').fill(world.email);
-    await other.getByLabel('Password').fill(world.password);
-    await other.getByRole('button', { name: 'Sign in' }).click();
-    await expect(other.getByRole('link', { name: 'Settings' })).toBeVisible();
+  await own.addCookies(await sessionOf(world));
+  await page.goto('/');
+  await other.goto(world.console);
+  await other.getByLabel('E-mail').fill(world.email);
+  await other.getByLabel('Password').fill(world.password);
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await expect(other.getByRole('link', { name: 'Settings' })).toBeVisible();
 
-    await page.getByRole('link', { name: 'Settings' }).click();
-    const rows = page.getByRole('table', { name: 'Sign-ins' }).getByRole('row');
-    await expect(rows).toHaveCount(3);
-    await expect(rows.filter({ hasText: 'this one' })).toHaveCount(1);
-    await accessible(page, 'settings with sign-ins');
-    await rows.filter({ hasText: 'Firefox on Linux' }).getByRole('button', { name: /^End:/ }).click();
-    await page.getByRole('button', { name: 'End sign-in' }).click();
-    await expect(rows).toHaveCount(2);
-    await page.reload();
-    await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible();
-    await other.reload();
-    await expect(other.getByRole('heading', { name: 'Sign in to Bellhop' })).toBeVisible();
-  } finally {
-    await context.close();
-    await page.goto('about:blank');
-    await world.stop();
-  }
+  await page.getByRole('link', { name: 'Settings' }).click();
+  const rows = page.getByRole('table', { name: 'Sign-ins' }).getByRole('row');
+  await expect(rows).toHaveCount(3);
+  await expect(rows.filter({ hasText: 'this one' })).toHaveCount(1);
+  await accessible(page, 'settings with sign-ins');
+  await rows.filter({ hasText: 'Firefox on Linux' }).getByRole('button', { name: /^End:/ }).click();
+  await page.getByRole('button', { name: 'End sign-in' }).click();
+  await expect(rows).toHaveCount(2);
+  await page.reload();
+  await expect(page.getByRole('heading', { name: 'Settings', level: 1 })).toBeVisible();
+  await other.reload();
+  await expect(other.getByRole('heading', { name: 'Sign in to Bellhop' })).toBeVisible();
+  await context.close();
 });

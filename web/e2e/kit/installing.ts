@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { directory, freePort } from './program.ts';
-import { addHost, startHost, type World } from './world.ts';
+import { addHost, removeHost, startHost, type World } from './world.ts';
 
 /** A host whose agent "late" is not installed, with a npm that installs it without a network. */
 export interface InstallingHost {
@@ -47,12 +47,14 @@ export async function openInstallingHost(world: World, name: string, allowed = t
       ...(allowed && { BELLHOP_HOST_ALLOW_INSTALLS: 'true' }),
     },
   );
+  const id = await addHost(world, name, url);
   return {
-    id: await addHost(world, name, url),
+    id,
     release: () => writeFile(gate, 'go\n'),
     stop: async () => {
       await host.stop();
       remove();
+      await removeHost(world, id);
     },
   };
 }

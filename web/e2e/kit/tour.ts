@@ -7,17 +7,30 @@ import { saveNotebook } from './notebook.ts';
 import type { World } from './world.ts';
 
 const shots = fileURLToPath(new URL('../shots/', import.meta.url));
-mkdirSync(shots, { recursive: true });
 
 interface Stop {
   name: string;
   go: () => Promise<void>;
 }
 
-/** Creates one item of each kind, so that no page is empty. */
-export async function createSamples(
-  world: World,
-): Promise<{ talk: string; asks: string; failed: string; notebook: string; source: string }> {
+interface Samples {
+  talk: string;
+  asks: string;
+  failed: string;
+  notebook: string;
+  source: string;
+}
+
+const made = new WeakMap<World, Promise<Samples>>();
+
+/** Creates one item of each kind, once for each user, so that no page is empty. */
+export function samplesOf(world: World): Promise<Samples> {
+  const samples = made.get(world) ?? createSamples(world);
+  made.set(world, samples);
+  return samples;
+}
+
+async function createSamples(world: World): Promise<Samples> {
   const ended = async (id: string) =>
     expect.poll(async () => ((await world.api.task(id)).lastTurn ? 'ended' : 'open')).toBe('ended');
   const talk = await world.api.newTask('What can you do?');
@@ -34,7 +47,7 @@ export async function createSamples(
 }
 
 /** Every page of the console, and the dialogs on them. */
-export function tour(bell: Console, known: Awaited<ReturnType<typeof createSamples>>): Stop[] {
+export function tour(bell: Console, known: Samples): Stop[] {
   const { page } = bell;
   const heading = (name: string | RegExp) => expect(page.getByRole('heading', { name, level: 1 })).toBeVisible();
   const dialog = async (path: string, button: string) => {
@@ -207,11 +220,11 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof createSampl
   ];
 }
 
-/** Visits all pages, saves a screenshot of each, and fails where axe finds a violation. */
+/** Visits all pages, saves a picture of each, and fails where axe finds a violation. */
 export async function visit(page: Page, stops: Stop[], suffix: string): Promise<void> {
   for (const { name, go } of stops) {
     await go();
-    await page.screenshot({ path: `${shots}${name}-${suffix}.png`, animations: 'disabled' });
+    await shoot(page, `${name}-${suffix}`);
     await accessible(page, `${name} ${suffix}`);
     expect
       .soft(
@@ -222,6 +235,9 @@ export async function visit(page: Page, stops: Stop[], suffix: string): Promise<
   }
 }
 
+/** Saves a picture of a page, if BELLHOP_SHOTS is set: no test reads it. */
 export async function shoot(page: Page, name: string): Promise<void> {
+  if (!process.env.BELLHOP_SHOTS) return;
+  mkdirSync(shots, { recursive: true });
   await page.screenshot({ path: `${shots}${name}.png`, animations: 'disabled' });
 }

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Api } from './api.ts';
 import { directory, freePort, start, startProgram, type Program } from './program.ts';
+import { createToken } from './session.ts';
 import { FaultProxy } from '../../client/test/kit/proxy.ts';
 
 const agent = (name: string) => [process.execPath, fileURLToPath(new URL(`../agents/${name}.mjs`, import.meta.url))];
@@ -43,12 +45,7 @@ export async function openWorld(env: Record<string, string> = {}): Promise<World
     email: file.email,
     password: file.password,
     link,
-    api: new Api(file.brokerUrl, file.apiToken, async (agent) => {
-      const create = ['tokens', 'create', '--email', file.email, '--name', agent, '--kind', 'agent', '--agent', agent];
-      const made = await start(create, (output) => output.endsWith('\n'), database(path));
-      await made.stop();
-      return made.output().trim();
-    }),
+    api: new Api(file.brokerUrl, file.apiToken, agentTokens(path, file.email)),
     data: path,
     stop: async () => {
       await dev.stop();
@@ -67,9 +64,30 @@ function database(data: string): Record<string, string> {
   return { BELLHOP_DATABASE_URL: `sqlite:${join(data, 'broker.db')}`, BELLHOP_KEYSET_FILE: join(data, 'keyset') };
 }
 
-/** Creates a user who is no administrator. */
-export async function addUser(world: World, user: { email: string; password: string }): Promise<void> {
-  const add = await start(['users', 'add', '--email', user.email], (output) => output.trim() !== '', {
+/** Returns a function that creates agents' tokens of a user with the command line. */
+const agentTokens = (data: string, email: string) => async (agent: string) => {
+  const create = ['tokens', 'create', '--email', email, '--name', agent, '--kind', 'agent', '--agent', agent];
+  const made = await start(create, (output) => output.endsWith('\n'), database(data));
+  await made.stop();
+  return made.output().trim();
+};
+
+/** Returns a world as a new administrator sees it. */
+export async function openUser(world: World): Promise<World> {
+  const user = { email: `${randomUUID()}@example.org`, password: 'a-password-of-tests-only' };
+  await addUser(world, user, '--admin');
+  const opened = { ...world, ...user, link: '' };
+  opened.api = new Api(world.broker, await createToken(opened), agentTokens(world.data, user.email));
+  return opened;
+}
+
+/** Creates a user, who is no administrator without the flag for it. */
+export async function addUser(
+  world: World,
+  user: { email: string; password: string },
+  ...flags: string[]
+): Promise<void> {
+  const add = await start(['users', 'add', '--email', user.email, ...flags], (output) => output.trim() !== '', {
     ...database(world.data),
     BELLHOP_USER_PASSWORD: user.password,
   });
