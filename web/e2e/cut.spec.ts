@@ -5,7 +5,12 @@ const broken = /net::ERR_|Failed to fetch/;
 
 const counted = (n: number) => Array.from({ length: n }, (_, i) => `w${i + 1}`);
 
-test('a stream that is cut repeatedly loses no word and doubles none', async ({ bell, far, world, guard }) => {
+test('a stream that is cut repeatedly loses no word and doubles none', { tag: '@daily' }, async ({
+  bell,
+  far,
+  world,
+  guard,
+}) => {
   guard.allow(broken);
   const task = await world.api.newTask('cuts', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);

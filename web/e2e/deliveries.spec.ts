@@ -53,7 +53,7 @@ test('a delivery that was refused shows why, and is retried by hand', async ({ b
   }
 });
 
-test('a webhook can have the format of a service', async ({ bell, world }) => {
+test('a webhook can have the format of a service', { tag: '@daily' }, async ({ bell, world }) => {
   const receiver = await new Receiver().start();
   const { page } = bell;
   await page.goto('/deliveries');

@@ -6,7 +6,7 @@ import { expect, test } from './kit/test.ts';
 import { shoot } from './kit/tour.ts';
 import { workspaceOf } from './kit/world.ts';
 
-test('the changes of a turn are shown by file, with counts, unified and split', async ({ bell }) => {
+test('the changes of a turn are shown by file, with counts, unified and split', { tag: '@daily' }, async ({ bell }) => {
   await bell.newTask('write lobby.md: # Lobby\n\nOpen day and night.\nKeys are at the desk.');
   await expect(bell.allow).toBeEnabled();
   await bell.page.keyboard.press('Control+Enter');
@@ -25,7 +25,10 @@ test('the changes of a turn are shown by file, with counts, unified and split', 
   await expect(panel.getByRole('button', { name: 'Split' })).toHaveAttribute('aria-pressed', 'true');
 });
 
-test('changes are committed with a message that the agent drafted and the user changed', async ({ bell, world }) => {
+test('changes are committed with a message that the agent drafted and the user changed', { tag: '@daily' }, async ({
+  bell,
+  world,
+}) => {
   const task = await world.api.newTask('a commit');
   await world.api.prompt(task.id, 'say hello');
   const dir = workspaceOf(world, task.id);
@@ -56,7 +59,7 @@ test('changes are committed with a message that the agent drafted and the user c
   expect(git('show', '--format=', '--name-only', 'HEAD')).toBe('many/0001.txt\nmany/0002.txt');
 });
 
-test('the changes of a file are discarded after a question', async ({ bell, world }) => {
+test('the changes of a file are discarded after a question', { tag: '@daily' }, async ({ bell, world }) => {
   const task = await world.api.newTask('a discard');
   await world.api.prompt(task.id, 'say hello');
   const dir = workspaceOf(world, task.id);

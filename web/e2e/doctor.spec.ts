@@ -2,7 +2,10 @@ import { accessible } from './kit/axe.ts';
 import { freePort } from './kit/program.ts';
 import { expect, test } from './kit/test.ts';
 
-test('the doctor shows what to do about a host that is away, and that it works again', async ({ bell, world }) => {
+test('the doctor shows what to do about a host that is away, and that it works again', { tag: '@daily' }, async ({
+  bell,
+  world,
+}) => {
   const { page } = bell;
   await page.goto('/');
   await page.getByRole('link', { name: 'Doctor' }).click();

@@ -118,7 +118,11 @@ for (const [device, use] of [
   });
 }
 
-test('the tree is used with the keyboard, and a path is copied', async ({ bell, world, context }) => {
+test('the tree is used with the keyboard, and a path is copied', { tag: '@daily' }, async ({
+  bell,
+  world,
+  context,
+}) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const { page } = bell;
   const { task } = await workspace(world, 'keys');

@@ -29,7 +29,7 @@ const markup = [
   '[file](file:///etc/passwd) [good](https://example.org/path)',
 ].join('\n\n');
 
-test('markup and script addresses of an agent are text, and nothing is fetched for them', async ({
+test('markup and script addresses of an agent are text, and nothing is fetched for them', { tag: '@daily' }, async ({
   bell,
   far,
   world,

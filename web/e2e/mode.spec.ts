@@ -1,6 +1,9 @@
 import { expect, test } from './kit/test.ts';
 
-test('the permission mode is chosen with a task, and changed in its header', async ({ bell, world }) => {
+test('the permission mode is chosen with a task, and changed in its header', { tag: '@daily' }, async ({
+  bell,
+  world,
+}) => {
   await bell.page.goto('/');
   await bell.page.getByRole('combobox', { name: 'Permissions' }).selectOption('Accept edits');
   await bell.page.getByRole('textbox', { name: 'First message' }).fill('write a.txt: unasked');

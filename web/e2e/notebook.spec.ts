@@ -3,7 +3,10 @@ import { Receiver } from './kit/receiver.ts';
 import { expect, test } from './kit/test.ts';
 import { shoot } from './kit/tour.ts';
 
-test('a question in a notebook is answered by the agent’s webhook, with a new version', async ({ bell, world }) => {
+test('a question in a notebook is answered by the agent’s webhook, with a new version', { tag: '@daily' }, async ({
+  bell,
+  world,
+}) => {
   const receiver = await new Receiver().start();
   try {
     receiver.answer = () => [
@@ -92,7 +95,7 @@ test('an answer is announced on other pages, counted, and read once it was shown
   }
 });
 
-test('a disconnected agent is shown as such, and renewed', async ({ bell, world }) => {
+test('a disconnected agent is shown as such, and renewed', { tag: '@daily' }, async ({ bell, world }) => {
   const { notebook, source } = await saveNotebook(world.api, 'leaving');
   const { page } = bell;
   await page.goto(`/sources/${source.id}`);

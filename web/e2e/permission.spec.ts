@@ -9,7 +9,10 @@ function written(world: World, taskId: string, name: string): string | undefined
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
-test('typing never answers a permission; Ctrl+Enter allows it while typing', async ({ bell, world }) => {
+test('typing never answers a permission; Ctrl+Enter allows it while typing', { tag: '@daily' }, async ({
+  bell,
+  world,
+}) => {
   const id = await bell.newTask('slow 8 then write typed.txt: by keyboard');
   await bell.message.click();
   // The user is typing when the question comes, and goes on.
@@ -57,7 +60,7 @@ test('typing never answers a permission; Ctrl+Enter allows it while typing', asy
   expect(written(world, id, 'typed.txt')).toContain('by keyboard');
 });
 
-test('Ctrl+Shift+Backspace denies, and nothing is written', { tag: '@core' }, async ({ bell, world }) => {
+test('Ctrl+Shift+Backspace denies, and nothing is written', { tag: ['@core', '@daily'] }, async ({ bell, world }) => {
   const id = await bell.newTask('write denied.txt: no');
   await expect(bell.allow).toBeEnabled();
   await bell.page.keyboard.press('Control+Shift+Backspace');
@@ -67,7 +70,7 @@ test('Ctrl+Shift+Backspace denies, and nothing is written', { tag: '@core' }, as
   expect(written(world, id, 'denied.txt')).toBeUndefined();
 });
 
-test('a reason reaches the agent', async ({ bell }) => {
+test('a reason reaches the agent', { tag: '@daily' }, async ({ bell }) => {
   await bell.newTask('run rm -r everything');
   await expect(bell.dock).toContainText('rm -r everything');
   await bell.dock.getByRole('button', { name: 'Deny with reason' }).click();
@@ -77,7 +80,7 @@ test('a reason reaches the agent', async ({ bell }) => {
   await expect(bell.thread).toContainText('there is a backup rule');
 });
 
-test('allowed for the session, a tool does not ask again', { tag: '@core' }, async ({ bell }) => {
+test('allowed for the session, a tool does not ask again', { tag: ['@core', '@daily'] }, async ({ bell }) => {
   await bell.newTask('write one.txt: 1');
   await bell.dock.getByRole('button', { name: 'Allow for this session' }).click();
   await bell.done();
@@ -87,10 +90,9 @@ test('allowed for the session, a tool does not ask again', { tag: '@core' }, asy
   await expect(bell.dock).toBeHidden();
 });
 
-test('an open permission survives a reload, shows in the title, and is answered in the inbox', async ({
-  bell,
-  world,
-}) => {
+test('an open permission survives a reload, shows in the title, and is answered in the inbox', {
+  tag: '@daily',
+}, async ({ bell, world }) => {
   const id = await bell.newTask('write inbox.txt: from the inbox');
   await expect(bell.allow).toBeEnabled();
   await bell.page.reload();
@@ -103,7 +105,7 @@ test('an open permission survives a reload, shows in the title, and is answered 
   expect(written(world, id, 'inbox.txt')).toContain('from the inbox');
 });
 
-test('stopping removes the question', async ({ bell, world }) => {
+test('stopping removes the question', { tag: '@daily' }, async ({ bell, world }) => {
   const id = await bell.newTask('write stopped.txt: never');
   await expect(bell.dock).toBeVisible();
   await bell.stop.click();

@@ -10,7 +10,7 @@ const textsOf = (bell: Console) => queueOf(bell).locator('li > span').allInnerTe
 const asked = async (world: World, id: string) =>
   (await world.api.messages(id)).filter((m) => m.role === 'USER').map((m) => m.message);
 
-test('two tabs see and change the same queue', async ({ bell, tab, world }) => {
+test('two tabs see and change the same queue', { tag: '@daily' }, async ({ bell, tab, world }) => {
   test.slow();
   const id = await bell.newTask('write hold.txt: two tabs');
   await expect(bell.dock).toBeVisible();
@@ -43,7 +43,7 @@ const accepted = (world: World, id: string, messages: number) =>
     .poll(async () => (await asked(world, id)).length + ((await world.api.task(id)).queue?.messages ?? 0))
     .toBe(messages);
 
-test('the queue runs on after its page was closed', async ({ bell, world }) => {
+test('the queue runs on after its page was closed', { tag: '@daily' }, async ({ bell, world }) => {
   test.slow();
   const id = await bell.newTask('write hold.txt: closed');
   await expect(bell.dock).toBeVisible();
@@ -85,7 +85,11 @@ test('the queue of a basic server runs on after its page was closed', async ({ b
   }
 });
 
-test('a message is sent at once, and a stop pauses the others in every tab', async ({ bell, tab, world }) => {
+test('a message is sent at once, and a stop pauses the others in every tab', { tag: '@daily' }, async ({
+  bell,
+  tab,
+  world,
+}) => {
   test.slow();
   // Both turns are open until their question is answered.
   const [first, next] = ['write hold.txt: first', 'write hold.txt: next'];

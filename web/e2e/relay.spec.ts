@@ -56,7 +56,7 @@ withTwoHosts(
   },
 );
 
-test('by default no byte of a stream goes through the broker', async ({ bell, world }) => {
+test('by default no byte of a stream goes through the broker', { tag: '@daily' }, async ({ bell, world }) => {
   const seen = streams(bell.page);
   await bell.newTask('slow 5');
   await bell.done();

@@ -1,6 +1,9 @@
 import { expect, test } from './kit/test.ts';
 
-test('the agent is restarted from the header; an open turn ends only after a question', async ({ bell, world }) => {
+test('the agent is restarted from the header; an open turn ends only after a question', { tag: '@daily' }, async ({
+  bell,
+  world,
+}) => {
   const id = await bell.newTask('write hold.txt: restart'); // the turn is open until its question is answered
   await expect(bell.dock).toBeVisible();
   const restart = async () => {

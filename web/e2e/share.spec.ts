@@ -119,7 +119,9 @@ for (const { name, viewport, colorScheme } of [
   });
 }
 
-test('a task is exported as Markdown, and texts of others keep their place in it', async ({ bell }) => {
+test('a task is exported as Markdown, and texts of others keep their place in it', { tag: '@daily' }, async ({
+  bell,
+}) => {
   await bell.newTask(`echo ${markup} \`\`\``);
   await bell.done();
   await bell.send('list');

@@ -5,7 +5,10 @@ import { openWorld } from './kit/world.ts';
 // The browser logs the failed logins that this test causes.
 const refused = /status of 40[013]/;
 
-test('the printed link signs in once, and leaves the address', { tag: '@core' }, async ({ signedOut: page, guard }) => {
+test('the printed link signs in once, and leaves the address', { tag: ['@core', '@daily'] }, async ({
+  signedOut: page,
+  guard,
+}) => {
   guard.allow(refused);
   const world = await openWorld();
   try {
@@ -24,11 +27,9 @@ test('the printed link signs in once, and leaves the address', { tag: '@core' },
   }
 });
 
-test('a wrong password is reported, the right one leads to the page that was requested', { tag: '@core' }, async ({
-  signedOut: page,
-  world,
-  guard,
-}) => {
+test('a wrong password is reported, the right one leads to the page that was requested', {
+  tag: ['@core', '@daily'],
+}, async ({ signedOut: page, world, guard }) => {
   guard.allow(refused);
   await page.goto('/inbox');
   await page.getByLabel('E-mail').fill(world.email);
@@ -41,7 +42,7 @@ test('a wrong password is reported, the right one leads to the page that was req
   await expect(page.getByRole('heading', { name: 'Inbox' })).toBeVisible();
 });
 
-test('a session that ends elsewhere asks to sign in, and keeps what was typed', async ({
+test('a session that ends elsewhere asks to sign in, and keeps what was typed', { tag: '@daily' }, async ({
   bell,
   context,
   guard,

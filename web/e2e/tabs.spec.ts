@@ -1,6 +1,6 @@
 import { expect, test } from './kit/test.ts';
 
-test('two tabs show the same turn, the same question, and its answer', async ({ bell, tab }) => {
+test('two tabs show the same turn, the same question, and its answer', { tag: '@daily' }, async ({ bell, tab }) => {
   const id = await bell.newTask('slow 12 then write tabs.txt: both');
   const other = await tab();
   await other.open(id);
@@ -35,7 +35,10 @@ test('a message sent in one tab appears in the other, once', async ({ bell, tab 
   }
 });
 
-test('the list in the other tab follows: badge, rename, archive with undo', async ({ bell, tab }) => {
+test('the list in the other tab follows: badge, rename, archive with undo', { tag: '@daily' }, async ({
+  bell,
+  tab,
+}) => {
   const other = await tab();
   await other.page.goto('/');
   await bell.newTask('write list.txt: badge');

@@ -2,7 +2,9 @@ import { accessible } from './kit/axe.ts';
 import type { Console } from './kit/console.ts';
 import { expect, test } from './kit/test.ts';
 
-test('text grows while the agent writes, and is complete after a reload', { tag: '@core' }, async ({ bell }) => {
+test('text grows while the agent writes, and is complete after a reload', { tag: ['@core', '@daily'] }, async ({
+  bell,
+}) => {
   await bell.newTask('slow 120'); // long enough for six looks of a busy machine
   const counts: number[] = [];
   await expect
@@ -25,7 +27,7 @@ test('text grows while the agent writes, and is complete after a reload', { tag:
   await expect.poll(() => bell.answer()).toBe(before);
 });
 
-test('a reload during a turn continues the turn', { tag: '@core' }, async ({ bell }) => {
+test('a reload during a turn continues the turn', { tag: ['@core', '@daily'] }, async ({ bell }) => {
   await bell.newTask('slow 30');
   await expect(bell.thread).toContainText('1 2 3 4 5');
   await bell.page.reload();
@@ -34,7 +36,7 @@ test('a reload during a turn continues the turn', { tag: '@core' }, async ({ bel
   await expect(bell.thread.getByRole('article')).toHaveCount(1);
 });
 
-test('Esc stops the agent', { tag: '@core' }, async ({ bell, world }) => {
+test('Esc stops the agent', { tag: ['@core', '@daily'] }, async ({ bell, world }) => {
   const id = await bell.newTask('slow 300');
   await expect(bell.thread).toContainText('1 2 3');
   await bell.message.press('Escape');
@@ -43,10 +45,9 @@ test('Esc stops the agent', { tag: '@core' }, async ({ bell, world }) => {
   expect((await world.api.task(id)).lastTurn?.reason).toBe('aborted');
 });
 
-test('a message written while the agent works waits, can be changed, and is sent by itself', { tag: '@core' }, async ({
-  bell,
-  world,
-}) => {
+test('a message written while the agent works waits, can be changed, and is sent by itself', {
+  tag: ['@core', '@daily'],
+}, async ({ bell, world }) => {
   const id = await bell.newTask('write hold.txt: on');
   await expect(bell.dock).toBeVisible();
   await bell.send('slow 9');
@@ -67,7 +68,10 @@ test('a message written while the agent works waits, can be changed, and is sent
   expect(asked).toEqual(['write hold.txt: on', 'slow 5']);
 });
 
-test('the search and the filter by state find a task that no loaded page has', async ({ bell, world }) => {
+test('the search and the filter by state find a task that no loaded page has', { tag: '@daily' }, async ({
+  bell,
+  world,
+}) => {
   const waits = await bell.newTask('ask Which pomegranate?');
   await expect(bell.dock).toBeVisible();
   const newer: { id: string }[] = []; // one after the other: the list shows the last first
@@ -87,7 +91,7 @@ test('the search and the filter by state find a task that no loaded page has', a
   await Promise.all(newer.map(({ id }) => world.api.call('DELETE', `/api/tasks/${id}`)));
 });
 
-test('a question is answered with text', async ({ bell }) => {
+test('a question is answered with text', { tag: '@daily' }, async ({ bell }) => {
   await bell.newTask('ask Which colour?');
   await expect(bell.dock).toContainText('Which colour?');
   await bell.page.getByRole('textbox', { name: 'Your answer' }).fill('a deep green');
@@ -98,7 +102,7 @@ test('a question is answered with text', async ({ bell }) => {
   await expect(bell.dock).toBeHidden();
 });
 
-test('a new task chooses among what the hosts offer, and the next one begins with the same', async ({
+test('a new task chooses among what the hosts offer, and the next one begins with the same', { tag: '@daily' }, async ({
   bell,
   world,
 }) => {
