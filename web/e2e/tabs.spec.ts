@@ -1,4 +1,11 @@
+import type { Console } from './kit/console.ts';
 import { expect, test } from './kit/test.ts';
+
+/** Shows a tab, and waits until the text is drawn: what is not drawn has no inner text, as in a tab behind another. */
+async function bringToFront({ page, thread }: Console, text: string): Promise<void> {
+  await page.bringToFront();
+  await expect.poll(() => thread.getByRole('article').last().innerText()).toContain(text);
+}
 
 test('two tabs show the same turn, the same question, and its answer', { tag: '@daily' }, async ({ bell, tab }) => {
   const id = await bell.newTask('slow 12 then write tabs.txt: both');
@@ -13,8 +20,11 @@ test('two tabs show the same turn, the same question, and its answer', { tag: '@
   await other.done();
   for (const one of [bell, other]) await expect(one.thread).toContainText('1 file changed'); // comes after the answer
   // Each tab measures the duration of a tool itself; everything else is the same.
-  const untimed = (answer: string) => answer.replace(/^\d+ s$\n/gm, '');
-  await expect.poll(async () => untimed(await other.answer())).toBe(untimed(await bell.answer()));
+  const untimed = async (one: Console) => (await one.answer()).replace(/^\d+ s$\n/gm, '');
+  await bringToFront(bell, 'tabs.txt');
+  const answer = await untimed(bell);
+  await bringToFront(other, 'tabs.txt');
+  await expect.poll(() => untimed(other)).toBe(answer);
 });
 
 test('a message sent in one tab appears in the other, once', async ({ bell, tab }) => {
@@ -30,6 +40,7 @@ test('a message sent in one tab appears in the other, once', async ({ bell, tab 
   for (const one of [bell, other]) {
     await expect(one.thread.getByRole('article')).toHaveCount(2);
     await expect(one.thread).toContainText('1 2 3 4 5 6');
+    await bringToFront(one, 'slow 6');
     expect((await one.thread.innerText()).match(/slow 6/g)).toHaveLength(1);
     expect((await one.thread.innerText()).match(/1 2 3 4 5 6/g)).toHaveLength(1);
   }
