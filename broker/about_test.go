@@ -10,6 +10,7 @@ import (
 
 // The format and the metadata of a text are read with its message, a warning with its question.
 func TestARowKeepsFormatMetadataAndWarning(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	in := k.checkIn(task.ID, "go")
@@ -30,6 +31,7 @@ func TestARowKeepsFormatMetadataAndWarning(t *testing.T) {
 
 // The host reports a turn of its agent's terminal client as a whole, with its prompt.
 func TestATurnOfATerminalIsInTheHistory(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.mustSend(task.ID, "", seqd(1, 1, "terminal-1", `'type':'text','id':'a','text':'before'`),

@@ -44,6 +44,7 @@ func (h *announcementHosts) calls() string {
 }
 
 func TestHostsGetAnnouncementsUntilTheyHaveThem(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link, notified := &announcementHosts{fail: map[string]error{}}, 0
 	s := &broker.Announcements{
@@ -115,6 +116,7 @@ func (s *announcementQueries) PruneAnnouncements(ctx context.Context, before tim
 // Each replica makes a round every 10 s. Without announcements it costs one query, and a host
 // that is added or that was away still learns that there are none.
 func TestARoundWithNothingToSendOnlyReadsTheList(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link, queries := &announcementHosts{fail: map[string]error{}}, &announcementQueries{Store: k.store}
 	s := &broker.Announcements{
@@ -160,6 +162,7 @@ func TestARoundWithNothingToSendOnlyReadsTheList(t *testing.T) {
 
 // A new process of the broker reads announcements from the database.
 func TestAnnouncementsOutliveTheBroker(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	log := slog.New(slog.DiscardHandler)
 	first := &broker.Announcements{Store: k.store, Targets: k.targets, Now: k.clock.Now, Log: log}
@@ -199,6 +202,7 @@ func waitsForALock(t *testing.T, db *database.DB) bool {
 }
 
 func TestTwoReplicasDoNotPassTheLimitOfAnnouncements(t *testing.T) {
+	t.Parallel()
 	for name, id := range map[string]string{"two announcements": "second", "a repeated request": "first"} {
 		t.Run(name, func(t *testing.T) {
 			db := storetest.OpenDB(t, storetest.PostgresURL(t))

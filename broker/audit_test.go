@@ -48,6 +48,7 @@ func (k *kit) wantAudit(want ...string) {
 }
 
 func TestEveryAnswerOfAPersonIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		task := k.task()
@@ -98,6 +99,7 @@ func TestEveryAnswerOfAPersonIsInTheAuditLog(t *testing.T) {
 }
 
 func TestAPermissionModeIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	ctx := broker.WithActor(k.ctx, protocol.AuditActor{Kind: protocol.AuditByUser, ID: k.user.UserID})
@@ -119,6 +121,7 @@ func TestAPermissionModeIsInTheAuditLog(t *testing.T) {
 }
 
 func TestChangesOfHostsAreInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.ctx = broker.WithActor(k.ctx, protocol.AuditActor{Kind: protocol.AuditByOperator})
 	made, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{
@@ -155,6 +158,7 @@ type refusingAudit struct {
 func (r refusingAudit) AddAudit(context.Context, ...protocol.AuditEntry) error { return r.err }
 
 func TestAnActAndItsEntryAreOneTransaction(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		refuse := errors.New("no")
@@ -188,6 +192,7 @@ func TestAnActAndItsEntryAreOneTransaction(t *testing.T) {
 }
 
 func TestTheAuditLogIsReadInPages(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	log := &broker.AuditLog{Store: k.store, Now: k.clock.Now}
 	for i := range 7 {
@@ -215,6 +220,7 @@ func TestTheAuditLogIsReadInPages(t *testing.T) {
 }
 
 func TestTheAuditLogRefusesBadQueries(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	log := &broker.AuditLog{Store: k.store, Now: k.clock.Now}
 	other := k.newUser("eve@example.org", false)
@@ -247,6 +253,7 @@ func TestTheAuditLogRefusesBadQueries(t *testing.T) {
 
 // An export has every entry up to its own, whatever the size of a page.
 func TestAnExportHasEveryEntryOnce(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	log := &broker.AuditLog{Store: k.store, Now: k.clock.Now}
 	const n = 1203
@@ -283,6 +290,7 @@ func TestAnExportHasEveryEntryOnce(t *testing.T) {
 }
 
 func TestRetentionRemovesOldEntriesOnly(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	add := func(age time.Duration) {
 		k.must(k.store.AddAudit(k.ctx, protocol.AuditEntry{At: k.clock.Now().Add(-age), Action: protocol.AuditSignIn}))

@@ -18,6 +18,7 @@ const opens = `'type':'interaction','interactionId':'q1','state':'open','kind':'
 
 // A client answers what it saw in the stream. The webhook of the question may come later.
 func TestAnAnswerWaitsForItsQuestion(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	in := k.checkIn(task.ID, "go")
@@ -35,6 +36,7 @@ func TestAnAnswerWaitsForItsQuestion(t *testing.T) {
 
 // The webhook cannot come: the broker asks the host.
 func TestAnAnswerAsksTheHostForItsQuestion(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	in := k.checkIn(task.ID, "go")
@@ -58,6 +60,7 @@ func TestAnAnswerAsksTheHostForItsQuestion(t *testing.T) {
 }
 
 func TestAnAnswerToNoQuestionIsNotFound(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	const absent = `{'code':'not_found','error':'Interaction not found'}`
@@ -78,6 +81,7 @@ func TestAnAnswerToNoQuestionIsNotFound(t *testing.T) {
 }
 
 func TestReadingWaitsForWhatTheStreamShowed(t *testing.T) {
+	t.Parallel()
 	two := int64(2)
 	for name, expect := range map[string]func(turn string) broker.Await{
 		"the seq of the finish": func(string) broker.Await { return broker.Await{AtLeast: &two, Wait: "30s"} },
@@ -118,6 +122,7 @@ func testReadingWaits(t *testing.T, st *store.Store, expect func(turn string) br
 }
 
 func TestReadingDoesNotWaitForever(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	in := k.checkIn(task.ID, "go")
@@ -156,6 +161,7 @@ func TestReadingDoesNotWaitForever(t *testing.T) {
 }
 
 func TestACustomAgentURLGetsPasswordsOnlyOnRequest(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.targets.CustomAgentURL = "http://127.0.0.1:9000/"
 	task := k.task() // has a password

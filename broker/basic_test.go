@@ -40,6 +40,7 @@ func ended(turn, finish, reason string) string {
 }
 
 func TestTheEndOfABasicHostsTurn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end            func(k *kit, task, turn string)
 		finish, reason string
@@ -90,6 +91,7 @@ func TestTheEndOfABasicHostsTurn(t *testing.T) {
 }
 
 func TestATextNeverEndsABasicHostsTurn(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task, turn := k.basicTask()
 	k.clock.Advance(14*time.Minute + 59*time.Second)
@@ -101,6 +103,7 @@ func TestATextNeverEndsABasicHostsTurn(t *testing.T) {
 }
 
 func TestAReportOfAnEndIsChecked(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task, turn := k.basicTask()
 	eve := k.newUser("eve@example.org", false)
@@ -167,6 +170,7 @@ func (f relayerFunc) Relay(context.Context, broker.Target, *broker.RelayRequest)
 }
 
 func TestTheEndOfARelayedStreamEndsABasicHostsTurn(t *testing.T) {
+	t.Parallel()
 	for stream, want := range map[string][2]string{
 		"data: {\"type\":\"finish\",\"finishReason\":\"length\"}\n\n": {"length", ""},
 		"data:{\"type\":\"finish\"}\r\n\r\ndata: [DONE]\n\n":          {"stop", ""},
@@ -212,6 +216,7 @@ func TestTheEndOfARelayedStreamEndsABasicHostsTurn(t *testing.T) {
 }
 
 func TestACheckInWithAnArtifactAlone(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	for _, content := range []json.RawMessage{nil, json.RawMessage("null")} {

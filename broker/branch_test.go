@@ -9,6 +9,7 @@ import (
 )
 
 func TestATaskStartsFromABranch(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	create := func(req protocol.CreateTaskRequest) (*protocol.Task, error) {
 		req.Title, req.AgentURL, req.AgentPassword = "T", "https://agent.example", "pw"
@@ -49,6 +50,7 @@ func TestATaskStartsFromABranch(t *testing.T) {
 
 // A branch is of one project: a task that moves to another project never keeps it in silence.
 func TestACorrectedTaskNeedsABranchOfItsNewProject(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
 		Title: "T", AgentURL: "https://agent.example", AgentPassword: "pw", Project: "shop", Branch: "release",

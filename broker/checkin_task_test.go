@@ -13,6 +13,7 @@ import (
 // A host that does not know permission modes would ignore the one that the user chose, so
 // the check-in fails.
 func TestACheckInChoosesThePermissionMode(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	check := func(mode protocol.PermissionMode) error {
@@ -46,6 +47,7 @@ func TestACheckInChoosesThePermissionMode(t *testing.T) {
 
 // A model belongs to an agent: when the task's agent changes, the host chooses the model.
 func TestCheckInsUseTheModelOfTheTask(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
@@ -86,6 +88,7 @@ func TestCheckInsUseTheModelOfTheTask(t *testing.T) {
 
 // The selectors of the console set the task's mode, which its check-ins use.
 func TestCheckInsUseThePermissionModeOfTheTask(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {

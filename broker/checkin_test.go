@@ -17,6 +17,7 @@ import (
 )
 
 func TestCheckInRefuses(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	agent := k.task().ID
 	create := func(req protocol.CreateTaskRequest) string {
@@ -126,6 +127,7 @@ func TestCheckInRefuses(t *testing.T) {
 }
 
 func TestCheckInAsksTheHost(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
 		Title: "x", Agent: "claude", Project: "web", AgentURL: "https://agent.example//", AgentPassword: "p",
@@ -163,6 +165,7 @@ func TestCheckInAsksTheHost(t *testing.T) {
 }
 
 func TestCheckInFailures(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		refusal := &protocol.Error{
@@ -202,6 +205,7 @@ func TestCheckInFailures(t *testing.T) {
 }
 
 func TestCheckInIsIdempotent(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	req := protocol.CheckInRequest{
@@ -231,6 +235,7 @@ func TestCheckInIsIdempotent(t *testing.T) {
 }
 
 func TestCheckInWithCustomURL(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.targets.CustomAgentURL = "http://127.0.0.1:9000/"
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "x"})
@@ -245,6 +250,7 @@ func TestCheckInWithCustomURL(t *testing.T) {
 }
 
 func TestCheckInOnABasicHost(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.host.onOpen = func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
 		return &protocol.OpenSessionResponse{Token: "basic"}, nil
@@ -286,6 +292,7 @@ func (s *lockingStore) LockTask(ctx context.Context, id string) (*broker.Task, e
 
 // On PostgreSQL a new message takes one statement; only its outcome needs a transaction.
 func TestANewMessageIsStoredInOneStatement(t *testing.T) {
+	t.Parallel()
 	k := kitOn(t, storetest.OpenPostgres(t))
 	task := k.task()
 	watched := &lockingStore{Store: k.store}

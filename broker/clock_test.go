@@ -13,6 +13,7 @@ import (
 // PROC-14: events and attempts from before the clock went back an hour are not
 // younger for it: a silent turn's host is asked as often as ever.
 func TestAClockThatWentBackDelaysNoReconciliation(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)

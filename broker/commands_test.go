@@ -21,6 +21,7 @@ func (c *commanding) SessionCommands(_ context.Context, t broker.Target, id stri
 }
 
 func TestTheCommandsOfATaskAreThoseOfItsSession(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &commanding{list: &protocol.CommandList{
 		Commands: []protocol.Command{{Name: "b\x00"}, {Name: "/a"}, {Name: " "}},

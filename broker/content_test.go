@@ -47,6 +47,7 @@ func viewedTask(k *kit) string {
 }
 
 func TestTheFilesOfATaskAreReadAtItsHost(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &showing{
 		list:  &protocol.FileList{Entries: []protocol.FileEntry{{Name: "a\x00b", Kind: "script"}}},
@@ -82,6 +83,7 @@ func TestTheFilesOfATaskAreReadAtItsHost(t *testing.T) {
 }
 
 func TestFilesAreNotReadForOtherUsersNorOutsideOfAWorkspace(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &showing{}
 	files := &broker.Files{Sessions: k.sessions, ContentLink: link}

@@ -18,6 +18,7 @@ import (
 // end up as if it had been delivered once and in order. The host of this test
 // follows protocol section 2: it sends from any position and rewinds after a gap.
 func TestAnyDeliveryOfAJournalLeavesTheSameRows(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	rapid.Check(t, func(r *rapid.T) {
 		journal := drawJournal(r)
@@ -55,6 +56,7 @@ func TestAnyDeliveryOfAJournalLeavesTheSameRows(t *testing.T) {
 // A basic host's events have no order. The halves of a tool use are still joined,
 // and no row is doubled.
 func TestAnyOrderOfABasicHostsToolsLeavesTheSameRows(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	var bodies []string
 	for i := range 4 {
@@ -146,6 +148,7 @@ func shape(r *rapid.T, k *kit, id string) string {
 // Two replicas receive the same journal at once; each rewinds to the cursor of a
 // gap.
 func TestTwoReplicasOfAJournalLeaveTheSameRows(t *testing.T) {
+	t.Parallel()
 	st := storetest.OpenPostgres(t)
 	k := kitOn(t, st)
 	other := &broker.Ingest{Store: st, Updater: k.updater, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler)}

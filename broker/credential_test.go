@@ -41,6 +41,7 @@ func (k *kit) expectNamed(what, want string) {
 
 // The first token of a task must end with its credential, too: nothing is known of the host then.
 func TestEveryHostGetsTheCredentialOfARequest(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.signsIn("laptop")
 	task := k.session("")
@@ -57,6 +58,7 @@ func TestEveryHostGetsTheCredentialOfARequest(t *testing.T) {
 }
 
 func TestASignInThatEndsDuringACheckInGetsNoToken(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.host.named = true
 	k.signsIn("laptop")
@@ -83,6 +85,7 @@ func TestASignInThatEndsDuringACheckInGetsNoToken(t *testing.T) {
 }
 
 func TestTheStreamsOfAnEndedCredentialEnd(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		build, lab := k.register("build"), k.register("lab")

@@ -11,6 +11,7 @@ import (
 
 // AI SDK 5 gives every text of a turn the same id, and some hosts count time in seconds.
 func TestTwoTextsOfOneIDAndSecondAreTwoTexts(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task, turn := k.basicTask()
 	a := `{'type':'text','id':'text-9','text':'one','timestamp':9}`
@@ -30,6 +31,7 @@ func TestTwoTextsOfOneIDAndSecondAreTwoTexts(t *testing.T) {
 }
 
 func TestTwoCallsOfOneIDAreTwoRows(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task, turn := k.basicTask()
 	for _, event := range []string{
@@ -53,6 +55,7 @@ func TestTwoCallsOfOneIDAreTwoRows(t *testing.T) {
 
 // A host repeats an event after the broker was upgraded.
 func TestAnEventUnderItsFormerIDIsARedelivery(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	first, turn := k.basicTask()
 	event := `{'type':'text','id':'text-9','text':'one','timestamp':9}`

@@ -18,6 +18,7 @@ func diffOf(patch string, files ...string) *protocol.Diff {
 }
 
 func TestDiffIsAMessage(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	sent := k.checkIn(task.ID, "go")
@@ -61,6 +62,7 @@ func TestDiffIsAMessage(t *testing.T) {
 }
 
 func TestADiffOverTheCapIsCut(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.host.onDiff = func() (*protocol.Diff, error) {
@@ -80,6 +82,7 @@ func TestADiffOverTheCapIsCut(t *testing.T) {
 }
 
 func TestARefusedDiffIsExplained(t *testing.T) {
+	t.Parallel()
 	absent := protocol.Errorf(protocol.CodeNotFound, "Session not found")
 	for name, c := range map[string]struct {
 		events, turns bool

@@ -30,6 +30,7 @@ func (pages duePages) DueTasks(_ context.Context, _ bool, _ Overdue, after strin
 }
 
 func TestDueTasksOfAllPagesAreUsed(t *testing.T) {
+	t.Parallel()
 	var ids []string
 	err := eachDue(t.Context(), duePages(6), true, Overdue{}, func(d DueTask) { ids = append(ids, d.ID) })
 	if want := []string{"2", "4", "6"}; err != nil || !slices.Equal(ids, want) {

@@ -44,6 +44,7 @@ func (k *kit) brief(id string) any {
 
 // A number before a rule is its case in the fault catalogue.
 func TestEffects(t *testing.T) {
+	t.Parallel()
 	call := `'type':'tool-call','toolCallId':'c','toolName':'sh','input':{'n':1}`
 	result := `'type':'tool-result','toolCallId':'c','toolName':'sh','output':[2]`
 	const settled = `'type':'tool-result','toolCallId':'c','toolName':'sh','output':'The turn ended before this tool ` +
@@ -250,6 +251,7 @@ func TestEffects(t *testing.T) {
 }
 
 func TestNotStartedTurnFailsItsMessage(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	first := k.checkIn(task.ID, "one")
@@ -263,6 +265,7 @@ func TestNotStartedTurnFailsItsMessage(t *testing.T) {
 }
 
 func TestInteractionShows(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	body := `'type':'interaction','interactionId':'q1','state':'open','kind':'confirm','prompt':'Run it?','toolCallId':'c','toolName':'sh',
@@ -317,6 +320,7 @@ func TestInteractionShows(t *testing.T) {
 }
 
 func TestAToolUseHasTheTimesOfItsCallAndItsResult(t *testing.T) {
+	t.Parallel()
 	call := `'type':'tool-call','toolCallId':'c','toolName':'sh','input':{}`
 	result := `'type':'tool-result','toolCallId':'c','toolName':'sh','output':1`
 	at := func(seq int, time, rest string) string {

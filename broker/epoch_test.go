@@ -9,6 +9,7 @@ import (
 // Any program with the webhook token can name an epoch. Only what the host itself answers
 // counts.
 func TestAnEpochIsAcceptedAfterTheHostConfirmedIt(t *testing.T) {
+	t.Parallel()
 	unavailable := `{'code':'unavailable','error':'The agent host could not be asked for its epoch','hint':'Check that ` +
 		`the broker reaches the task\u0027s agent host'}`
 	refused := `{'code':'unverified','error':'The task\u0027s agent host has not begun this epoch','hint':'Only the ` +
@@ -57,6 +58,7 @@ func TestAnEpochIsAcceptedAfterTheHostConfirmedIt(t *testing.T) {
 // A host that does not serve its events cannot be asked. Such hosts post no positions, unless
 // another vendor's do; a forged epoch then harms that host alone.
 func TestAnEpochOfAHostWithoutEventsIsTaken(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.host.onOpen = func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {

@@ -14,6 +14,7 @@ import (
 // The sessions of a deleted user end at once, also when a host is away, and after 48 hours nothing of
 // the user is left.
 func TestADeletedUserIsErased(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		root := k.user

@@ -31,6 +31,7 @@ func (f *filing) ProjectPaths(
 }
 
 func TestTheFilesOfATaskAreThoseOfItsSessionOrItsProject(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &filing{
 		list: &protocol.PathList{Paths: []string{"a\x00b", "", strings.Repeat("x", protocol.MaxPath+1), "README"}},
@@ -78,6 +79,7 @@ func TestTheFilesOfATaskAreThoseOfItsSessionOrItsProject(t *testing.T) {
 }
 
 func TestTheFilesOfAProjectComeFromTheHostThatTheTaskWouldGoTo(t *testing.T) {
+	t.Parallel()
 	k, _, _ := workspaceKit(t) // with the hosts a, b and basic
 	link := &filing{list: &protocol.PathList{Paths: make([]string, 0)}}
 	for range protocol.MaxPaths + 1 {

@@ -14,6 +14,7 @@ func tokensOf(k *kit) *broker.ForgeTokens {
 }
 
 func TestTokensForForgesAreKeptUntilTheyAreRemoved(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	tokens := tokensOf(k)
 	user := k.user.UserID
@@ -66,6 +67,7 @@ func TestTokensForForgesAreKeptUntilTheyAreRemoved(t *testing.T) {
 }
 
 func TestTheOwnTokenOfAUserGoesWithTheirActs(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &shipper{}
 	tokens := tokensOf(k)

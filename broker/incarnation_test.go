@@ -12,6 +12,7 @@ import (
 // The database is restored between the two reads of a check-in. The host must not take the
 // former cursor for one of the present life.
 func TestACheckInNamesTheIncarnationOfItsCursor(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	task := k.onHost()
 	former := k.incarnation.ID()

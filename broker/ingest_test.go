@@ -21,6 +21,7 @@ type delivery struct {
 }
 
 func TestIngestAnswers(t *testing.T) {
+	t.Parallel()
 	basic := `{'type':'text','id':'text-1','text':'Hi','timestamp':1}`
 	cases := []struct {
 		rule string
@@ -215,6 +216,7 @@ func TestIngestAnswers(t *testing.T) {
 }
 
 func TestIngestOfAnotherTask(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	t.Run("17 the same event id on another task is another event", func(t *testing.T) {
 		a, b := k.task(), k.task()
@@ -252,6 +254,7 @@ func TestIngestOfAnotherTask(t *testing.T) {
 }
 
 func TestIngestSameEventOnTwoReplicas(t *testing.T) {
+	t.Parallel()
 	url := storetest.PostgresURL(t)
 	sealer := storetest.Sealer(t)
 	one := kitOn(t, store.New(storetest.OpenDB(t, url), sealer))
@@ -297,6 +300,7 @@ func TestIngestSameEventOnTwoReplicas(t *testing.T) {
 }
 
 func TestIngestSurvivesItsDatabase(t *testing.T) {
+	t.Parallel()
 	t.Run("22 a database that is away is unavailable, and nothing is lost by trying again", func(t *testing.T) {
 		db := storetest.OpenDB(t, storetest.PostgresURL(t))
 		k := kitOn(t, store.New(db, storetest.Sealer(t)))
@@ -310,6 +314,7 @@ func TestIngestSurvivesItsDatabase(t *testing.T) {
 }
 
 func TestRefusedEventsAreStoredForTheAudit(t *testing.T) {
+	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
 		db := storetest.OpenDB(t, storetest.URL(t, kind))
 		k := kitOn(t, store.New(db, storetest.Sealer(t)))
@@ -339,6 +344,7 @@ func TestRefusedEventsAreStoredForTheAudit(t *testing.T) {
 // PostgreSQL's fast path relies on the remembered task; a change by another replica
 // in between forces the transaction.
 func TestReplicasWithRememberedTasksDoNotOverwriteEachOther(t *testing.T) {
+	t.Parallel()
 	url, sealer := storetest.PostgresURL(t), storetest.Sealer(t)
 	one := kitOn(t, store.New(storetest.OpenDB(t, url), sealer))
 	two := kitWithUser(t, store.New(storetest.OpenDB(t, url), sealer), one.user)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		task := k.task()
@@ -55,6 +56,7 @@ func TestMessages(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		task := k.task()
@@ -106,6 +108,7 @@ func TestChanges(t *testing.T) {
 }
 
 func TestMessagesWithTheirTurns(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	const asked = `'type':'interaction','kind':'confirm','prompt':'Run it?','interactionId':`
@@ -143,6 +146,7 @@ func TestMessagesWithTheirTurns(t *testing.T) {
 
 // Clients name the greatest number that they know for "from the end".
 func TestPositionsOfMessagesDoNotOverflow(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.mustSend(task.ID, "", seqd(1, 1, "t1", text("one")))

@@ -32,6 +32,7 @@ func journalOf(bodies ...string) iter.Seq2[json.RawMessage, error] {
 // A host whose journal was restored gives its events new positions. Rows of events that the
 // broker has already follow, and journal and database agree.
 func TestAnEventThatTheBrokerHasMovesWithItsHost(t *testing.T) {
+	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
 		k := kitOn(t, store.New(storetest.OpenDB(t, storetest.URL(t, kind)), storetest.Sealer(t)))
 		task := k.task()
@@ -60,6 +61,7 @@ func TestAnEventThatTheBrokerHasMovesWithItsHost(t *testing.T) {
 
 // An event that came late gets its effects when its host sends it in the present epoch.
 func TestALateEventGetsItsEffectsAtItsNewPosition(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.mustSend(task.ID, "", eventAt("a", 2, 1, text("one")))
@@ -74,6 +76,7 @@ func TestALateEventGetsItsEffectsAtItsNewPosition(t *testing.T) {
 
 // The host compares the event that the broker names with its own journal.
 func TestAPullNamesTheEventThatTheBrokerHas(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.mustSend(task.ID, "", eventAt("a", 1, 1, text("one")), eventAt("b", 1, 2, text("two")))

@@ -34,6 +34,7 @@ func (o *observed) End(_ context.Context, start observe.Start, _ time.Duration, 
 // The lag is that of a request's oldest event. A repeated request has none: its events were stored
 // earlier.
 func TestIngestObservesEventsAndTheirLag(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	seen := &observed{of: observe.Ingest}
 	k.ingest.Observer = seen

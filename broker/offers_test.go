@@ -50,6 +50,7 @@ func agentsOf(list ...protocol.OfferedAgent) *protocol.HostOffer {
 }
 
 func TestTheOffersOfHostsAreTheirOwnAnswers(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	demo, claude := protocol.OfferedAgent{
 		ID: "demo", Title: "Demo", Installed: true,
@@ -124,6 +125,7 @@ func TestTheOffersOfHostsAreTheirOwnAnswers(t *testing.T) {
 }
 
 func TestWithoutHostsTheOfferHasEmptyLists(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	s := &broker.Offers{Store: k.store, Targets: k.targets, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler)}
 	list, err := s.List(k.ctx)
@@ -135,6 +137,7 @@ func TestWithoutHostsTheOfferHasEmptyLists(t *testing.T) {
 
 // A task that names no host goes to one that offers what it names, however busy it is.
 func TestATaskGoesToAHostThatOffersItsAgentAndProject(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	keyless := false
 	demo := protocol.OfferedAgent{ID: "demo", Installed: true}
@@ -195,6 +198,7 @@ func TestATaskGoesToAHostThatOffersItsAgentAndProject(t *testing.T) {
 
 // The last probe of a host is some seconds old when the host ends.
 func TestATaskGoesToAHostThatAnswers(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	demo := protocol.OfferedAgent{ID: "demo", Installed: true}
 	link := &offeringHosts{

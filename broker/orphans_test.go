@@ -10,6 +10,7 @@ import (
 )
 
 func TestOrphansAreAdopted(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	known := k.onHost()
 	k.host.sessions = []protocol.BoundSession{

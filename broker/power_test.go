@@ -22,6 +22,7 @@ import (
 // has acknowledged, its message and the cursor survive a power cut at any moment.
 // Without syncs they do not, which shows that the test's disk loses writes.
 func TestWhatIngestAcknowledgedSurvivesAPowerCut(t *testing.T) {
+	t.Parallel()
 	for synchronous, want := range map[string]bool{"": false, "OFF": true} {
 		t.Run("synchronous "+synchronous, func(t *testing.T) {
 			if lost := cutPower(t, synchronous); lost != want {

@@ -36,6 +36,7 @@ func (q *queueKit) wantWaiting() {
 }
 
 func TestAQueuedMessageWaitsUntilTheTerminalIsClosed(t *testing.T) {
+	t.Parallel()
 	for name, attach := range map[string]func(h *promptHost, attached bool){
 		"the session's answer says so": func(h *promptHost, attached bool) { h.attached = attached },
 		"the prompt is refused": func(h *promptHost, attached bool) {
@@ -71,6 +72,7 @@ func TestAQueuedMessageWaitsUntilTheTerminalIsClosed(t *testing.T) {
 }
 
 func TestAMessageThatWaitsForTheTerminalCanBeRemoved(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.at.attached = true
 	q.add("a", "b")
@@ -99,6 +101,7 @@ func TestAMessageThatWaitsForTheTerminalCanBeRemoved(t *testing.T) {
 }
 
 func TestSendNowClosesTheTerminalFirst(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.at.attached = true
 	q.add("a", "b")
@@ -120,6 +123,7 @@ func TestSendNowClosesTheTerminalFirst(t *testing.T) {
 }
 
 func TestABasicHostIsNotAskedToCloseATerminal(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.at.basic = true
 	q.add("a")

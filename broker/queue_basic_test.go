@@ -10,6 +10,7 @@ import (
 )
 
 func TestABasicHostsStreamIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.at.basic = true
 	q.at.streams = map[string]io.Reader{
@@ -27,6 +28,7 @@ func TestABasicHostsStreamIsReadToItsEnd(t *testing.T) {
 }
 
 func TestAStoppedTurnOfABasicHostIsDisconnected(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.at.basic = true
 	reader, writer := io.Pipe()
@@ -56,6 +58,7 @@ func TestAStoppedTurnOfABasicHostIsDisconnected(t *testing.T) {
 
 // A basic host starts a turn for each prompt, so that a prompt without an answer is not repeated.
 func TestAPromptThatABasicHostMayHaveIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	for name, fail := range map[string]func(h *promptHost){
 		"the broker died":      func(h *promptHost) { h.afterStart = dies() },
 		"the connection broke": func(h *promptHost) { h.answer = func(string) (int, string, bool) { return 0, "", true } },

@@ -12,6 +12,7 @@ import (
 )
 
 func TestQueuesOfArchivedAndDeletedTasksAreNotSent(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.add("a")
 	yes, no := true, false
@@ -40,6 +41,7 @@ func TestQueuesOfArchivedAndDeletedTasksAreNotSent(t *testing.T) {
 
 // A message that no attempt sends any more can be changed and removed while the queue is held.
 func TestAMessageWhoseAttemptDiedIsNotSendingForever(t *testing.T) {
+	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, q *queueKit) {
 		yes := true
 		for name, hold := range map[string]func(){
@@ -84,6 +86,7 @@ func TestAMessageWhoseAttemptDiedIsNotSendingForever(t *testing.T) {
 
 // A backup has the message in the queue, although its turn ran since.
 func TestARestoredQueueDoesNotRunAMessageAgain(t *testing.T) {
+	t.Parallel()
 	for name, comesLate := range map[string]bool{"the broker has the turn": false, "only the host has the turn": true} {
 		t.Run(name, func(t *testing.T) {
 			q := newQueueKit(t)
@@ -115,6 +118,7 @@ func TestARestoredQueueDoesNotRunAMessageAgain(t *testing.T) {
 }
 
 func TestTheQueueOfADisabledUserWaits(t *testing.T) {
+	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, q *queueKit) {
 		disable := func(disabled bool) {
 			t.Helper()
@@ -172,6 +176,7 @@ func TestTheQueueOfADisabledUserWaits(t *testing.T) {
 }
 
 func TestAMessageThatTheHostMayHaveIsNotRepeatedForADisabledUser(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.newUser("root@example.org", true)
 	q.at.afterStart = dies() // the broker dies before it knows the outcome
@@ -213,6 +218,7 @@ func (s oneDueQueue) DueQueues(
 }
 
 func TestAHostThatDoesNotAnswerKeepsNoOtherHostsQueues(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.queue.Store = oneDueQueue{q.store}
 	q.add("to the silent host")

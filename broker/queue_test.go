@@ -13,6 +13,7 @@ import (
 const png = "iVBORw0KGgo="
 
 func TestQueuedMessagesStartOneAfterAnotherWhenTheAgentIsIdle(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	in := q.checkIn(q.task, "first")
 	q.mustSend(q.task, "", seqd(1, 1, in.TurnID, text("working")))
@@ -52,6 +53,7 @@ func TestQueuedMessagesStartOneAfterAnotherWhenTheAgentIsIdle(t *testing.T) {
 }
 
 func TestAQueuedMessageStartsOnceWhereverTheBrokerDies(t *testing.T) {
+	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, q *queueKit) {
 		for name, die := range map[string]func(h *promptHost){
 			"before the session opens": func(h *promptHost) {
@@ -92,6 +94,7 @@ func TestAQueuedMessageStartsOnceWhereverTheBrokerDies(t *testing.T) {
 
 // The host's events arrive before the broker is back: it knows then that the message was sent.
 func TestEventsOfItsTurnShowThatAQueuedMessageWasSent(t *testing.T) {
+	t.Parallel()
 	for name, rest := range map[string][]string{"open": {text("x")}, "over": {text("x"), finishStop}} {
 		t.Run(name, func(t *testing.T) {
 			q := newQueueKit(t)
@@ -113,6 +116,7 @@ func TestEventsOfItsTurnShowThatAQueuedMessageWasSent(t *testing.T) {
 }
 
 func TestTwoReplicasStartAQueuedMessageOnce(t *testing.T) {
+	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, q *queueKit) {
 		var posts sync.Map
 		q.at.answer = func(token string) (int, string, bool) {
@@ -138,6 +142,7 @@ func TestTwoReplicasStartAQueuedMessageOnce(t *testing.T) {
 }
 
 func TestStopPausesTheQueueUntilItIsResumed(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.add("a")
 	q.queue.Round(q.ctx)
@@ -166,6 +171,7 @@ func TestStopPausesTheQueueUntilItIsResumed(t *testing.T) {
 }
 
 func TestHowATurnEndsDecidesWhetherTheQueueGoesOn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ event, queue string }{
 		"done":                    {finishStop, "b"},
 		"too long":                {finish("length", ""), "b"},
@@ -187,6 +193,7 @@ func TestHowATurnEndsDecidesWhetherTheQueueGoesOn(t *testing.T) {
 }
 
 func TestAStopWhileAMessageIsSentStopsItsTurn(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.add("a", "b")
 	q.at.beforeStart = func() {
@@ -202,6 +209,7 @@ func TestAStopWhileAMessageIsSentStopsItsTurn(t *testing.T) {
 }
 
 func TestAPausedMessageIsNotSentEvenIfItsSessionIsOpen(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.add("a")
 	q.host.onOpen = func(r *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
@@ -217,6 +225,7 @@ func TestAPausedMessageIsNotSentEvenIfItsSessionIsOpen(t *testing.T) {
 }
 
 func TestSendNowStopsTheTurnAndGoesFirst(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.add("a")
 	q.queue.Round(q.ctx)
@@ -240,6 +249,7 @@ func TestSendNowStopsTheTurnAndGoesFirst(t *testing.T) {
 }
 
 func TestAQueuedMessageWaitsForAHostThatIsAway(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.at.unreachable = true
 	q.add("a")
@@ -269,6 +279,7 @@ func TestAQueuedMessageWaitsForAHostThatIsAway(t *testing.T) {
 }
 
 func TestAnswersToAQueuedPrompt(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status           int
 		body             string
@@ -305,6 +316,7 @@ func TestAnswersToAQueuedPrompt(t *testing.T) {
 
 // A host that lost the announced turn says so; the message gets another turn. It is refused after three.
 func TestAMessageWhoseTurnsNeverStartIsRefused(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.add("a", "b")
 	tokens := map[string]bool{}
@@ -324,6 +336,7 @@ func TestAMessageWhoseTurnsNeverStartIsRefused(t *testing.T) {
 }
 
 func TestAQueuedMessageOnAHostThatWorksOnAnotherTurnWaits(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.at.open = "another"
 	q.add("a")
@@ -338,6 +351,7 @@ func TestAQueuedMessageOnAHostThatWorksOnAnotherTurnWaits(t *testing.T) {
 
 // What the first host made of the prompt is not known, so that another host must not run it as well.
 func TestAMessageIsNotSentToASecondHost(t *testing.T) {
+	t.Parallel()
 	q := newQueueKit(t)
 	q.add("a", "b")
 	q.at.answer = func(string) (int, string, bool) { return 0, "", true }

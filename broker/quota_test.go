@@ -30,6 +30,7 @@ func wantCode(t *testing.T, what string, err error, want protocol.Code) {
 }
 
 func TestAUserHasNoMoreTasksThanTheQuota(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		k.limited(broker.QuotaLimits{Tasks: 2})
@@ -56,6 +57,7 @@ func TestAUserHasNoMoreTasksThanTheQuota(t *testing.T) {
 }
 
 func TestMessagesAreStoredWithinTheQuota(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		k.limited(broker.QuotaLimits{Storage: 1000})
@@ -111,6 +113,7 @@ func (s *watchedSum) StoredBytes(ctx context.Context, userID string) (int64, err
 
 // The sum reads all messages of the user. On SQLite an open transaction keeps all other writers waiting.
 func TestAQueuedMessageIsCountedBeforeItsTransaction(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	sum := &watchedSum{Store: k.store}
 	k.limited(broker.QuotaLimits{Storage: 1000}).Store = sum
@@ -124,6 +127,7 @@ func TestAQueuedMessageIsCountedBeforeItsTransaction(t *testing.T) {
 }
 
 func TestARepeatedMessageNeedsNoFurtherQuota(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.limited(broker.QuotaLimits{Storage: 1000})
 	queue := &broker.Queue{Store: k.store, Updater: k.updater, Sessions: k.sessions, Now: k.clock.Now}
@@ -151,6 +155,7 @@ func TestARepeatedMessageNeedsNoFurtherQuota(t *testing.T) {
 }
 
 func TestFeedsAndRelayedStreamsAreCounted(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	quotas := k.limited(broker.QuotaLimits{Feeds: 2, Streams: 1})
 	first, err := quotas.OpenFeed("ada")

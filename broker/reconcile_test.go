@@ -64,6 +64,7 @@ func afterFirstEvent(t *testing.T) (*kit, *protocol.Task, *journal, string) {
 }
 
 func TestReconcile(t *testing.T) {
+	t.Parallel()
 	t.Run("events that no webhook brought are pulled, page by page", func(t *testing.T) {
 		k, task, j, turn := afterFirstEvent(t)
 		for i := range 250 {
@@ -200,6 +201,7 @@ func TestReconcile(t *testing.T) {
 
 // A turn may be queued behind another one for longer than any token is valid.
 func TestATurnThatWaitsAtItsHostIsNotLost(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	in := k.checkIn(task.ID, "go")
@@ -220,6 +222,7 @@ func TestATurnThatWaitsAtItsHostIsNotLost(t *testing.T) {
 }
 
 func TestReconcilerRun(t *testing.T) {
+	t.Parallel()
 	k, task, j, turn := afterFirstEvent(t)
 	dead := k.task()
 	k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: dead.ID, Message: "x"})
@@ -254,6 +257,7 @@ func TestReconcilerRun(t *testing.T) {
 }
 
 func TestReconcilerAsksSilentTurnsEvery30Seconds(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)

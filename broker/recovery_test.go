@@ -103,6 +103,7 @@ func (k *recoveryKit) onHost() *protocol.Task {
 }
 
 func TestHostsGetTheIncarnation(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	k.recovery.Round(k.ctx)
 	same(t, k.host.asked, `[{'brokerId':'broker-1','incarnation':'`+k.incarnation.ID()+`'}]`)
@@ -116,6 +117,7 @@ func TestHostsGetTheIncarnation(t *testing.T) {
 }
 
 func TestAReceiptThatTheDatabaseDoesNotHaveEndsTheIncarnation(t *testing.T) {
+	t.Parallel()
 	at := func(seq int64) protocol.Cursor { return protocol.Cursor{Epoch: 1, Seq: seq} }
 	for _, c := range []struct {
 		name    string
@@ -151,6 +153,7 @@ func TestAReceiptThatTheDatabaseDoesNotHaveEndsTheIncarnation(t *testing.T) {
 
 // A host of an earlier release knows no incarnations: the broker pulls from it.
 func TestTasksOfAnEarlierHostArePulledOnce(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	task := k.onHost()
 	in := k.checkIn(task.ID, "go")
@@ -172,6 +175,7 @@ func TestTasksOfAnEarlierHostArePulledOnce(t *testing.T) {
 }
 
 func TestATasksOwnHostIsAskedUntilItHasCompared(t *testing.T) {
+	t.Parallel()
 	for name, notYet := range map[string]func(*recoveryHost){
 		"it is comparing":    func(h *recoveryHost) { h.answer.Pending = 1 },
 		"a gateway answers":  func(h *recoveryHost) { h.err = protocol.Errorf(protocol.CodeBadGateway, "not a host's") },
@@ -209,6 +213,7 @@ func (k *recoveryKit) prompted(taskID string, prompts []protocol.TurnPrompt, bod
 }
 
 func TestLostMessagesComeBackFromPrompts(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	task := k.onHost()
 	first := k.checkIn(task.ID, "first")
@@ -256,6 +261,7 @@ func TestLostMessagesComeBackFromPrompts(t *testing.T) {
 
 // The message was in the backup with an earlier turn, and was checked in again after it.
 func TestAMessageThatWasCheckedInAgainMovesToItsTurn(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	task := k.onHost()
 	in := k.checkIn(task.ID, "go")
@@ -269,6 +275,7 @@ func TestAMessageThatWasCheckedInAgainMovesToItsTurn(t *testing.T) {
 // Both turns of a message that was checked in twice come back in one request, with the
 // message new in it or already stored.
 func TestAMessageComesBackOnceWithBothItsTurns(t *testing.T) {
+	t.Parallel()
 	for name, stored := range map[string]bool{"lost": false, "in the backup": true} {
 		t.Run(name, func(t *testing.T) {
 			k := newRecoveryKit(t)
@@ -294,6 +301,7 @@ func TestAMessageComesBackOnceWithBothItsTurns(t *testing.T) {
 
 // The database was restored to a position before the host's last change of epoch.
 func TestAPullGoesThroughAllEpochs(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	task := k.onHost()
 	in := k.checkIn(task.ID, "go")
@@ -324,6 +332,7 @@ func TestAPullGoesThroughAllEpochs(t *testing.T) {
 
 // The renewal of an adopted or restored task names the position to rewind to.
 func TestARenewalNamesTheCursor(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	task := k.task()
 	k.checkIn(task.ID, "go")

@@ -3,6 +3,7 @@ package broker
 import "testing"
 
 func TestOriginOfAcceptsOnlyPolicyHosts(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		"https://Host.Example:7701/stream/x":     "https://host.example:7701",
 		"http://10.0.0.1":                        "http://10.0.0.1",

@@ -55,6 +55,7 @@ func (s *faultyStore) EraseUser(ctx context.Context, id string) error {
 // A host that missed the receipt may send events again whose bodies are gone. Nothing is stored twice, and the
 // messages stay.
 func TestEventsWithoutBodiesAreStillKnown(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		task := k.task()
@@ -109,6 +110,7 @@ func TestEventsWithoutBodiesAreStillKnown(t *testing.T) {
 // An archived task that nothing has changed for its retention is deleted like by its user, with an entry in
 // the audit log. A task with an open turn is not.
 func TestArchivedTasksExpire(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		yes := true
@@ -149,6 +151,7 @@ func TestArchivedTasksExpire(t *testing.T) {
 // An erasure that one task or one table stops continues with the others, and with these the next time. Its
 // completion is in the audit log.
 func TestAnErasureGoesOnPastFaults(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	root := k.user
 	k.user = k.newUser("eve@example.org", false)
@@ -205,6 +208,7 @@ func (s *steps) End(_ context.Context, start observe.Start, _ time.Duration, out
 }
 
 func TestAStepOfRetentionThatFailsKeepsNoOther(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	seen := &steps{results: map[string]string{}, rows: map[string]int{}}
 	k.upkeep.Observer = seen
@@ -232,6 +236,7 @@ func TestAStepOfRetentionThatFailsKeepsNoOther(t *testing.T) {
 
 // The purge of a large task takes minutes. Meanwhile messages that no host accepted fail in time.
 func TestPruningDelaysNoSweep(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)

@@ -40,6 +40,7 @@ func (k *kit) disabled() {
 
 // The end of a session ends its streams. A deleted task whose session has ended has no host any more.
 func TestAnEndedSessionNeedsNoRevocation(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.newUser("root@example.org", true)
 	task := k.session(k.register("build"))
@@ -59,6 +60,7 @@ func TestAnEndedSessionNeedsNoRevocation(t *testing.T) {
 }
 
 func TestTheStreamsOfADisabledUserEnd(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		root := k.user

@@ -12,6 +12,7 @@ import (
 )
 
 func TestMaintenanceRunsByItself(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)
@@ -42,6 +43,7 @@ func TestMaintenanceRunsByItself(t *testing.T) {
 }
 
 func TestHostsAreProbedRepeatedly(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)
@@ -80,6 +82,7 @@ func TestHostsAreProbedRepeatedly(t *testing.T) {
 }
 
 func TestAnswersThatTheHostRefuses(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	ask := `'type':'interaction','interactionId':'q','kind':'ask'`

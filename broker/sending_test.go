@@ -8,6 +8,7 @@ import (
 )
 
 func TestMessageStuckInSending(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	// The broker dies while it calls the host: nothing records the outcome of the
@@ -32,6 +33,7 @@ func TestMessageStuckInSending(t *testing.T) {
 // The database was restored from a backup that was taken during the call to the host. The turn
 // ran, and only the record of the delivery is lost.
 func TestAMessageWhoseTurnRanIsNoError(t *testing.T) {
+	t.Parallel()
 	for name, events := range map[string][]string{
 		"open":   {text("a")},
 		"closed": {text("a"), finishStop},
@@ -63,6 +65,7 @@ func TestAMessageWhoseTurnRanIsNoError(t *testing.T) {
 // The database was restored as above, and the check-in was repeated and failed before the host sent
 // its events again: the broker took the turn for one that no client can start.
 func TestATurnThatRanIsNotNotStarted(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	turn := ""

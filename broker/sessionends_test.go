@@ -73,6 +73,7 @@ func (k *kit) round(after time.Duration, want ...string) {
 }
 
 func TestASessionEndsWhenItsHostReturns(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		host := k.register("a")
@@ -106,6 +107,7 @@ func TestASessionEndsWhenItsHostReturns(t *testing.T) {
 }
 
 func TestAHealthyProbeHastensTheEnds(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	host := k.register("a")
 	var probe error = errDown
@@ -131,6 +133,7 @@ func TestAHealthyProbeHastensTheEnds(t *testing.T) {
 
 // A host that is down must not delay the ends of the others.
 func TestEndsOfOtherHostsAreMadeMeanwhile(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	down, up := k.register("down"), k.register("up")
 	lost, ended := k.session(down), k.session(up)
@@ -153,6 +156,7 @@ func TestEndsOfOtherHostsAreMadeMeanwhile(t *testing.T) {
 
 // Two replicas that found the same end must not both ask the host.
 func TestReplicasClaimAnEndOnce(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		task := k.session(k.register("a"))
@@ -176,6 +180,7 @@ func TestReplicasClaimAnEndOnce(t *testing.T) {
 }
 
 func TestAHostWithOwedEndsIsRemovedOnlyWithForce(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	host := k.register("a")
 	task := k.session(host)
@@ -187,6 +192,7 @@ func TestAHostWithOwedEndsIsRemovedOnlyWithForce(t *testing.T) {
 
 // The host opens the session after it was asked to end it.
 func TestATaskDeletedDuringItsCheckInOwesItsEnd(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		what    string
 		earlier bool
@@ -218,6 +224,7 @@ func TestATaskDeletedDuringItsCheckInOwesItsEnd(t *testing.T) {
 
 // No administrator can remove a URL that a user gave.
 func TestEndsAtURLsOfUsersAreGivenUp(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.session("")
 	k.host.down(errDown)
@@ -228,6 +235,7 @@ func TestEndsAtURLsOfUsersAreGivenUp(t *testing.T) {
 }
 
 func TestWhatEndsAnAttempt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		what   string
 		answer error

@@ -11,6 +11,7 @@ import (
 )
 
 func TestSessionKeysDependOnRootAndSessionOnly(t *testing.T) {
+	t.Parallel()
 	keyOf := func(root, session string) string {
 		key, err := broker.NewSessionKeys(broker.SessionKeyRoot{Root: seal.NewSecret(root)}, true, time.Now).Key(session)
 		if err != nil {
@@ -33,6 +34,7 @@ func TestSessionKeysDependOnRootAndSessionOnly(t *testing.T) {
 }
 
 func TestKeysAreBoundAfterTheGrace(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	root := broker.SessionKeyRoot{Root: seal.NewSecret("root"), Since: now.Add(time.Hour)}
 	keys := broker.NewSessionKeys(root, true, func() time.Time { return now })
@@ -48,6 +50,7 @@ func TestKeysAreBoundAfterTheGrace(t *testing.T) {
 
 // A list of a host's sessions names no owner of a bound one; the broker asks with its key.
 func TestAnOrphanThatIsBoundToAKeyIsAdopted(t *testing.T) {
+	t.Parallel()
 	k := newRecoveryKit(t)
 	k.host.sessions = []protocol.BoundSession{
 		{SessionID: "orphan", Title: "Lost", Owner: k.user.UserID, Agent: "demo", Keyed: true, CreatedAt: k.clock.Now()},

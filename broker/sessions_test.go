@@ -13,6 +13,7 @@ import (
 )
 
 func TestAttach(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	cursor := "3-41"
@@ -34,6 +35,7 @@ func TestAttach(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	stop := func() (any, any) {
@@ -59,6 +61,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.checkIn(task.ID, "x")
@@ -96,6 +99,7 @@ func TestRestart(t *testing.T) {
 }
 
 func TestRenew(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	in := k.checkIn(task.ID, "x")
@@ -166,6 +170,7 @@ func TestRenew(t *testing.T) {
 
 // A host that could name any origin would choose where script in the console's page may send data.
 func TestTheConsoleConnectsToOriginsThatHostsMayName(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.sessions.Origins = []string{"https://agents.example"}
 	named := ""

@@ -48,6 +48,7 @@ func (k *kit) sharedTask() (task *protocol.Task, open *protocol.CheckInResponse)
 }
 
 func TestALinkShowsTheTurnsThatHadEnded(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		shares := k.shares()
@@ -104,6 +105,7 @@ func TestALinkShowsTheTurnsThatHadEnded(t *testing.T) {
 }
 
 func TestAResultThatCameAfterALinkStaysOut(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	shares, task := k.shares(), k.task()
 	in := k.checkIn(task.ID, "Go")
@@ -126,6 +128,7 @@ func TestAResultThatCameAfterALinkStaysOut(t *testing.T) {
 }
 
 func TestALinkEndsByTimeByItsOwnerWithItsTaskAndWithItsUser(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	shares := k.shares()
 	task, _ := k.sharedTask()
@@ -180,6 +183,7 @@ func TestALinkEndsByTimeByItsOwnerWithItsTaskAndWithItsUser(t *testing.T) {
 }
 
 func TestLinksAreBounded(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	shares, fresh := k.shares(), k.task()
 	create := func(taskID string, life int64) any {
@@ -205,6 +209,7 @@ func TestLinksAreBounded(t *testing.T) {
 }
 
 func TestASharedTranscriptComesInPages(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	shares, task := k.shares(), k.task()
 	var turns []string

@@ -65,6 +65,7 @@ func (s *shipper) Fetch(
 }
 
 func TestCommitsOfTheRemoteAreFetchedAlsoWhileTheAgentWorks(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &shipper{}
 	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
@@ -89,6 +90,7 @@ func TestCommitsOfTheRemoteAreFetchedAlsoWhileTheAgentWorks(t *testing.T) {
 }
 
 func TestAPushIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &shipper{}
 	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
@@ -141,6 +143,7 @@ func (s *shipper) PullRequest(
 }
 
 func TestAPullRequestIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &shipper{}
 	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
@@ -172,6 +175,7 @@ func TestAPullRequestIsInTheAuditLog(t *testing.T) {
 }
 
 func TestDiscardedChangesAreInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &shipper{}
 	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
@@ -206,6 +210,7 @@ func TestDiscardedChangesAreInTheAuditLog(t *testing.T) {
 }
 
 func TestACommitIsTheUsersAndInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	link := &shipper{}
 	ships := &broker.Ships{Sessions: k.sessions, Users: k.store, Link: link}
@@ -267,6 +272,7 @@ func TestACommitIsTheUsersAndInTheAuditLog(t *testing.T) {
 
 // A caller that goes away could otherwise have the host commit or push without an entry.
 func TestAnActWhoseCallerLeavesIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	ctx, leave := context.WithCancel(broker.WithActor(k.ctx, protocol.AuditActor{
 		Kind: protocol.AuditByUser, ID: k.user.UserID,

@@ -42,6 +42,7 @@ func (k *kit) check(taskID string, header http.Header) protocol.Code {
 }
 
 func TestABodyNeedsASignatureOnceItsHostAnnouncedOne(t *testing.T) {
+	t.Parallel()
 	k, task := signedKit(t)
 	other := k.task()
 	now := k.clock.Now()
@@ -81,6 +82,7 @@ func TestABodyNeedsASignatureOnceItsHostAnnouncedOne(t *testing.T) {
 }
 
 func TestASignatureFollowsTheAgentPassword(t *testing.T) {
+	t.Parallel()
 	k, task := signedKit(t)
 	if got := k.check(task.ID, k.signed(task.ID, "agent-password", k.clock.Now())); got != "" {
 		t.Fatalf("before: %q", got)
@@ -108,6 +110,7 @@ func TestASignatureFollowsTheAgentPassword(t *testing.T) {
 
 // Between the two, the broker reads the events from the host itself.
 func TestAHostThatNoLongerSignsIsAcceptedAfterTheNextOpening(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(k *kit, id string){
 		"check-in": func(k *kit, id string) { k.checkIn(id, "again") },
 		"attach": func(k *kit, id string) {
@@ -139,6 +142,7 @@ func TestAHostThatNoLongerSignsIsAcceptedAfterTheNextOpening(t *testing.T) {
 // What a host without its key posts is refused, but it is not lost: the broker reads it from the host
 // within seconds.
 func TestARefusedSignatureHasTheHostRead(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)
@@ -203,6 +207,7 @@ func (c *countedKeys) WebhookKeys(ctx context.Context, taskID string, now time.T
 
 // Signatures cost no query of their own, and wrong ones at most one a second.
 func TestSignaturesAreCheckedWithoutAQuery(t *testing.T) {
+	t.Parallel()
 	k, task := signedKit(t)
 	counted := &countedKeys{IngestStore: k.ingest.Store}
 	k.ingest.Store = counted
@@ -227,6 +232,7 @@ func TestSignaturesAreCheckedWithoutAQuery(t *testing.T) {
 }
 
 func TestAnotherHostMakesItsOwnAnnouncement(t *testing.T) {
+	t.Parallel()
 	k, task := signedKit(t)
 	k.host.signs = false
 	elsewhere := "https://other.example"
@@ -239,6 +245,7 @@ func TestAnotherHostMakesItsOwnAnnouncement(t *testing.T) {
 
 // A fragment is never sent, so a host of any version can post to the URL.
 func TestAHostThatSignsIsAskedToSendTheTokenInAHeader(t *testing.T) {
+	t.Parallel()
 	const mark = "#" + protocol.WebhookInHeader
 	k, task := signedKit(t)
 	if hook := k.host.lastOpen().WebhookURL; strings.Contains(hook, "#") {

@@ -18,6 +18,7 @@ func (k *kit) stopDuringOpening(taskID string, capabilities ...string) {
 }
 
 func TestAStopDuringACheckInReachesTheHostBeforeThePrompt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		earlier  bool // the broker knows already that the host has events
@@ -52,6 +53,7 @@ func TestAStopDuringACheckInReachesTheHostBeforeThePrompt(t *testing.T) {
 }
 
 func TestAStopBeforeAPromptEndsTheTurnLikeAnyOther(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	earlier := k.checkIn(task.ID, "earlier")

@@ -15,6 +15,7 @@ import (
 )
 
 func TestCreateTask(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	guest := k.newUser("guest@example.org", false)
 	k.tasks.CheckURL = func(url string) error {
@@ -107,6 +108,7 @@ func TestCreateTask(t *testing.T) {
 }
 
 func TestPlacement(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		hosts := map[string]string{}
@@ -148,6 +150,7 @@ func TestPlacement(t *testing.T) {
 
 // A full host starts no turn; one with little room is used when there is no other.
 func TestHostsAreChosenByTheRoomOnTheirDisks(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	create := func(name string) string {
 		host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{
@@ -186,6 +189,7 @@ func TestHostsAreChosenByTheRoomOnTheirDisks(t *testing.T) {
 // A broker that starts before its host, or during its upgrade, must not make
 // tasks that never work.
 func TestATaskCreatedWithoutAReachableHostIsPlacedAtItsCheckIn(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "a", URL: "https://a.example", Password: "pw"})
 	k.must(err)
@@ -224,6 +228,7 @@ func (r *taskReads) OpenableTask(
 }
 
 func TestHosts(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	guest := k.newUser("guest@example.org", false)
 	forbidden := `{'code':'forbidden','error':'Only administrators manage hosts'}`
@@ -264,6 +269,7 @@ func TestHosts(t *testing.T) {
 }
 
 func TestListTasks(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		other := k.newUser("eve@example.org", false)
@@ -318,6 +324,7 @@ func TestListTasks(t *testing.T) {
 }
 
 func TestUpdateTask(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.mustSend(task.ID, "", seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", text("b")))

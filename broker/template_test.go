@@ -20,6 +20,7 @@ func (k *kit) templates() *broker.Templates {
 func variables(all ...protocol.TemplateVariable) []protocol.TemplateVariable { return all }
 
 func TestATemplateIsMadeChangedAndFilled(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		templates, bob := k.templates(), k.newUser("bob@example.org", false)
@@ -79,6 +80,7 @@ func TestATemplateIsMadeChangedAndFilled(t *testing.T) {
 }
 
 func TestOnlyAdministratorsChangeTemplatesForAll(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	templates, bob := k.templates(), k.newUser("bob@example.org", false)
 	in := &protocol.Template{Name: "All", Prompt: "Go", ForAll: true}
@@ -101,6 +103,7 @@ func TestOnlyAdministratorsChangeTemplatesForAll(t *testing.T) {
 }
 
 func TestTemplatesAreBounded(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	templates := k.templates()
 	long := strings.Repeat("x", protocol.MaxTemplateValue+1)
@@ -161,6 +164,7 @@ func (o offering) Ready(context.Context, broker.Target) (broker.HostHealth, erro
 }
 
 func TestATemplateNamesWhatNoHostOffersAnyMore(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "box", URL: "http://127.0.0.1:1", Password: "p"})
 	k.must(err)

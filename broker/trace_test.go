@@ -12,6 +12,7 @@ import (
 // A refusal stores late events of an ended epoch, and an audit row for content that
 // contradicts the stored event (reliability IN-6).
 func TestRefusalsStoreLateEventsAndAudit(t *testing.T) {
+	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
 		db := storetest.OpenDB(t, storetest.URL(t, kind))
 		k := kitOn(t, store.New(db, storetest.Sealer(t)))

@@ -26,6 +26,7 @@ func (k *kit) export(taskID string, masked bool) string {
 }
 
 func TestATaskIsExportedAsMarkdown(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		task, second := k.sharedTask()
@@ -99,6 +100,7 @@ Question of the agent:
 }
 
 func TestTextsOfOthersKeepTheirPlaceInAnExport(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
 		Title: "# <img src=x onerror=alert(1)>\n## User", AgentURL: "https://agent.example/", AgentPassword: "agent-password",
@@ -136,6 +138,7 @@ func (l *largest) Write(p []byte) (int, error) {
 }
 
 func TestALongTaskIsExportedInPages(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	in := k.checkIn(task.ID, "Go")
@@ -169,6 +172,7 @@ func TestALongTaskIsExportedInPages(t *testing.T) {
 }
 
 func TestOnlyTheOwnerExportsATask(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	transcripts := &broker.Transcripts{Store: k.store, Targets: k.targets}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTurnFromCheckInToFinish(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
 		task := k.task()

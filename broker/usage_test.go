@@ -14,6 +14,7 @@ func used(usage string) string {
 }
 
 func TestATasksUsageIsTheSumOfItsClosedTurns(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	got := func() protocol.TaskUsage {
@@ -48,6 +49,7 @@ func TestATasksUsageIsTheSumOfItsClosedTurns(t *testing.T) {
 }
 
 func TestTheUsageOfManyTurnsIsReadInPages(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	const turns = 1001

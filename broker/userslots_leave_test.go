@@ -3,6 +3,7 @@ package broker
 import "testing"
 
 func TestUsersWithoutSlotsAreForgotten(t *testing.T) {
+	t.Parallel()
 	var slots userSlots
 	first, ok := slots.try("u", 1)
 	if !ok {

@@ -14,6 +14,7 @@ import (
 
 // One user's pages must not fill the slots of a host before other users' diffs.
 func TestAUserHasFewDiffsAtATime(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)

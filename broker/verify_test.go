@@ -29,6 +29,7 @@ func bodies(events []string) iter.Seq2[json.RawMessage, error] {
 }
 
 func TestVerifyFindsEveryDifference(t *testing.T) {
+	t.Parallel()
 	complete := []string{
 		seqd(1, 1, "t1", text("one")), seqd(1, 2, "t1", text("two")), seqd(1, 3, "t1", finishStop),
 		seqd(2, 1, "t2", text("three")), seqd(2, 2, "t2", finishStop),
@@ -134,6 +135,7 @@ func withoutZeros(t *testing.T, v any) map[string]any {
 }
 
 func TestVerifyReportsWhatItCannotCompare(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	verifier := &broker.Verifier{Store: k.store}
 	if v := verifier.Session(k.ctx, "orphan", protocol.Cursor{},
@@ -149,6 +151,7 @@ func TestVerifyReportsWhatItCannotCompare(t *testing.T) {
 
 // A fenced event is stored without effects; its acknowledgement was right.
 func TestVerifyCountsLateEvents(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	k.mustSend(task.ID, "", seqd(2, 1, "t2", text("newer")))

@@ -32,6 +32,7 @@ func (q *queue) take() []any {
 }
 
 func TestUsersWebhooksReceiveTheTaskEvents(t *testing.T) {
+	t.Parallel()
 	const finished = `{'type':'turn.finished','turn':'t1','data':{'title':'Fix it','finishReason':'stop','reason':'','usage':null}}`
 	for _, c := range []struct {
 		rule string
@@ -90,6 +91,7 @@ func TestUsersWebhooksReceiveTheTaskEvents(t *testing.T) {
 }
 
 func TestTheSameFactHasTheSameWebhookID(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	hooks := &queue{}
 	k.updater.Webhooks = hooks
@@ -106,6 +108,7 @@ func TestTheSameFactHasTheSameWebhookID(t *testing.T) {
 }
 
 func TestAnEventIsNotStoredWithoutItsWebhook(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	hooks := &queue{failure: errors.New("the queue does not answer")}
 	k.updater.Webhooks = hooks

@@ -60,6 +60,7 @@ func workspaceKit(t *testing.T) (*kit, *workspaceHosts, broker.Caller) {
 }
 
 func TestAUserSeesOnlyTheirOwnWorkspaces(t *testing.T) {
+	t.Parallel()
 	k, link, guest := workspaceKit(t)
 	link.fail["http://b"] = protocol.Errorf(protocol.CodeBadGateway, "away")
 	shows := func(userID, want string) {
@@ -102,6 +103,7 @@ func (h *silentHosts) Workspaces(ctx context.Context, t broker.Target, _ string)
 }
 
 func TestManySilentHostsDelayAListOnce(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)
@@ -133,6 +135,7 @@ func TestManySilentHostsDelayAListOnce(t *testing.T) {
 }
 
 func TestATaskIsCreatedInAWorkspaceOfItsUser(t *testing.T) {
+	t.Parallel()
 	k, link, _ := workspaceKit(t)
 	create := func(req protocol.CreateTaskRequest) (*protocol.Task, error) {
 		req.Title, req.AgentPassword = "T", ""
@@ -182,6 +185,7 @@ func TestATaskIsCreatedInAWorkspaceOfItsUser(t *testing.T) {
 }
 
 func TestATaskStaysInItsWorkspace(t *testing.T) {
+	t.Parallel()
 	k, _, _ := workspaceKit(t)
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "T", Workspace: "fix"})
 	k.must(err)
@@ -204,6 +208,7 @@ func TestATaskStaysInItsWorkspace(t *testing.T) {
 
 // A host that ignores the workspace would work in a new directory.
 func TestAHostThatKnowsNoWorkspacesGetsNoTurnInOne(t *testing.T) {
+	t.Parallel()
 	k, _, _ := workspaceKit(t)
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "T", Workspace: "fix"})
 	k.must(err)
@@ -225,6 +230,7 @@ func TestAHostThatKnowsNoWorkspacesGetsNoTurnInOne(t *testing.T) {
 }
 
 func TestATaskShowsItsWorkspace(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	task := k.task()
 	shows := func(what, want string) {

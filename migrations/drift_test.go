@@ -19,6 +19,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 // The two schemas must be equivalent: both accept and reject the same rows. What a database generates by
 // itself may differ: PostgreSQL's slots of times, and the index of words, which is a table on SQLite.
 func TestNoDriftBetweenTheDatabases(t *testing.T) {
+	t.Parallel()
 	sqlite := open(t, "sqlite:"+t.TempDir()+"/drift.db")
 	postgres := open(t, testenv.Postgres(t, nil))
 	for _, c := range []struct{ what, sqlite, postgres string }{
@@ -48,6 +49,7 @@ func TestNoDriftBetweenTheDatabases(t *testing.T) {
 }
 
 func TestSameNumberedNames(t *testing.T) {
+	t.Parallel()
 	var names [2][]string
 	for i, dialect := range []database.Dialect{database.SQLite, database.Postgres} {
 		entries, err := fs.ReadDir(migrations.For(dialect), ".")
@@ -65,6 +67,7 @@ func TestSameNumberedNames(t *testing.T) {
 
 // Without an index on a foreign key, deleting a target row scans the table.
 func TestForeignKeysAreIndexed(t *testing.T) {
+	t.Parallel()
 	db := open(t, "sqlite:"+t.TempDir()+"/fk.db")
 	indexed := lines(t, db, `SELECT m.name || ' ' || i.name FROM sqlite_master m
 		JOIN pragma_index_list(m.name) l JOIN pragma_index_info(l.name) i

@@ -47,6 +47,7 @@ func until(t *testing.T, last, text string) fs.FS {
 // repetition goes on, and the schema is that of a run without a stop. A stopped CREATE INDEX
 // CONCURRENTLY leaves an index that is not valid.
 func TestTheSearchMigrationGoesOnAfterEachInterruption(t *testing.T) {
+	t.Parallel()
 	parts := statementsOf(t, searchMigration)
 	complete := indexes(t, open(t, testenv.Postgres(t, nil)))
 	db, err := database.Open(t.Context(), testenv.Postgres(t, nil), database.Options{Synchronous: "OFF"})

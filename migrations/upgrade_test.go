@@ -18,6 +18,7 @@ import (
 // A database of each earlier version, with a row in every table that the version had, gets the schema of a new
 // database, and loses no value of a row.
 func TestEveryEarlierVersionUpgradesWithItsRows(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []database.Dialect{database.SQLite, database.Postgres} {
 		t.Run(string(dialect), func(t *testing.T) {
 			newest := shapeOf(t, atVersion(t, emptyDatabase(t, dialect), dialect, versions(t, dialect)))

@@ -12,6 +12,7 @@ import (
 )
 
 func TestOneOfManyAnswersWins(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		a := d.agent("ada")
 		source := a.save("x")
@@ -43,6 +44,7 @@ func TestOneOfManyAnswersWins(t *testing.T) {
 }
 
 func TestConcurrentQuestionsAreNumberedInOrder(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		source := d.agent("ada").save("x")
 		var all sync.WaitGroup
@@ -71,6 +73,7 @@ func TestConcurrentQuestionsAreNumberedInOrder(t *testing.T) {
 // A reply in a webhook response cannot wait for its verification. It is verified later, also
 // after a restart.
 func TestAVersionFromAWebhookReplyIsVerifiedLater(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		source := d.agent("ada").save("x")
 		verdict := func() *protocol.Verification {
@@ -101,6 +104,7 @@ func TestAVersionFromAWebhookReplyIsVerifiedLater(t *testing.T) {
 }
 
 func TestTheNumberOfAgentsPerUserIsLimited(t *testing.T) {
+	t.Parallel()
 	d := open(t, storetest.Open(t))
 	create := func(i int) error {
 		_, err := d.Create(t.Context(), notebook.Caller{UserID: d.user}, &notebook.CreateRequest{

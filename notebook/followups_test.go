@@ -12,6 +12,7 @@ import (
 
 // What a model reads of 15 questions is small, except for the code, which comes once per source.
 func TestFifteenOpenQuestionsAreSmall(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ada := d.agent("ada")
 		code := strings.Repeat("x := 1\n", 1000)
@@ -55,6 +56,7 @@ func TestFifteenOpenQuestionsAreSmall(t *testing.T) {
 // A question comes with the last answer before it and the closed questions since, and no
 // message comes twice.
 func TestTheHistoryBeginsWithTheLastAnswer(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ada := d.agent("ada")
 		source := ada.save("x")
@@ -91,6 +93,7 @@ func contents(messages []protocol.FollowupMessage) string {
 }
 
 func TestAnAgentReadsChangesAndDeletesItsSources(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ada, bob, ctx := d.agent("ada"), d.agent("bob"), t.Context()
 		id := ada.save("one\n").ID
@@ -140,6 +143,7 @@ func TestAnAgentReadsChangesAndDeletesItsSources(t *testing.T) {
 
 // Without its webhook an agent polls, also for the questions that were not delivered yet.
 func TestAnAgentRemovesItsWebhook(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ada, ctx := d.agent("ada"), t.Context()
 		source := ada.save("x")

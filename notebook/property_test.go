@@ -52,6 +52,7 @@ var (
 )
 
 func TestNotebookCreationIsIdempotent(t *testing.T) {
+	t.Parallel()
 	property(t, func(r *rapid.T, d *fixture) {
 		request := &notebook.CreateRequest{
 			AgentName: texts.Draw(r, "name"), AgentIdentifier: names.Draw(r, "identifier"), Title: texts.Draw(r, "title"),
@@ -89,6 +90,7 @@ func TestNotebookCreationIsIdempotent(t *testing.T) {
 }
 
 func TestASourceKeepsItsNotebookAndContext(t *testing.T) {
+	t.Parallel()
 	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent(names.Draw(r, "identifier"))
 		request := &notebook.SaveRequest{
@@ -125,6 +127,7 @@ func TestASourceKeepsItsNotebookAndContext(t *testing.T) {
 }
 
 func TestAConversationGrowsByOneMessagePerRequest(t *testing.T) {
+	t.Parallel()
 	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent("ada")
 		source := a.save("x")
@@ -163,6 +166,7 @@ func TestAConversationGrowsByOneMessagePerRequest(t *testing.T) {
 }
 
 func TestAWebhookBodyIsComplete(t *testing.T) {
+	t.Parallel()
 	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent("ada")
 		code := codes.Draw(r, "code")
@@ -186,6 +190,7 @@ func TestAWebhookBodyIsComplete(t *testing.T) {
 }
 
 func TestAWebhookSignatureCoversEveryBit(t *testing.T) {
+	t.Parallel()
 	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent("ada")
 		question := d.ask(a.save("x").ID, texts.Draw(r, "question"))
@@ -231,6 +236,7 @@ func flip(r *rapid.T, b []byte) {
 }
 
 func TestAgentsOfOneUserDoNotInterfere(t *testing.T) {
+	t.Parallel()
 	property(t, func(r *rapid.T, d *fixture) {
 		identifiers := rapid.SliceOfNDistinct(names, 2, 4, rapid.ID).Draw(r, "agents")
 		agents := make([]*agent, len(identifiers))
@@ -268,6 +274,7 @@ func TestAgentsOfOneUserDoNotInterfere(t *testing.T) {
 }
 
 func TestADisconnectionStopsDeliveriesAndKeepsSources(t *testing.T) {
+	t.Parallel()
 	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent("ada")
 		if rapid.Bool().Draw(r, "webhook") {

@@ -12,6 +12,7 @@ import (
 
 // Answers and failures are unread until the user's page has shown them; a GET is no such page.
 func TestMessagesAreUnreadUntilThePageShowsThem(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ada, ctx := d.agent("ada"), t.Context()
 		source, other := ada.save("x"), ada.save("y")
@@ -59,6 +60,7 @@ func TestMessagesAreUnreadUntilThePageShowsThem(t *testing.T) {
 
 // A message that failed goes to the user's own webhooks, also when the agent refused it.
 func TestAFailureIsAnEvent(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ada := d.agent("ada")
 		source := ada.save("x")
@@ -80,6 +82,7 @@ func TestAFailureIsAnEvent(t *testing.T) {
 
 // The conversation says how far the delivery of a pending message is, and of no other.
 func TestAConversationShowsTheProgressOfDeliveries(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ada, ctx := d.agent("ada"), t.Context()
 		source := ada.save("x")
@@ -108,6 +111,7 @@ func TestAConversationShowsTheProgressOfDeliveries(t *testing.T) {
 
 // Texts come along in both directions, by poll and by webhook.
 func TestAttachmentsGoBothWays(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ada, ctx := d.agent("ada"), t.Context()
 		source := ada.save("x")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAQuestionBringsAnAnswerAndAVersion(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		a := d.agent("ada")
 		source := a.save("package a\n\nvar x = 1\n")
@@ -64,6 +65,7 @@ func TestAQuestionBringsAnAnswerAndAVersion(t *testing.T) {
 }
 
 func TestCallersReachOnlyTheirOwn(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		ada, bob := d.agent("ada"), d.agent("bob")
@@ -136,6 +138,7 @@ func TestCallersReachOnlyTheirOwn(t *testing.T) {
 }
 
 func TestASessionExpiresAndIsRenewed(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		a := d.agent("ada")
 		source := a.save("x")
@@ -167,6 +170,7 @@ func TestASessionExpiresAndIsRenewed(t *testing.T) {
 }
 
 func TestADisconnectedAgentIsReadableAndGetsNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		a := d.agent("ada")
@@ -210,6 +214,7 @@ func TestADisconnectedAgentIsReadableAndGetsNothing(t *testing.T) {
 }
 
 func TestAWebhookResponseBecomesTheReply(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		a := d.agent("ada")
@@ -257,6 +262,7 @@ func TestAWebhookResponseBecomesTheReply(t *testing.T) {
 }
 
 func TestAnUndeliveredMessageCanBePolled(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		a := d.agent("ada")
@@ -285,6 +291,7 @@ func TestAnUndeliveredMessageCanBePolled(t *testing.T) {
 }
 
 func TestAfterAWebhookIsGoneTheAgentPolls(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		a := d.agent("ada")

@@ -9,6 +9,7 @@ import (
 
 // The sentence matches the diagnostics below it, also for rows that were stored before it existed.
 func TestTheSummaryMatchesTheVerification(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	problem := protocol.Diagnostic{Line: 3, Column: 9, Message: "a", Severity: "error"}
 	warning := protocol.Diagnostic{Line: 1, Column: 1, Message: "b", Severity: "warning"}

@@ -22,6 +22,7 @@ func (v *fixedAuth) Caller(context.Context) broker.Caller { return broker.Caller
 func (v *fixedAuth) Authenticate(*http.Request) (broker.Caller, error) { return v.caller, v.err }
 
 func TestAFeedEndsOnARevocationAndNotOnAnOutage(t *testing.T) {
+	t.Parallel()
 	ada := broker.Caller{UserID: "ada"}
 	away := protocol.Errorf(protocol.CodeUnavailable, "the database is not available")
 	for _, c := range []struct {

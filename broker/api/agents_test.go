@@ -3,6 +3,7 @@ package api_test
 import "testing"
 
 func TestEveryUserSeesWhatTheHostsOffer(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	want(t, s.as(s.ada, "GET", "/api/agents", ""), 200, `{"agents":[],"hosts":[]}`)
 	want(t, s.as(s.admin, "POST", "/api/hosts", `{"name":"up","url":"`+agentURL+`","password":"`+agentPassword+`"}`), 201,

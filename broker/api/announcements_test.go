@@ -11,6 +11,7 @@ import (
 )
 
 func TestAnnouncementsAreMadeReadAndTakenBack(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	const body = `{"text":" Restart at noon ","level":"warning","expiresIn":3600,"announcementId":"noon"}`
 	const made = `{"announcementId":"noon","text":"Restart at noon","level":"warning","createdAt":"+0s","expiresAt":"+1h0m0s"}`
@@ -36,6 +37,7 @@ func TestAnnouncementsAreMadeReadAndTakenBack(t *testing.T) {
 }
 
 func TestOnlyAdministratorsAnnounce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	want(t, s.as(s.ada, "POST", "/api/announcements", `{"text":"x"}`), 403,
 		`{"error":"Only administrators make announcements","code":"forbidden"}`)
@@ -50,6 +52,7 @@ func TestOnlyAdministratorsAnnounce(t *testing.T) {
 }
 
 func TestBadAnnouncementsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for body, message := range map[string]string{
 		`{}`:              "text is required",

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTheAuditLogNamesWhoDidWhat(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.as(nil, "POST", "/api/tokens", `{"name":"laptop","scopes":["hosts"]}`, s.signedIn(s.ada)...)
 	var made struct{ ID string }
@@ -49,6 +50,7 @@ func (s *site) audit(query string) *protocol.AuditList {
 }
 
 func TestAnExportIsJSONLines(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.as(s.admin, "GET", "/api/audit/export?action=user", "")
 	if got := rec.Header().Get("Content-Type"); rec.Code != 200 || got != "application/x-ndjson" ||
@@ -88,6 +90,7 @@ func TestAnExportIsJSONLines(t *testing.T) {
 
 // A reader must not take the beginning of an export for the whole.
 func TestAnExportThatFailsIsCutOff(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for range 600 {
 		s.as(nil, "POST", "/api/auth/login", `{"link":"unknown"}`)

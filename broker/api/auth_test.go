@@ -19,6 +19,7 @@ func cookieOf(t *testing.T, rec *httptest.ResponseRecorder) string {
 const adaBody = `{"user":{"id":"<id1>","email":"ada@example.com","admin":false,"createdAt":"+0s"}}`
 
 func TestABrowserSignsInAndOut(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.as(nil, "POST", "/api/auth/login", `{"email":"ada@example.com","password":"`+password+`"}`)
 	want(t, rec, 200, adaBody)
@@ -32,6 +33,7 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 }
 
 func TestALinkSignsInOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	link, err := s.auth.CreateLink(t.Context(), s.ada.id)
 	must(t, err)
@@ -44,6 +46,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 }
 
 func TestWrongSignInsAndTheirLimit(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	const wrong = `{"error":"Wrong email or password","code":"unauthorized"}`
 	for range 10 {
@@ -59,6 +62,7 @@ func TestWrongSignInsAndTheirLimit(t *testing.T) {
 }
 
 func TestTokensAreShownOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	session := s.signedIn(s.ada)
 	rec := s.as(nil, "POST", "/api/tokens",

@@ -32,6 +32,7 @@ func (c canaries) find(t *testing.T, where, text string) {
 }
 
 func TestNoRouteOrErrorRevealsASecret(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	task, hook := s.checkedIn()
 	webhookSecret, err := s.store.WebhookSecret(t.Context(), task)

@@ -36,6 +36,7 @@ const hi = `{"taskId":"TASK","message":"hi"}`
 
 // The table of protocol section 1.1, through the HTTP API.
 func TestCheckInOutcomes(t *testing.T) {
+	t.Parallel()
 	const stored = `"messageId":"<id1>","turnId":"<id2>"`
 	for _, c := range []checkInCase{
 		{
@@ -77,6 +78,7 @@ func TestCheckInOutcomes(t *testing.T) {
 }
 
 func TestCheckInRefusesBadInput(t *testing.T) {
+	t.Parallel()
 	repeat := strings.Repeat
 	bad := func(message string) string { return `{"error":"` + message + `","code":"invalid"}` }
 	with := func(artifacts string) string {
@@ -123,6 +125,7 @@ func TestCheckInRefusesBadInput(t *testing.T) {
 }
 
 func TestACustomAgentURLNeedsNoPassword(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, customAgentURL("http://127.0.0.1:3000/"))
 	rec := s.as(s.ada, "POST", "/api/tasks", `{"title":"A task","agentUrl":"http://agents.example"}`)
 	rec = s.as(s.ada, "POST", "/api/agent", `{"taskId":"`+field(t, rec, "id")+`","message":"hi"}`)
@@ -132,6 +135,7 @@ func TestACustomAgentURLNeedsNoPassword(t *testing.T) {
 }
 
 func TestAMessageIsCheckedInOnlyOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.newTask("")
 	send := func(message string) string {
@@ -147,6 +151,7 @@ func TestAMessageIsCheckedInOnlyOnce(t *testing.T) {
 }
 
 func TestAnotherUsersTaskDoesNotExist(t *testing.T) {
+	t.Parallel()
 	const absent = `{"error":"Task not found","code":"not_found"}`
 	s := newSite(t)
 	id := s.newTask("")
@@ -171,6 +176,7 @@ func TestAnotherUsersTaskDoesNotExist(t *testing.T) {
 }
 
 func TestAttachAndInterrupt(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	body := `{"taskId":"` + s.newTask("") + `"}`
 	want(t, s.as(s.ada, "POST", "/api/agent/attach", body), 200,

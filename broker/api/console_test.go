@@ -30,6 +30,7 @@ func testConsole(t *testing.T, auth api.Auth, sessions *broker.Sessions) *web.Co
 }
 
 func TestTheConsoleServesPathsWithoutARoute(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	const page, html = `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":""}</script>`, "text/html,*/*"
 	for _, c := range []struct {
@@ -53,6 +54,7 @@ func TestTheConsoleServesPathsWithoutARoute(t *testing.T) {
 }
 
 func TestABrowserIsMovedToTheConsolesOwnName(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.api.PublicURL = "http://127.0.0.1:7700/sub"
 	handler := s.api.Handler()
@@ -99,6 +101,7 @@ func TestABrowserIsMovedToTheConsolesOwnName(t *testing.T) {
 }
 
 func TestTheConsoleMayCallTheHostsOfItsUser(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	policy := func(who *person) string {
 		t.Helper()
@@ -141,6 +144,7 @@ func TestTheConsoleMayCallTheHostsOfItsUser(t *testing.T) {
 }
 
 func TestReachIsDirectOrRelay(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.newTask("")
 	const bad = `{"error":"reach must be \"direct\" or \"relay\"","code":"invalid"}`
@@ -158,6 +162,7 @@ func TestReachIsDirectOrRelay(t *testing.T) {
 }
 
 func TestTheBasePathMayBeSpelledInAnyWay(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.api.PublicURL = publicURL + "/sub"
 	handler := s.api.Handler()

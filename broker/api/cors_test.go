@@ -11,6 +11,7 @@ import (
 const app = "https://app.example.com"
 
 func TestOnlyListedOriginsMayReadAnswersAndThenAllOfThem(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, allowOrigins(app))
 	for _, c := range []struct {
 		name, origin string
@@ -50,6 +51,7 @@ func TestOnlyListedOriginsMayReadAnswersAndThenAllOfThem(t *testing.T) {
 }
 
 func TestAPreflightNeedsNoCaller(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, allowOrigins(app))
 	rec := s.as(nil, "OPTIONS", "/api/agent", "", "Origin", app, "Access-Control-Request-Method", "POST",
 		"Access-Control-Request-Headers", "authorization")
@@ -64,6 +66,7 @@ func TestAPreflightNeedsNoCaller(t *testing.T) {
 }
 
 func TestOnLoopbackHostAndOriginMustBeOurs(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, allowOrigins(app))
 	server := httptest.NewServer(s.echo)
 	defer server.Close()

@@ -19,6 +19,7 @@ func (adminAuth) Caller(context.Context) broker.Caller {
 }
 
 func TestRequestsForTheDoctorShareARun(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		runs, release := 0, make(chan struct{})
 		a := &API{Auth: adminAuth{}, Doctor: func(context.Context) *doctor.Report {
@@ -57,6 +58,7 @@ func TestRequestsForTheDoctorShareARun(t *testing.T) {
 }
 
 func TestTheDoctorHasATimeLimit(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		a := &API{Auth: adminAuth{}, Doctor: func(ctx context.Context) *doctor.Report {
@@ -71,6 +73,7 @@ func TestTheDoctorHasATimeLimit(t *testing.T) {
 }
 
 func TestOnlyAdministratorsRunTheDoctor(t *testing.T) {
+	t.Parallel()
 	a := &API{Auth: &fixedAuth{}, Doctor: func(context.Context) *doctor.Report {
 		t.Error("the doctor ran")
 		return nil

@@ -46,6 +46,7 @@ func (s *site) enrol(session []string) (secret string, recovery []string) {
 }
 
 func TestASecondFactorIsAskedForAfterThePassword(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	session := s.signedIn(s.ada)
 	want(t, s.as(nil, "GET", "/api/auth/second-factor", "", session...), 200, `{"enabledAt":null,"recoveryCodes":0}`)
@@ -89,6 +90,7 @@ func TestASecondFactorIsAskedForAfterThePassword(t *testing.T) {
 }
 
 func TestASecondFactorIsResetByAnAdministrator(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.enrol(s.signedIn(s.ada))
 	list := s.as(s.admin, "GET", "/api/users?limit=1", "")

@@ -39,6 +39,7 @@ func openFeed(t *testing.T, s *site, path string, who *person) (first string, re
 }
 
 func TestAFeedSendsHelloAndEndsWithItsToken(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, path, hello string }{
 		{"of a task", "/api/tasks/ID/events", `{"rev":0}`},
 		{
@@ -64,6 +65,7 @@ func TestAFeedSendsHelloAndEndsWithItsToken(t *testing.T) {
 }
 
 func TestAFeedEndsWithItsTask(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.newTask("")
 	_, rest := openFeed(t, s, "/api/tasks/"+id+"/events", s.ada)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestATokenForAForgeIsNeverShownAgain(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ada, bob := s.signedIn(s.admin), s.signedIn(s.person("bob@example.org", false))
 	const canary = "canary-forge-token"

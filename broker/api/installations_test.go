@@ -8,6 +8,7 @@ import (
 )
 
 func TestOnlyAdministratorsInstallProgramsAndEachActIsAudited(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.as(s.admin, "POST", "/api/hosts", `{"name":"one","url":"`+agentURL+`","password":"`+agentPassword+`"}`)
 	path := "/api/hosts/" + field(t, rec, "id") + "/installations"
@@ -39,6 +40,7 @@ func TestOnlyAdministratorsInstallProgramsAndEachActIsAudited(t *testing.T) {
 }
 
 func TestAnInstallationThatAHostRefusesIsNotAudited(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.as(s.admin, "POST", "/api/hosts", `{"name":"one","url":"`+agentURL+`","password":"`+agentPassword+`"}`)
 	path := "/api/hosts/" + field(t, rec, "id") + "/installations"
@@ -61,6 +63,7 @@ func TestAnInstallationThatAHostRefusesIsNotAudited(t *testing.T) {
 }
 
 func TestAnAgentIsOfferedAtOnceAfterItsInstallation(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.as(s.admin, "POST", "/api/hosts", `{"name":"one","url":"`+agentURL+`","password":"`+agentPassword+`"}`)
 	path := "/api/hosts/" + field(t, rec, "id") + "/installations"

@@ -6,6 +6,7 @@ import (
 )
 
 func TestOnlyAdministratorsReadTheMetrics(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	want(t, s.as(s.ada, "GET", "/metrics", ""), 403, `{"error":"Only administrators read the metrics","code":"forbidden"}`)
 	want(t, s.as(s.admin, "GET", "/metrics", ""), 404, `{"error":"Not found","code":"not_found"}`) // this site has none

@@ -6,6 +6,7 @@ import (
 )
 
 func TestOnlyAdministratorsSeeAndAdoptOrphans(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	created := s.as(s.admin, "POST", "/api/hosts",
 		`{"name":"first","url":"http://agents.example","password":"`+agentPassword+`"}`)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheQueueOfATask(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	path := "/api/tasks/" + s.newTask("") + "/queue"
 	want(t, s.as(s.ada, "GET", path, ""), 200, `{"messages":[],"rev":0}`)
@@ -38,6 +39,7 @@ func TestTheQueueOfATask(t *testing.T) {
 }
 
 func TestBadInputOfQueues(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.newTask("")
 	path := "/api/tasks/" + id + "/queue"
@@ -101,6 +103,7 @@ func TestBadInputOfQueues(t *testing.T) {
 }
 
 func TestAnotherUsersQueueIsNotFound(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	path := "/api/tasks/" + s.newTask("") + "/queue"
 	want(t, s.as(s.ada, "POST", path, `{"message":"one","messageId":"m1"}`), 201,
@@ -120,6 +123,7 @@ func TestAnotherUsersQueueIsNotFound(t *testing.T) {
 }
 
 func TestAQueueIsBounded(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	path := "/api/tasks/" + s.newTask("") + "/queue"
 	for i := range protocol.MaxQueued {

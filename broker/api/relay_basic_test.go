@@ -10,6 +10,7 @@ import (
 
 // A reload must not stop a turn, and no other program reports its end.
 func TestARelayedTurnOfABasicHostEndsWithoutItsBrowser(t *testing.T) {
+	t.Parallel()
 	goOn, gone := make(chan struct{}), make(chan error, 1)
 	url, s := relayed(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -25,6 +25,7 @@ func answering(contentType, body string) http.HandlerFunc {
 // Anyone may open a relayed URL, and any user may name a host. Its response must be
 // neither a page nor a script of the broker's origin.
 func TestAHostWritesNoPagesOfTheBroker(t *testing.T) {
+	t.Parallel()
 	for contentType, want := range map[string]string{
 		"text/html":                        "application/octet-stream",
 		"text/javascript":                  "application/octet-stream",
@@ -47,6 +48,7 @@ func TestAHostWritesNoPagesOfTheBroker(t *testing.T) {
 }
 
 func TestAHostGetsNoCredentialsButStreamTokens(t *testing.T) {
+	t.Parallel()
 	url, s := relayed(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.URL.RawQuery+"|"+strings.Join(r.Header.Values("Authorization"), ","))
 	})
@@ -72,6 +74,7 @@ func TestAHostGetsNoCredentialsButStreamTokens(t *testing.T) {
 }
 
 func TestARelayedPromptHasTheHostsLimit(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var complete []int64
 	url, _ := relayed(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -121,6 +124,7 @@ func raw(t *testing.T, response string) (hostURL string) {
 }
 
 func TestAStatusThatIsNoResponseIsNotRelayed(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	front := httptest.NewServer(s.echo)
 	t.Cleanup(front.Close)
@@ -167,6 +171,7 @@ func (c *watchedConn) SetReadDeadline(at time.Time) error {
 // The prompt has one minute, a turn may take longer. A deadline that is not removed
 // would end the request.
 func TestTheDeadlineOfThePromptDoesNotEndTheStream(t *testing.T) {
+	t.Parallel()
 	begun, end := make(chan time.Time, 1), make(chan struct{})
 	front := &watched{}
 	url, s := relayed(t, func(w http.ResponseWriter, r *http.Request) {

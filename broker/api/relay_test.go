@@ -46,6 +46,7 @@ func ask(t *testing.T, ctx context.Context, method, url, body string, header htt
 }
 
 func TestARelayPassesFramesAsTheyCome(t *testing.T) {
+	t.Parallel()
 	next := make(chan string)
 	end := sync.OnceFunc(func() { close(next) })
 	url, _ := relayed(t, func(w http.ResponseWriter, r *http.Request) {
@@ -77,6 +78,7 @@ func TestARelayPassesFramesAsTheyCome(t *testing.T) {
 }
 
 func TestARelayPassesTheRequestAndTheAnswer(t *testing.T) {
+	t.Parallel()
 	url, _ := relayed(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Retry-After", "7")
@@ -103,6 +105,7 @@ func TestARelayPassesTheRequestAndTheAnswer(t *testing.T) {
 }
 
 func TestAHostMayAnswerBeforeItReadThePrompt(t *testing.T) {
+	t.Parallel()
 	address, _ := relayed(t, func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		_ = control.EnableFullDuplex()
@@ -130,6 +133,7 @@ func TestAHostMayAnswerBeforeItReadThePrompt(t *testing.T) {
 }
 
 func TestABrokenStreamDoesNotLookComplete(t *testing.T) {
+	t.Parallel()
 	url, _ := relayed(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "id: 1-1\n")
 		_ = http.NewResponseController(w).Flush()
@@ -141,6 +145,7 @@ func TestABrokenStreamDoesNotLookComplete(t *testing.T) {
 }
 
 func TestARelayEndsWithEitherSide(t *testing.T) {
+	t.Parallel()
 	gone := make(chan struct{}, 2)
 	url, s := relayed(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
@@ -160,6 +165,7 @@ func TestARelayEndsWithEitherSide(t *testing.T) {
 }
 
 func TestARelayWithoutItsHost(t *testing.T) {
+	t.Parallel()
 	url, s := relayed(t, nil)
 	s.host.fail(nil)
 	id := s.newTask("") // the host of this task does not exist

@@ -68,6 +68,7 @@ var guarded = []string{
 }
 
 func TestTheRoutesAreThoseOfTheProtocol(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	var got, listed []string
 	for _, r := range s.echo.Routes() {
@@ -85,6 +86,7 @@ func TestTheRoutesAreThoseOfTheProtocol(t *testing.T) {
 }
 
 func TestWithoutCredentialsEveryRouteIsUnauthorized(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for _, name := range guarded {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +103,7 @@ func TestWithoutCredentialsEveryRouteIsUnauthorized(t *testing.T) {
 }
 
 func TestOpenRoutesNeedNoCaller(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for name, answer := range open {
 		t.Run(name, func(t *testing.T) {
@@ -118,6 +121,7 @@ func TestOpenRoutesNeedNoCaller(t *testing.T) {
 }
 
 func TestNoRouteRedirects(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for _, c := range []struct {
 		name, method, path string
@@ -150,6 +154,7 @@ func TestNoRouteRedirects(t *testing.T) {
 }
 
 func TestReadyzFailsWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	must(t, s.db.Close())
 	rec := s.as(nil, "GET", "/readyz", "")
@@ -161,6 +166,7 @@ func TestReadyzFailsWithoutTheDatabase(t *testing.T) {
 }
 
 func TestAnswersOfTheAPIAreNotStored(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.newTask("")
 	for _, c := range []struct{ method, path, body string }{

@@ -45,6 +45,7 @@ func (s *site) share(task string) (id, token string) {
 func (s *site) readers(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
 func TestALinkIsReadWithoutSigningIn(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { readWithoutSigningIn(t, newSite(t)) })
 	t.Run("PostgreSQL", func(t *testing.T) { readWithoutSigningIn(t, newSite(t, onDatabase(schema.Postgres(t)))) })
 }
@@ -85,6 +86,7 @@ func readWithoutSigningIn(t *testing.T, s *site) {
 }
 
 func TestTokensThatDoNotWorkLookTheSame(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	task := s.endedTask()
 	id, revoked := s.share(task)
@@ -116,12 +118,14 @@ func TestTokensThatDoNotWorkLookTheSame(t *testing.T) {
 }
 
 func TestATokenOfAProgramMakesNoLink(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	want(t, s.as(s.ada, "POST", "/api/tasks/"+s.endedTask()+"/shares", `{}`), 403,
 		`{"error":"An API token cannot be used here","code":"forbidden","hint":"Sign in to the console"}`)
 }
 
 func TestReadersOfLinksAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	limited := func(path string) (requests int) {
 		for requests = 1; requests < 2000; requests++ {
@@ -144,6 +148,7 @@ func TestReadersOfLinksAreLimitedByAddress(t *testing.T) {
 }
 
 func TestOwnersExportTheirTasks(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	task := s.endedTask()
 	rec := s.as(s.ada, "GET", "/api/tasks/"+task+"/export", "")

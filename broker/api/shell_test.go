@@ -184,6 +184,7 @@ func (s *shellSite) acts() []string {
 }
 
 func TestUsersOpenTerminalsIfTheyMay(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rights                      broker.ShellRights
 		ada, admin                  int
@@ -213,6 +214,7 @@ func TestUsersOpenTerminalsIfTheyMay(t *testing.T) {
 }
 
 func TestOnlyPagesOfTheBrokerOpenTerminals(t *testing.T) {
+	t.Parallel()
 	s := newShellSite(t, broker.ShellsForAll)
 	for name, c := range map[string]struct {
 		header []string
@@ -235,6 +237,7 @@ func TestOnlyPagesOfTheBrokerOpenTerminals(t *testing.T) {
 }
 
 func TestATerminalIsPassedOnAndAudited(t *testing.T) {
+	t.Parallel()
 	s := newShellSite(t, broker.ShellsForAll)
 	page := s.open()
 	s.repeats(page, websocket.MessageText, `{"size":{"columns":80,"rows":24}}`)
@@ -255,6 +258,7 @@ func TestATerminalIsPassedOnAndAudited(t *testing.T) {
 }
 
 func TestAPageGetsTheURLOfAHostThatItMayConnectTo(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ named, want string }{
 		"the host's own":       {"HOST/session/s/shell/direct", "HOST/session/s/shell/direct"},
 		"of another machine":   {"http://evil.example/session/s/shell/direct", ""},
@@ -284,6 +288,7 @@ func TestAPageGetsTheURLOfAHostThatItMayConnectTo(t *testing.T) {
 }
 
 func TestATerminalEndsWhenItsUserMayHaveItNoLonger(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(s *shellSite){
 		"signed out": func(s *shellSite) { s.as(nil, "POST", "/api/auth/logout", "", s.ada...) },
 		"the task is archived": func(s *shellSite) {
@@ -319,6 +324,7 @@ func want200(t *testing.T, rec *httptest.ResponseRecorder) {
 }
 
 func TestAPageGetsToKnowWhyThereIsNoTerminal(t *testing.T) {
+	t.Parallel()
 	s := newShellSite(t, broker.ShellsForAll)
 	early := s.newTask("")
 	page, _ := s.dial(early, s.ada...)

@@ -12,6 +12,7 @@ const taskBody = `{"id":"<id1>","title":"A task","mode":"agent","agent":"","proj
 	`"createdAt":"+0s","lastActivityAt":"+0s"}`
 
 func TestTasksFromCreationToDeletion(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.as(s.ada, "POST", "/api/tasks",
 		`{"title":"A task","agentUrl":"`+agentURL+`","agentPassword":"`+agentPassword+`"}`)
@@ -33,6 +34,7 @@ func TestTasksFromCreationToDeletion(t *testing.T) {
 }
 
 func TestATaskShowsNoSecret(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.newTask("")
 	if body := s.as(s.ada, "GET", "/api/tasks", "").Body.String(); strings.Contains(body, "canary") {
@@ -41,6 +43,7 @@ func TestATaskShowsNoSecret(t *testing.T) {
 }
 
 func TestBadInputOfTasksIs400(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.newTask("")
 	for _, c := range []struct{ name, method, path, body, message string }{
@@ -77,6 +80,7 @@ func TestBadInputOfTasksIs400(t *testing.T) {
 }
 
 func TestAConversationIsReadInPages(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	task, hook := s.checkedIn()
 	want(t, s.as(nil, "POST", hook, event(task, at("1", "1"))), 200,
@@ -104,6 +108,7 @@ func TestAConversationIsReadInPages(t *testing.T) {
 }
 
 func TestLowDiskSpaceIsReported(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.api.Disk = diskspace.Monitor{Path: t.TempDir(), WarnBelow: 1 << 62}
 	want(t, s.as(nil, "GET", "/readyz", ""), 200, `{"status":"ready","storage":"low"}`)
@@ -114,6 +119,7 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 }
 
 func TestOnlyAdministratorsManageHosts(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.as(s.admin, "POST", "/api/hosts",
 		`{"name":"one","url":"http://one.example/","password":"canary-host-password"}`)
@@ -139,6 +145,7 @@ func TestOnlyAdministratorsManageHosts(t *testing.T) {
 }
 
 func TestQuestionsReachTheInboxAndAnswersTheHost(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	task, hook := s.checkedIn()
 	want(t, s.as(s.ada, "GET", "/api/interactions?state=open", ""), 200, `{"interactions":[]}`)

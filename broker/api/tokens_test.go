@@ -28,6 +28,7 @@ func (s *site) signedIn(user *person) []string {
 }
 
 func TestATokenReachesOnlyTheRoutesOfItsScopes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	withScope := map[broker.Scope]*person{}
 	for _, scope := range broker.AllScopes() {
@@ -64,6 +65,7 @@ func TestATokenReachesOnlyTheRoutesOfItsScopes(t *testing.T) {
 }
 
 func TestATokenIsAnAdministratorOnlyInItsScope(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	private := `{"title":"x","agentUrl":"http://10.0.0.1:1","agentPassword":"p"}`
 	if rec := s.as(s.scoped(s.admin, broker.ScopeTasksWrite, broker.ScopeAdmin), "POST", "/api/tasks",
@@ -86,6 +88,7 @@ func TestATokenIsAnAdministratorOnlyInItsScope(t *testing.T) {
 }
 
 func TestATokenOfAnEarlierVersionHasAllScopes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	must(t, s.db.Write(t.Context(), func(ctx context.Context) error {
 		return s.db.Conn(ctx).Exec(`UPDATE api_tokens SET scopes = '[]'`).Error
@@ -102,6 +105,7 @@ func TestATokenOfAnEarlierVersionHasAllScopes(t *testing.T) {
 }
 
 func TestATokenIsMadeBySessionsWithScopesAndAnExpiry(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	session := s.signedIn(s.ada)
 	for body, answer := range map[string]string{
@@ -138,6 +142,7 @@ func TestATokenIsMadeBySessionsWithScopesAndAnExpiry(t *testing.T) {
 }
 
 func TestQuotasAreAnsweredWithAReason(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	quotas := &broker.Quotas{Limits: broker.QuotaLimits{Tasks: 1, Feeds: 1}, Store: s.api.Tasks.Store.(broker.QuotaStore)}
 	s.api.Tasks.Quotas, s.api.Quotas = quotas, quotas

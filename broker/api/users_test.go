@@ -7,6 +7,7 @@ import (
 )
 
 func TestAdministratorsManageUsers(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	const ada = `{"id":"<id1>","email":"ada@example.com","admin":false,"createdAt":"+0s","disabledAt":null,"secondFactor":false}`
 	want(t, s.as(s.admin, "GET", "/api/users?limit=1", ""), 200, `{"users":[`+ada+`],"nextCursor":"ada@example.com"}`)
@@ -54,6 +55,7 @@ func TestAdministratorsManageUsers(t *testing.T) {
 }
 
 func TestAUserSeesAndEndsTheirSignIns(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	const login = `{"email":"ada@example.com","password":"` + password + `"}`
 	signIn := func(browser string) string {

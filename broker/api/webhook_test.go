@@ -35,6 +35,7 @@ func at(epoch, seq string) string {
 
 // The table of protocol section 1.4, beginning with the first stored event.
 func TestTheWebhookFollowsTheCursor(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { followTheCursor(t, newSite(t)) })
 	t.Run("PostgreSQL", func(t *testing.T) { followTheCursor(t, newSite(t, onDatabase(schema.Postgres(t)))) })
 }
@@ -113,6 +114,7 @@ func followTheCursor(t *testing.T, s *site) {
 
 // Catalogue 17.
 func TestTheSameIDOnAnotherTaskIsAnotherEvent(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for range 2 {
 		task, hook := s.checkedIn()
@@ -123,6 +125,7 @@ func TestTheSameIDOnAnotherTaskIsAnotherEvent(t *testing.T) {
 
 // Catalogue 21.
 func TestADeletedTaskIsGone(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	task, hook := s.checkedIn()
 	want(t, s.as(s.ada, "DELETE", "/api/tasks/"+task, ""), 200, `{"success":true}`)
@@ -133,6 +136,7 @@ func TestADeletedTaskIsGone(t *testing.T) {
 }
 
 func TestAWebhookTokenIsRenewedWithTheAgentPassword(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	task, hook := s.checkedIn()
 	s.clock.Advance(time.Hour)
@@ -151,6 +155,7 @@ func TestAWebhookTokenIsRenewedWithTheAgentPassword(t *testing.T) {
 
 // Catalogue 42: a webhook token is valid for the webhook of its task only.
 func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	_, hook := s.checkedIn()
 	u, err := url.Parse(hook)
@@ -169,6 +174,7 @@ func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
 // Catalogue 22: while PostgreSQL is stopped the webhook answers 503; afterwards it
 // accepts the same events.
 func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
+	t.Parallel()
 	server := testenv.PostgresServer(t)
 	must(t, schema.Migrate(server.URL()))
 	s := newSite(t, onDatabase(server.URL()))
@@ -203,6 +209,7 @@ func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 // Catalogue 15: the same event sent several times at once has one effect, and every
 // sender gets the response of a stored event.
 func TestTheSameEventAtOnceIsStoredOnce(t *testing.T) {
+	t.Parallel()
 	for name, url := range map[string]func(t *testing.T) option{
 		"SQLite":     func(*testing.T) option { return func(*config) {} },
 		"PostgreSQL": func(t *testing.T) option { return onDatabase(schema.Postgres(t)) },

@@ -6,6 +6,7 @@ import (
 )
 
 func TestOnlyTheirUserSeesWorkspaces(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.host.owner = s.ada.id
 	created := s.as(s.admin, "POST", "/api/hosts", `{"name":"one","url":"`+agentURL+`","password":"`+agentPassword+`"}`)
@@ -41,6 +42,7 @@ func TestOnlyTheirUserSeesWorkspaces(t *testing.T) {
 }
 
 func TestOnlyItsUserSeesTheWorkspaceOfATask(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id, _ := s.checkedIn()
 	path := "/api/tasks/" + id + "/workspace"
@@ -50,6 +52,7 @@ func TestOnlyItsUserSeesTheWorkspaceOfATask(t *testing.T) {
 }
 
 func TestOnlyItsUserSeesTheUsageOfATask(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id, _ := s.checkedIn()
 	path := "/api/tasks/" + id + "/usage"

@@ -27,6 +27,7 @@ func (d *desk) change(r *http.Request, current, password string) (*http.Cookie, 
 }
 
 func TestAChangedPasswordEndsTheOtherSessions(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	mine, other := d.signIn(request("POST")), d.signIn(request("POST"))
 	plain, _ := d.token("laptop", 0)
@@ -51,6 +52,7 @@ func TestAChangedPasswordEndsTheOtherSessions(t *testing.T) {
 }
 
 func TestAPasswordIsChangedOnlyWithTheCurrentOne(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	mine := d.signIn(request("POST"))
 	plain, _ := d.token("laptop", 0)
@@ -85,6 +87,7 @@ func TestAPasswordIsChangedOnlyWithTheCurrentOne(t *testing.T) {
 }
 
 func TestAChangeOfThePasswordIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	mine := d.signIn(request("POST"))
 	_, err := d.change(with(request("POST"), mine), "guessed", next)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAnAgentsTokenReachesOnlyWhatIsForAgents(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	made := &broker.APIToken{UserID: d.ada.ID, Name: "editor", Kind: broker.TokenAgent, AgentIdentifier: "claude-code"}
 	plain, err := d.CreateToken(t.Context(), made)

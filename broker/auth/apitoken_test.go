@@ -35,6 +35,7 @@ func bearer(method, token string) *http.Request {
 }
 
 func TestAnAPITokenActsAsItsUser(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	plain, made := d.token("laptop", 0)
 	if !strings.HasPrefix(plain, "bhp_") || len(plain) != len("bhp_")+43 {
@@ -49,6 +50,7 @@ func TestAnAPITokenActsAsItsUser(t *testing.T) {
 }
 
 func TestAWrongAuthorizationNeverFallsBackToTheCookie(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST"))
 	plain, _ := d.token("laptop", 0)
@@ -72,6 +74,7 @@ func TestAWrongAuthorizationNeverFallsBackToTheCookie(t *testing.T) {
 }
 
 func TestAnAPITokenEndsWhenItExpiresOrIsDeleted(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	short, _ := d.token("short", time.Hour)
 	long, made := d.token("long", 0)
@@ -87,6 +90,7 @@ func TestAnAPITokenEndsWhenItExpiresOrIsDeleted(t *testing.T) {
 }
 
 func TestTheUseOfATokenIsRecordedOnceAMinute(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	plain, _ := d.token("laptop", 0)
 	lastUse := func() time.Time {
@@ -114,6 +118,7 @@ func TestTheUseOfATokenIsRecordedOnceAMinute(t *testing.T) {
 }
 
 func TestInvalidNewTokensAreRefused(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	past := start.Add(-time.Second)
 	for _, c := range []struct {
@@ -157,6 +162,7 @@ func TestInvalidNewTokensAreRefused(t *testing.T) {
 }
 
 func TestTokensHaveAnExpiryWithinTheLongestLife(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	limited := auth.New(auth.Options{
 		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, Factors: d.store, Audit: d.store,
@@ -186,6 +192,7 @@ func TestTokensHaveAnExpiryWithinTheLongestLife(t *testing.T) {
 }
 
 func TestARouteWithoutAScopeIsClosedToTokens(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	plain, _ := d.token("laptop", 0)
 	e := echo.New()
@@ -213,6 +220,7 @@ func TestARouteWithoutAScopeIsClosedToTokens(t *testing.T) {
 }
 
 func TestRequestsOfAUserAreCounted(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	limited := auth.New(auth.Options{
 		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, Factors: d.store, Audit: d.store,

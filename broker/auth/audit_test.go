@@ -40,6 +40,7 @@ func (d *desk) wantAudit(want ...string) {
 const created = `user.created by broker  "" on user ada "ada@example.com" {"admin":"false"}`
 
 func TestSignInsAndSignOutsAreInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST"))
 	for _, wrong := range []struct{ email, password string }{
@@ -74,6 +75,7 @@ func TestSignInsAndSignOutsAreInTheAuditLog(t *testing.T) {
 }
 
 func TestTokensAndPasswordsAreInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	plain, made := d.token("laptop", 0)
 	bound := &broker.APIToken{UserID: d.ada.ID, Name: "editor", Kind: broker.TokenAgent, AgentIdentifier: "claude-code"}
@@ -97,6 +99,7 @@ func TestTokensAndPasswordsAreInTheAuditLog(t *testing.T) {
 
 // An act whose entry cannot be stored does not happen.
 func TestNoActWithoutItsEntry(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST"))
 	_, made := d.token("laptop", 0)

@@ -58,6 +58,7 @@ func (d *desk) signInWith(password, code string) (*http.Response, error) {
 }
 
 func TestAPasswordAloneDoesNotSignIn(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	secret, recovery := d.enrol()
 	code := codeFor(t, secret, d.clock.Now())
@@ -119,6 +120,7 @@ func (s *parallelReaders) SecondFactor(ctx context.Context, userID string) (*bro
 
 // Each of them finds the code right and unused.
 func TestACodeSignsInOnceAlsoAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	secret, recovery := d.enrol()
 	factors := &parallelReaders{Store: d.store}
@@ -148,6 +150,7 @@ func TestACodeSignsInOnceAlsoAtTheSameTime(t *testing.T) {
 }
 
 func TestASecretCountsOnceACodeConfirmsIt(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	d.mine = d.signIn(request("POST"))
 	_, err := d.ConfirmSecondFactor(d.own(), "123456")
@@ -185,6 +188,7 @@ func TestASecretCountsOnceACodeConfirmsIt(t *testing.T) {
 }
 
 func TestTurningOffNeedsPasswordAndCode(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	secret, recovery := d.enrol()
 	code := codeFor(t, secret, d.clock.Now())
@@ -215,6 +219,7 @@ func TestTurningOffNeedsPasswordAndCode(t *testing.T) {
 }
 
 func TestAnAdministratorResetsALostSecondFactor(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	d.enrol()
 	operator := broker.Caller{Admin: true}
@@ -235,6 +240,7 @@ func TestAnAdministratorResetsALostSecondFactor(t *testing.T) {
 
 // Codes are limited by account: who knows the password may have many addresses. The owner has recovery codes.
 func TestCodesAreLimitedFromAllAddresses(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	secret, recovery := d.enrol()
 	from := func(host, code string) error {
@@ -254,6 +260,7 @@ func TestCodesAreLimitedFromAllAddresses(t *testing.T) {
 
 // The right password resets the limit of attempts only with the right code.
 func TestAttemptsAreResetByTheCode(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	secret, _ := d.enrol()
 	for range 9 {
@@ -271,6 +278,7 @@ func TestAttemptsAreResetByTheCode(t *testing.T) {
 }
 
 func TestDisabledAndDeletedUsersWithASecondFactor(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	secret, recovery := d.enrol()
 	_, err := d.SetDisabled(t.Context(), admin, d.ada.ID, true)
@@ -294,6 +302,7 @@ func TestDisabledAndDeletedUsersWithASecondFactor(t *testing.T) {
 
 // A sign-in that is not stored uses no code.
 func TestACodeOfAFailedSignInStaysUsable(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	_, recovery := d.enrol()
 	d.exec(`ALTER TABLE audit_log RENAME TO gone`)

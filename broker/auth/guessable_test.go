@@ -7,6 +7,7 @@ import (
 )
 
 func TestGuessablePasswordsAreRefused(t *testing.T) {
+	t.Parallel()
 	const email = "lovelace@example.com"
 	for password, message := range map[string]string{
 		"password":             "The password is one of the common ones",

@@ -13,6 +13,7 @@ import (
 )
 
 func TestASessionCookieIsForBrowsersOnly(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, publicURL, host, cookie string
 		secure                        bool
@@ -42,6 +43,7 @@ func TestASessionCookieIsForBrowsersOnly(t *testing.T) {
 
 // A page at a name below the console's can set a cookie for both names, but none with the prefix __Host-.
 func TestACookieOfANameBelowTheConsolesIsNoSession(t *testing.T) {
+	t.Parallel()
 	d := open(t, "http://127.0.0.1:7700")
 	planted := d.signIn(request("POST"))
 	r := with(request("GET"), planted)
@@ -51,6 +53,7 @@ func TestACookieOfANameBelowTheConsolesIsNoSession(t *testing.T) {
 }
 
 func TestEveryWrongSignInLooksTheSame(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	for _, c := range []struct {
 		name, email, password string
@@ -75,6 +78,7 @@ func TestEveryWrongSignInLooksTheSame(t *testing.T) {
 }
 
 func TestGuessesFromOneAddressDoNotLockTheAccountForOthers(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	try := func(address, email string) error {
 		_, err := d.SignIn(httptest.NewRecorder(), request("POST"), address, email, strings.Repeat("x", 2000))
@@ -95,6 +99,7 @@ func TestGuessesFromOneAddressDoNotLockTheAccountForOthers(t *testing.T) {
 }
 
 func TestSignInsAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	for i := range 61 { // a site with IPv6 has 2^64 addresses
 		_, err := d.SignIn(httptest.NewRecorder(), request("POST"),
@@ -110,6 +115,7 @@ func TestSignInsAreLimitedByAddress(t *testing.T) {
 }
 
 func TestSuccessfulSignInsAreNotLimitedByAccount(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	for range 12 {
 		d.signIn(request("POST"))
@@ -117,6 +123,7 @@ func TestSuccessfulSignInsAreNotLimitedByAccount(t *testing.T) {
 }
 
 func TestSigningInEndsTheSessionTheBrowserBrought(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	first := d.signIn(request("POST"))
 	second := d.signIn(with(request("POST"), first))
@@ -132,6 +139,7 @@ func TestSigningInEndsTheSessionTheBrowserBrought(t *testing.T) {
 }
 
 func TestSigningOutEndsTheSession(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST"))
 	for range 2 { // twice is no error
@@ -146,6 +154,7 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 }
 
 func TestASessionEndsAfter30Days(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST"))
 	d.clock.Advance(30*24*time.Hour - time.Second)
@@ -155,6 +164,7 @@ func TestASessionEndsAfter30Days(t *testing.T) {
 }
 
 func TestACookieCountsOnlyFromTheSameSite(t *testing.T) {
+	t.Parallel()
 	d := open(t, "https://bellhop.example.com")
 	cookie := d.signIn(request("POST"))
 	for _, c := range []struct {
@@ -185,6 +195,7 @@ func TestACookieCountsOnlyFromTheSameSite(t *testing.T) {
 }
 
 func TestASignInLinkWorksOnceFor15Minutes(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	use := func(link string) (*http.Cookie, error) {
 		w := httptest.NewRecorder()
@@ -212,6 +223,7 @@ func TestASignInLinkWorksOnceFor15Minutes(t *testing.T) {
 }
 
 func TestOneOfManyUsesOfALinkWins(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	link, err := d.CreateLink(t.Context(), d.ada.ID)
 	must(t, err)
@@ -239,6 +251,7 @@ func TestOneOfManyUsesOfALinkWins(t *testing.T) {
 }
 
 func TestAnAccountNeedsAnAddressAndAPassword(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	for _, c := range []struct {
 		name, email, password string
@@ -266,6 +279,7 @@ func TestAnAccountNeedsAnAddressAndAPassword(t *testing.T) {
 }
 
 func TestPasswordsAreArgon2idWithTheHouseParameters(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	if !strings.HasPrefix(d.ada.PasswordHash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("got %s", d.ada.PasswordHash)

@@ -11,6 +11,7 @@ import (
 // client has disconnected, so both kinds of sign-in must end while they wait for a
 // slot.
 func TestUnknownAccountsCostTheSameWork(t *testing.T) {
+	t.Parallel()
 	s := New(Options{})
 	hash, err := s.HashPassword(t.Context(), "a good password")
 	if err != nil {
@@ -29,6 +30,7 @@ func TestUnknownAccountsCostTheSameWork(t *testing.T) {
 }
 
 func TestTheDummyHashMatchesNoPassword(t *testing.T) {
+	t.Parallel()
 	s := New(Options{})
 	if match, err := s.checkPassword(t.Context(), "no account has this password", ""); match || err != nil {
 		t.Errorf("got %v, %v", match, err)

@@ -43,6 +43,7 @@ func (d *desk) signIns() []broker.SignIn {
 }
 
 func TestASignInShowsBrowserAddressAndLastUse(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST", "User-Agent", "Firefox"))
 	list := d.signIns()
@@ -77,6 +78,7 @@ func TestASignInShowsBrowserAddressAndLastUse(t *testing.T) {
 }
 
 func TestASessionOfAnEarlierVersionIsListedFromItsNextUse(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST"))
 	id := d.signIns()[0].ID
@@ -92,6 +94,7 @@ func TestASessionOfAnEarlierVersionIsListedFromItsNextUse(t *testing.T) {
 }
 
 func TestASignInIsEndedByItsUserOrAnAdministrator(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	eve, err := d.CreateUser(t.Context(), "eve@example.com", password, false)
 	must(t, err)
@@ -121,6 +124,7 @@ func TestASignInIsEndedByItsUserOrAnAdministrator(t *testing.T) {
 }
 
 func TestADisabledUserIsOutAtOnceAndForGood(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	_, err := d.CreateUser(t.Context(), "root@example.com", password, true)
 	must(t, err)
@@ -178,6 +182,7 @@ func TestADisabledUserIsOutAtOnceAndForGood(t *testing.T) {
 
 // Credentials that a broker of an earlier version stores meanwhile are refused, too.
 func TestADisabledUsersNewCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST"))
 	plain, _ := d.token("laptop", 0)
@@ -187,6 +192,7 @@ func TestADisabledUsersNewCredentialsAreRefused(t *testing.T) {
 }
 
 func TestADeletedUserIsOutAndTheirAddressIsFree(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	cookie := d.signIn(request("POST"))
 	plain, _ := d.token("laptop", 0)
@@ -211,6 +217,7 @@ func TestADeletedUserIsOutAndTheirAddressIsFree(t *testing.T) {
 }
 
 func TestTheLastAdministratorStays(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	root, err := d.CreateUser(t.Context(), "root@example.com", password, true)
 	must(t, err)
@@ -229,6 +236,7 @@ func TestTheLastAdministratorStays(t *testing.T) {
 
 // A change of the password resets the limit: the user has proved to know the old one.
 func TestAChangedPasswordResetsTheAttempts(t *testing.T) {
+	t.Parallel()
 	d := open(t, "")
 	mine := d.signIn(request("POST"))
 	for range 2 {

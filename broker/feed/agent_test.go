@@ -47,6 +47,7 @@ func agentHint(rev int64, event string) protocol.AgentHint {
 }
 
 func TestTheFeedOfAUserShowsAgents(t *testing.T) {
+	t.Parallel()
 	source := &agents{}
 	source.set(agentHint(1, protocol.AgentEventConnected))
 	f := feed.New(newMemory(), feed.Options{Agents: source, Log: discard})
@@ -59,6 +60,7 @@ func TestTheFeedOfAUserShowsAgents(t *testing.T) {
 }
 
 func TestAnAgentChangedByAnotherReplicaIsPolled(t *testing.T) {
+	t.Parallel()
 	source := &agents{}
 	f := feed.New(newMemory(), feed.Options{Agents: source, Poll: time.Millisecond, Log: discard})
 	ctx, cancel := context.WithCancel(t.Context())

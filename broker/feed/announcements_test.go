@@ -7,6 +7,7 @@ import (
 )
 
 func TestTheFeedOfAUserShowsThatAnnouncementsChanged(t *testing.T) {
+	t.Parallel()
 	source := newMemory("a")
 	f := feed.New(source, feed.Options{Log: discard})
 	f.Announced() // before the connection: its reader reads them anyway

@@ -19,6 +19,7 @@ import (
 func newFrames(r io.Reader) *sse.Reader { return sse.NewReader(r) }
 
 func TestChangesOfOtherReplicasArrive(t *testing.T) {
+	t.Parallel()
 	source := newMemory("t")
 	f := feed.New(source, feed.Options{Log: discard, Poll: time.Millisecond})
 	runFeed(t, f)
@@ -45,6 +46,7 @@ func TestChangesOfOtherReplicasArrive(t *testing.T) {
 }
 
 func TestStoppingSendsBye(t *testing.T) {
+	t.Parallel()
 	source := newMemory("t")
 	source.change("t")
 	f := feed.New(source, feed.Options{Log: discard})
@@ -70,6 +72,7 @@ func TestStoppingSendsBye(t *testing.T) {
 }
 
 func TestStoppingEndsEveryConnection(t *testing.T) {
+	t.Parallel()
 	f := feed.New(newMemory("t"), feed.Options{Log: discard})
 	stop := runFeed(t, f)
 	url := server(t, f, always).URL + "/api/tasks/t/events"
@@ -90,6 +93,7 @@ func TestStoppingEndsEveryConnection(t *testing.T) {
 }
 
 func TestFeedEndsWhenAccessDoes(t *testing.T) {
+	t.Parallel()
 	var allowed atomic.Bool
 	allowed.Store(true)
 	f := feed.New(newMemory("t"), feed.Options{Log: discard, Access: time.Millisecond})
@@ -122,6 +126,7 @@ func (r *recorder) take() string {
 }
 
 func TestAQuietFeedPingsAndChecks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var allowed atomic.Bool
 		allowed.Store(true)

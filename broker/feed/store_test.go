@@ -22,6 +22,7 @@ import (
 // Two replicas share a database: one writes, and readers of both are disconnected
 // at random.
 func TestResumeIsExactOnEveryDatabase(t *testing.T) {
+	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
 		st := openStore(t, schema.New(t, kind))
 		writing, writer := newReplica(t, st)
@@ -53,6 +54,7 @@ func TestResumeIsExactOnEveryDatabase(t *testing.T) {
 }
 
 func TestHintsOfOtherReplicasArrive(t *testing.T) {
+	t.Parallel()
 	st := openStore(t, schema.SQLite(t))
 	_, writer := newReplica(t, st)
 	watching, _ := newReplica(t, st)

@@ -22,6 +22,7 @@ func message(rev int64) string {
 }
 
 func TestTaskFeedResumes(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, query, lastID string
 		pruned              int64
@@ -68,6 +69,7 @@ func TestTaskFeedResumes(t *testing.T) {
 }
 
 func TestTaskFeedHead(t *testing.T) {
+	t.Parallel()
 	ts := server(t, feed.New(newMemory("t"), feed.Options{Log: discard}), always)
 	got := connect(t, ts.URL+"/api/tasks/t/events", "").header
 	for name, want := range map[string]string{
@@ -82,6 +84,7 @@ func TestTaskFeedHead(t *testing.T) {
 }
 
 func TestAnotherUsersTaskIsNotFound(t *testing.T) {
+	t.Parallel()
 	source := newMemory("t")
 	source.tasks["t"].userID = "user-2"
 	ts := server(t, feed.New(source, feed.Options{Log: discard}), always)
@@ -97,6 +100,7 @@ func TestAnotherUsersTaskIsNotFound(t *testing.T) {
 }
 
 func TestDeletedTaskEndsItsFeed(t *testing.T) {
+	t.Parallel()
 	source := newMemory("t")
 	f := feed.New(source, feed.Options{Log: discard})
 	r := connect(t, server(t, f, always).URL+"/api/tasks/t/events", "")
@@ -109,6 +113,7 @@ func TestDeletedTaskEndsItsFeed(t *testing.T) {
 // Changes continue while readers are disconnected at random: no change is missing
 // and none comes twice.
 func TestResumeIsExactUnderRandomCuts(t *testing.T) {
+	t.Parallel()
 	const changes, readers = 3000, 4
 	source := newMemory("t")
 	f := feed.New(source, feed.Options{Log: discard})
@@ -169,6 +174,7 @@ func readSome(ctx context.Context, url string, have, until int64) (int64, error)
 }
 
 func TestStalledReadersDelayNoOther(t *testing.T) {
+	t.Parallel()
 	source := newMemory("t")
 	source.text = strings.Repeat("a", 64<<10)
 	f := feed.New(source, feed.Options{Log: discard, Write: 3 * time.Second})
@@ -208,6 +214,7 @@ func stall(t *testing.T, addr string) {
 }
 
 func TestManyConnectionsLeaveNoGoroutine(t *testing.T) {
+	t.Parallel()
 	source := newMemory("t")
 	f := feed.New(source, feed.Options{Log: discard})
 	ts := server(t, f, always)

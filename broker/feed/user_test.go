@@ -7,6 +7,7 @@ import (
 )
 
 func TestUserFeed(t *testing.T) {
+	t.Parallel()
 	source := newMemory("a", "b")
 	source.change("a")
 	f := feed.New(source, feed.Options{Log: discard})
@@ -20,6 +21,7 @@ func TestUserFeed(t *testing.T) {
 }
 
 func TestUserFeedMergesHintsPerTask(t *testing.T) {
+	t.Parallel()
 	source := newMemory("a")
 	f := feed.New(source, feed.Options{Log: discard})
 	r := connect(t, server(t, f, always).URL+"/api/events", "")
@@ -33,6 +35,7 @@ func TestUserFeedMergesHintsPerTask(t *testing.T) {
 }
 
 func TestUserWithoutTasks(t *testing.T) {
+	t.Parallel()
 	r := connect(t, server(t, feed.New(newMemory(), feed.Options{Log: discard}), always).URL+"/api/events", "")
 	r.want(`1 hello {"tasks":[]}`)
 }

@@ -9,6 +9,7 @@ import (
 )
 
 func TestOnlyAHostTakesAnnouncementsAndRevocations(t *testing.T) {
+	t.Parallel()
 	const away = protocol.CodeBadGateway
 	for name, c := range map[string]struct {
 		host             http.HandlerFunc
@@ -44,6 +45,7 @@ func TestOnlyAHostTakesAnnouncementsAndRevocations(t *testing.T) {
 }
 
 func TestOnlyABasicHostCannotRevoke(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
 		events bool

@@ -86,6 +86,7 @@ func wantError(t *testing.T, err error, want protocol.Error) {
 }
 
 func TestOpenRefused(t *testing.T) {
+	t.Parallel()
 	const (
 		session = "Failed to create agent session"
 		connect = "Failed to connect to agent server"
@@ -175,6 +176,7 @@ func TestOpenRefused(t *testing.T) {
 }
 
 func TestUnreachableHosts(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -220,6 +222,7 @@ func serveRaw(t *testing.T) string {
 }
 
 func TestASlowHostTimesOut(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	url := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release) })
@@ -232,6 +235,7 @@ func TestASlowHostTimesOut(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	cursor := "3-7"
 	for _, tt := range []struct {
 		name, answer string
@@ -269,6 +273,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestPasswordsAreTriedInOrder(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.Header.Get("Authorization"))
@@ -293,6 +298,7 @@ func TestPasswordsAreTriedInOrder(t *testing.T) {
 }
 
 func TestGuardedTargetsNeedTheGuard(t *testing.T) {
+	t.Parallel()
 	url := serve(t, answering(200, `{"token":"t"}`))
 	guarded := target(url, password)
 	guarded.Guarded = true

@@ -9,6 +9,7 @@ import (
 )
 
 func TestOnlyAHostListsCommands(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Code

@@ -11,6 +11,7 @@ import (
 )
 
 func TestOnlyAHostShowsFiles(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Code
@@ -40,6 +41,7 @@ func TestOnlyAHostShowsFiles(t *testing.T) {
 }
 
 func TestAPathIsPartOfTheQuery(t *testing.T) {
+	t.Parallel()
 	var asked []string
 	client := newClient(t, hosts.Options{})
 	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestDiffOfAHost(t *testing.T) {
+	t.Parallel()
 	var path string
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path = r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization")
@@ -22,6 +23,7 @@ func TestDiffOfAHost(t *testing.T) {
 }
 
 func TestHostsWithoutDiffs(t *testing.T) {
+	t.Parallel()
 	none := protocol.Error{
 		Code: protocol.CodeMethodNotAllowed, Message: "The agent host makes no diffs",
 		Hint: "Only hosts with the capability diff do",

@@ -11,6 +11,7 @@ import (
 )
 
 func TestOnlyAHostInstallsPrograms(t *testing.T) {
+	t.Parallel()
 	const forbidden = `{"error":"This host does not","code":"forbidden","hint":"Its operator"}`
 	for name, c := range map[string]struct {
 		host          http.HandlerFunc
@@ -54,6 +55,7 @@ func TestOnlyAHostInstallsPrograms(t *testing.T) {
 }
 
 func TestAHostCannotFillTheListOfInstallations(t *testing.T) {
+	t.Parallel()
 	line := `"\u001b` + strings.Repeat("x", 2*protocol.MaxInstallationText) + `"`
 	one := `{"program":"codex","state":"running","lines":[` + strings.Repeat(line+",", 50) + `"` + password + `"]}`
 	url := serve(t, answering(200, fmt.Sprintf(`{"installations":[%s]}`, strings.Repeat(one+",", 99)+one)))

@@ -28,6 +28,7 @@ func (testKeys) OwnerKey(user string) (seal.Secret, error) {
 func (k testKeys) Binds() bool { return k.binds }
 
 func TestCallsAboutASessionHaveItsKey(t *testing.T) {
+	t.Parallel()
 	sent := map[string]string{} // by method and path
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent[r.Method+" "+r.URL.Path] = strings.Join(r.Header.Values(protocol.HeaderSessionKey), ",")
@@ -65,6 +66,7 @@ func TestCallsAboutASessionHaveItsKey(t *testing.T) {
 }
 
 func TestOnlyNamedBrokersBindKeysAndOnlyWhenTheyMay(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		keys   hosts.Keys
 		broker string
@@ -98,6 +100,7 @@ func TestOnlyNamedBrokersBindKeysAndOnlyWhenTheyMay(t *testing.T) {
 // A host that is bound to another key says how its operator releases the session. Its text
 // never carries the key to a user.
 func TestAnotherKeysSessionIsExplained(t *testing.T) {
+	t.Parallel()
 	url := serve(t,
 		answering(http.StatusForbidden,
 			`{"error":"key-of-s1 is wrong","code":"session_key","hint":"release key-of-s1 there"}`))
@@ -114,6 +117,7 @@ func TestAnotherKeysSessionIsExplained(t *testing.T) {
 }
 
 func TestListsOfWorkspacesHaveTheirUsersKey(t *testing.T) {
+	t.Parallel()
 	sent := map[string]string{} // by path
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent[r.URL.Path] = strings.Join(r.Header.Values(protocol.HeaderOwnerKey), ",")
@@ -136,6 +140,7 @@ func TestListsOfWorkspacesHaveTheirUsersKey(t *testing.T) {
 }
 
 func TestHostsWithoutWorkspaces(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status    int
 		body      string

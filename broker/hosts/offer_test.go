@@ -12,6 +12,7 @@ import (
 )
 
 func TestOnlyAHostMakesAnOffer(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Code
@@ -40,6 +41,7 @@ func TestOnlyAHostMakesAnOffer(t *testing.T) {
 
 // What a host says to every user has the limits of an announcement.
 func TestNoticesOfAHostHaveTheLimitsOfAnnouncements(t *testing.T) {
+	t.Parallel()
 	notice := func(id, level, text string) protocol.HostNotice {
 		return protocol.HostNotice{ID: id, Level: protocol.AnnouncementLevel(level), Text: text}
 	}
@@ -67,6 +69,7 @@ func TestNoticesOfAHostHaveTheLimitsOfAnnouncements(t *testing.T) {
 
 // Every user sees the level, so a host cannot put a page of text there.
 func TestALevelThatNoHostHasIsLeftOut(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		level string
 		want  bool
@@ -89,6 +92,7 @@ func TestALevelThatNoHostHasIsLeftOut(t *testing.T) {
 
 // Consoles show the version on a line.
 func TestAVersionThatNoHostHasIsLeftOut(t *testing.T) {
+	t.Parallel()
 	for sent, want := range map[string]string{
 		"":                  "",
 		"v1.2.3-4-gabcdef0": "v1.2.3-4-gabcdef0",

@@ -10,6 +10,7 @@ import (
 )
 
 func TestOnlyAHostListsFiles(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Code
@@ -39,6 +40,7 @@ func TestOnlyAHostListsFiles(t *testing.T) {
 }
 
 func TestASearchForFilesIsOnePathWithAQuery(t *testing.T) {
+	t.Parallel()
 	var asked []string
 	client := newClient(t, hosts.Options{})
 	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

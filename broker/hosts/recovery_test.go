@@ -10,6 +10,7 @@ import (
 // A gateway's success must not read as "all sessions are compared", or as "the host has none":
 // `bellhop verify` would then find no difference.
 func TestOnlyAHostAnswersAboutItsSessions(t *testing.T) {
+	t.Parallel()
 	ask := map[string]func(*hosts.Client, string) error{
 		"reconcile": func(c *hosts.Client, url string) error {
 			_, err := c.Reconcile(t.Context(), target(url), &protocol.ReconcileRequest{BrokerID: "b"})

@@ -54,6 +54,7 @@ func prompts(t *testing.T, limit, pause time.Duration, host http.HandlerFunc) *h
 }
 
 func TestTheTimeOfTheUploadDoesNotCountForTheHost(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const limit = time.Second
 		answer := prompts(t, limit, 3*limit, func(w http.ResponseWriter, r *http.Request) {
@@ -69,6 +70,7 @@ func TestTheTimeOfTheUploadDoesNotCountForTheHost(t *testing.T) {
 }
 
 func TestAHostThatDoesNotAnswerAStreamTimesOut(t *testing.T) {
+	t.Parallel()
 	url := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -84,6 +86,7 @@ func TestAHostThatDoesNotAnswerAStreamTimesOut(t *testing.T) {
 }
 
 func TestGuardedStreamsNeedTheirOwnClient(t *testing.T) {
+	t.Parallel()
 	url := serve(t, answering(200, "x"))
 	guarded := target(url)
 	guarded.Guarded = true
@@ -106,6 +109,7 @@ func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 
 // A host may respond before it has received the complete prompt.
 func TestAResponseBeforeTheEndOfThePromptIsRelayed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const limit = time.Second
 		answer := prompts(t, limit, limit/2, func(w http.ResponseWriter, r *http.Request) {

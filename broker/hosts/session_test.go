@@ -15,6 +15,7 @@ import (
 )
 
 func TestSessionCalls(t *testing.T) {
+	t.Parallel()
 	var got string
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -84,6 +85,7 @@ func TestSessionCalls(t *testing.T) {
 
 // The logs of a broker and its hosts are joined by this id.
 func TestAHostGetsTheIDOfTheRequestThatItsBrokerServes(t *testing.T) {
+	t.Parallel()
 	var got []string
 	c, to := newClient(t, hosts.Options{}), target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Header.Get("X-Request-Id"))
@@ -104,6 +106,7 @@ func TestAHostGetsTheIDOfTheRequestThatItsBrokerServes(t *testing.T) {
 }
 
 func TestSessionCallsRefused(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		host http.HandlerFunc
@@ -153,6 +156,7 @@ func TestSessionCallsRefused(t *testing.T) {
 
 // A turn is closed as lost when its host says that it does not work on it. Only the host can say so.
 func TestEventsThatNoHostWroteAreNoAnswer(t *testing.T) {
+	t.Parallel()
 	for _, body := range []string{"no", `{"success":true}`, `{}`, `{"events":null}`} {
 		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s",
 			broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
@@ -170,6 +174,7 @@ func TestEventsThatNoHostWroteAreNoAnswer(t *testing.T) {
 }
 
 func TestReadinessIsTheHostsHealth(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		host http.HandlerFunc
@@ -197,6 +202,7 @@ func TestReadinessIsTheHostsHealth(t *testing.T) {
 // When a gateway answers a call in its host's place, the call is doubtful. A host names the
 // session in its answer; for an answer without it the client reads the session's state.
 func TestOnlyAHostConfirmsACall(t *testing.T) {
+	t.Parallel()
 	const lie, named = `{"success":true}`, `{"success":true,"sessionId":"s"}`
 	page := func(members string) http.HandlerFunc {
 		return answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"idle"`+members+`}`)
@@ -258,6 +264,7 @@ func TestOnlyAHostConfirmsACall(t *testing.T) {
 
 // A basic host may refuse a query that it does not know.
 func TestOnlyAHostWithEventsIsAskedToStopOneTurn(t *testing.T) {
+	t.Parallel()
 	var got []string
 	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.URL.String())

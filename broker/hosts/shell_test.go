@@ -11,6 +11,7 @@ import (
 )
 
 func TestShellConnectsWithThePasswordThatTheHostAccepts(t *testing.T) {
+	t.Parallel()
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+password {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -45,6 +46,7 @@ func TestShellConnectsWithThePasswordThatTheHostAccepts(t *testing.T) {
 }
 
 func TestShellRefused(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		status int

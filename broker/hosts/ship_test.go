@@ -14,6 +14,7 @@ import (
 )
 
 func TestOnlyAHostCommits(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Code
@@ -40,6 +41,7 @@ func TestOnlyAHostCommits(t *testing.T) {
 }
 
 func TestOnlyAHostPushes(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Code
@@ -64,6 +66,7 @@ func TestOnlyAHostPushes(t *testing.T) {
 }
 
 func TestOnlyAHostFetches(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Code
@@ -83,6 +86,7 @@ func TestOnlyAHostFetches(t *testing.T) {
 }
 
 func TestTheOwnTokenOfAUserIsInTheRequestOfAnAct(t *testing.T) {
+	t.Parallel()
 	var bodies []string
 	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, _ := io.ReadAll(r.Body)
@@ -113,6 +117,7 @@ func TestTheOwnTokenOfAUserIsInTheRequestOfAnAct(t *testing.T) {
 }
 
 func TestACommitIsOneRequest(t *testing.T) {
+	t.Parallel()
 	var asked, body string
 	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, _ := io.ReadAll(r.Body)

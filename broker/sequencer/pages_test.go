@@ -13,6 +13,7 @@ import (
 )
 
 func TestAKnownEventAtAnotherPosition(t *testing.T) {
+	t.Parallel()
 	state := stored(sentAt("a", "a", at(1, 1)), sentAt("b", "b", at(1, 2)))
 	late := withLate(stored(sentAt("f", "f", at(2, 1))), sentAt("b", "b", at(1, 2)))
 	unnumbered := stored(basic("b"))
@@ -84,6 +85,7 @@ func TestAKnownEventAtAnotherPosition(t *testing.T) {
 
 // Any holder of the webhook token can name an epoch. The host alone begins one.
 func TestAnEpochThatTheHostHasNotBegunIsRefused(t *testing.T) {
+	t.Parallel()
 	state := stored(event(1, 1), event(1, 2))
 	for _, c := range []struct {
 		rule     string
@@ -132,6 +134,7 @@ func errorOf(d sequencer.Decision) error {
 }
 
 func TestPages(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule         string
 		page         sequencer.Page
@@ -159,6 +162,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestContinues(t *testing.T) {
+	t.Parallel()
 	state := sequencer.State{Cursor: at(2, 1)}
 	for _, c := range []struct {
 		rule string
@@ -181,6 +185,7 @@ func TestContinues(t *testing.T) {
 }
 
 func TestRecordDoesNotChangeThePreviousState(t *testing.T) {
+	t.Parallel()
 	before := stored(event(1, 1))
 	events := []sequencer.Event{event(1, 2)}
 	after := before.Record(events, sequencer.Decide(before, events))
@@ -192,6 +197,7 @@ func TestRecordDoesNotChangeThePreviousState(t *testing.T) {
 // In whatever order a host's requests arrive, repeat or get lost, the broker holds
 // each event once, and of each epoch an initial part without gaps.
 func TestEveryOrderOfDeliveriesLeavesNoHole(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		state := sequencer.State{Verified: maxEpoch}
 		for range rapid.IntRange(1, 40).Draw(r, "requests") {

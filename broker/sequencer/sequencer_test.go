@@ -75,6 +75,7 @@ func refusal(code protocol.Code, cursor protocol.Cursor, index int) *protocol.Er
 }
 
 func TestDecide(t *testing.T) {
+	t.Parallel()
 	type (
 		events   = []sequencer.Event
 		decision = sequencer.Decision

@@ -16,6 +16,7 @@ import (
 // One of many concurrent hosts uses an event id twice. The requests that share a
 // statement with it must still be stored.
 func TestConcurrentAppendsAreIndependent(t *testing.T) {
+	t.Parallel()
 	const tasks, rounds = 24, 12
 	s := storetest.OpenPostgres(t)
 	now := time.Now().UTC().Truncate(time.Microsecond)

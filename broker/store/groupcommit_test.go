@@ -83,6 +83,7 @@ func commit(t *testing.T, requests ...*appendRequest) (first, all string) {
 }
 
 func TestRequestsShareAStatementWhileOthersAreWritten(t *testing.T) {
+	t.Parallel()
 	var many []*appendRequest
 	for i := range maxFlushing + maxGroup + 1 {
 		many = append(many, add(fmt.Sprint(i), 1))
@@ -125,6 +126,7 @@ func TestRequestsShareAStatementWhileOthersAreWritten(t *testing.T) {
 }
 
 func TestARequestThatLeavesDelaysNoOther(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var c groupCommit
 		g := &groups{gate: make(chan struct{})}
@@ -152,6 +154,7 @@ func TestARequestThatLeavesDelaysNoOther(t *testing.T) {
 
 // A database that does not respond blocks only the request that waits for it.
 func TestARequestGivesUpWaiting(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var c groupCommit
 		g := &groups{gate: make(chan struct{})}
@@ -168,6 +171,7 @@ func TestARequestGivesUpWaiting(t *testing.T) {
 
 // A request may become the leader at the moment it gives up.
 func TestALeaderThatLeavesPassesItsSlotOn(t *testing.T) {
+	t.Parallel()
 	var c groupCommit
 	c.flushing = maxFlushing
 	gone, next := add("gone", 1), add("next", 1)

@@ -31,6 +31,7 @@ func incarnationOf(t *testing.T, url string) string {
 }
 
 func TestAnIncarnationSurvivesRestartsAndReplicas(t *testing.T) {
+	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
 		url := storetest.URL(t, kind)
 		first := incarnationOf(t, url)
@@ -50,6 +51,7 @@ func TestAnIncarnationSurvivesRestartsAndReplicas(t *testing.T) {
 }
 
 func TestAnIncarnationEndsOnce(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		s := open(t)
 		first, err := s.Incarnation(t.Context())
@@ -75,6 +77,7 @@ func TestAnIncarnationEndsOnce(t *testing.T) {
 }
 
 func TestARestoredFileIsAnotherIncarnation(t *testing.T) {
+	t.Parallel()
 	original, backup := strings.TrimPrefix(storetest.SQLiteURL(t), "sqlite:"), filepath.Join(t.TempDir(), "backup.db")
 	first := incarnationOf(t, "sqlite:"+original)
 	copyFile(t, original, backup)
@@ -112,6 +115,7 @@ func copyFile(t *testing.T, from, to string) {
 // The broker's user needs no privileges to find each copy, and a promotion counts before the
 // checkpoint that follows it.
 func TestCopiesOfAPostgresAreOtherIncarnations(t *testing.T) {
+	t.Parallel()
 	primary := testenv.PostgresServer(t)
 	primary.Shell("psql", "-c", "CREATE ROLE app LOGIN", "-c", "CREATE DATABASE bellhop OWNER app")
 	url := func(s *testenv.Server, database string) string {

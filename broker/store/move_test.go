@@ -62,6 +62,7 @@ var errKilled = errors.New("killed")
 // continues, and readers never see a difference. The store is written to between the
 // steps: a message changes, an event is appended, known events come again.
 func TestAMoveGoesOnAfterEachInterruption(t *testing.T) {
+	t.Parallel()
 	const tasks, events = 2, 803
 	earlierOn(t, tasks, events, func(e earlier) {
 		before := make([]string, tasks)
@@ -189,6 +190,7 @@ func nextText(task *broker.Task, at time.Time) (broker.StoredEvent, broker.Messa
 // Rows are moved while hosts send events, new ones and known ones: in make test of a
 // few tasks, in make test-long a million of rows. Nothing is lost, doubled or changed.
 func TestMillionsOfRowsAreMovedWhileEventsArrive(t *testing.T) {
+	t.Parallel()
 	tasks, events := 16, 50
 	if os.Getenv("BELLHOP_LONG") != "" {
 		tasks, events = 900, 400 // 361,800 events, 289,800 messages, 360,900 changes
@@ -267,6 +269,7 @@ func (e earlier) send(ctx context.Context, s *store.Store, host, n int, sent []i
 // A store that has seen the end of the move looks again after the database came back
 // from a backup: that may be from a time before.
 func TestABackupMayHaveRowsToMove(t *testing.T) {
+	t.Parallel()
 	earlierOn(t, 1, 20, func(e earlier) {
 		e.migrate()
 		s := e.restart()
@@ -289,6 +292,7 @@ func TestABackupMayHaveRowsToMove(t *testing.T) {
 // Known events get new positions before their rows are moved: a late one with the
 // message that it leaves now, and one with a message.
 func TestEventsGetPositionsBeforeTheirRowsAreMoved(t *testing.T) {
+	t.Parallel()
 	earlierOn(t, 1, 20, func(e earlier) {
 		e.migrate()
 		s, want := e.restart(), e.written(0)

@@ -60,6 +60,7 @@ var near = map[string][]plans.Excuse{"postgres": {
 
 // The statements of the contract read no more of a large database than they return, and no whole table.
 func TestTheContractReadsLittleOfALargeDatabase(t *testing.T) {
+	t.Parallel()
 	filled(t, near, func(t *testing.T, open func(testing.TB) *database.DB) {
 		storetest.Run(t, func(t testing.TB) storetest.Store { return store.New(open(t), storetest.Sealer(t)) },
 			"LastAdministrator", "Audit")
@@ -263,6 +264,7 @@ func readsOfMessages() map[string]read {
 
 // A user with all tasks, and the task with the most messages, cost no more than others.
 func TestReadsOfALargeUserReadLittle(t *testing.T) {
+	t.Parallel()
 	filled(t, near, func(t *testing.T, open func(testing.TB) *database.DB) {
 		s := store.New(open(t), storetest.Sealer(t))
 		for _, reads := range []map[string]read{readsOfLists(), readsOfTask(), readsOfMessages()} {
@@ -286,6 +288,7 @@ var elsewhere = map[string]string{
 
 // A new method that reads must be added to one of the lists.
 func TestEveryMethodThatReadsIsWatched(t *testing.T) {
+	t.Parallel()
 	watched := map[string]bool{}
 	for _, reads := range []map[string]read{readsOfLists(), readsOfTask(), readsOfMessages()} {
 		for name := range reads {

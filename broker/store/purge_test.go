@@ -94,6 +94,7 @@ func (p *purged) refuse(table, key, value string) {
 // A deleted task is removed though it has more rows than a statement can delete: 5 million
 // in make test-long. A task that cannot be removed does not stop the others.
 func TestALargeTaskIsPurgedInChunks(t *testing.T) {
+	t.Parallel()
 	events := 12_000
 	if os.Getenv("BELLHOP_LONG") != "" {
 		events = 5_000_000

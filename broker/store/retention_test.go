@@ -51,6 +51,7 @@ func (p *purged) wantRows(want map[string]int64) {
 // The texts of a deleted task are removed although its host is away for ever. Its row, which names the host,
 // stays until the host has ended the session, and has no title.
 func TestAnOwedEndKeepsOnlyTheTasksRow(t *testing.T) {
+	t.Parallel()
 	eachPurged(t, func(p *purged) {
 		id, now := p.task(30), time.Now()
 		p.must(p.store.AddOwedEnd(p.Context(), &broker.SessionEnd{TaskID: id, Since: now, DueAt: now, Attempts: 1}))
@@ -72,6 +73,7 @@ func TestAnOwedEndKeepsOnlyTheTasksRow(t *testing.T) {
 
 // One row that cannot be deleted keeps neither the other rows of its task nor other tasks.
 func TestARowThatCannotBeDeletedKeepsNoOtherRow(t *testing.T) {
+	t.Parallel()
 	eachPurged(t, func(p *purged) {
 		p.task(300)
 		p.task(3)
@@ -93,6 +95,7 @@ func TestARowThatCannotBeDeletedKeepsNoOtherRow(t *testing.T) {
 
 // The body of an old event is removed, its row stays. Text events keep theirs, which is the text of the message.
 func TestBodiesOfOldEventsAreRemoved(t *testing.T) {
+	t.Parallel()
 	eachPurged(t, func(p *purged) {
 		const n = 2500 // more than a transaction takes
 		id := p.task(n)
@@ -127,6 +130,7 @@ func TestBodiesOfOldEventsAreRemoved(t *testing.T) {
 }
 
 func TestTheNewestRefusedEventsOfATaskAreKept(t *testing.T) {
+	t.Parallel()
 	eachPurged(t, func(p *purged) {
 		tasks := []string{p.task(0), p.task(0)}
 		p.run(`DELETE FROM audit`)
@@ -148,6 +152,7 @@ func TestTheNewestRefusedEventsOfATaskAreKept(t *testing.T) {
 
 // More entries than a statement may delete leave in chunks.
 func TestTheAuditLogIsPrunedInChunks(t *testing.T) {
+	t.Parallel()
 	eachPurged(t, func(p *purged) {
 		const entries = 12_000
 		old := time.Now().Add(-48 * time.Hour)
@@ -168,6 +173,7 @@ func TestTheAuditLogIsPrunedInChunks(t *testing.T) {
 
 // Each user's rows are erased although those of one table cannot be.
 func TestErasureGoesOnPastRowsThatCannotBeErased(t *testing.T) {
+	t.Parallel()
 	eachPurged(t, func(p *purged) {
 		now := time.Now().UTC()
 		p.must(p.store.CreateToken(p.Context(), &broker.APIToken{

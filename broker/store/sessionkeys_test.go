@@ -15,6 +15,7 @@ import (
 
 // Replicas that start at once get one root, which stays for the life of the database.
 func TestSessionKeyRootIsOneForAllReplicas(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		s, now := open(t), time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 		roots := make([]broker.SessionKeyRoot, 8)
@@ -39,6 +40,7 @@ func TestSessionKeyRootIsOneForAllReplicas(t *testing.T) {
 }
 
 func TestAnInstallationWithTasksWaitsBeforeItBindsKeys(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		s, now := open(t), time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 		user := &broker.User{ID: "u", Email: "u@example.org", PasswordHash: "h", CreatedAt: now}
@@ -63,6 +65,7 @@ func TestAnInstallationWithTasksWaitsBeforeItBindsKeys(t *testing.T) {
 }
 
 func TestTheSessionKeyRootIsSealed(t *testing.T) {
+	t.Parallel()
 	db := storetest.OpenDB(t, storetest.SQLiteURL(t))
 	root, err := store.New(db, storetest.Sealer(t)).SessionKeyRoot(t.Context(), time.Now())
 	if err != nil {
@@ -78,6 +81,7 @@ func TestTheSessionKeyRootIsSealed(t *testing.T) {
 }
 
 func TestTheNotificationKeyIsOneForAllReplicasAndSealed(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		s := open(t)
 		keys := make([]string, 8)

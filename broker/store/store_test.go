@@ -20,16 +20,19 @@ import (
 func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		storetest.Run(t, func(t testing.TB) storetest.Store { return open(t) })
 	})
 }
 
 func TestContractBehindPgBouncer(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t testing.TB) storetest.Store { return storetest.OpenPooled(t) })
 }
 
 func TestInstallationIDNeverChanges(t *testing.T) {
+	t.Parallel()
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		s := open(t)
 		first, err := s.InstallationID(t.Context())
@@ -43,6 +46,7 @@ func TestInstallationIDNeverChanges(t *testing.T) {
 }
 
 func TestCheckKeyFindsTheWrongKeyset(t *testing.T) {
+	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
 		db := storetest.OpenDB(t, storetest.URL(t, kind))
 		right := storetest.Sealer(t)
@@ -62,6 +66,7 @@ func TestCheckKeyFindsTheWrongKeyset(t *testing.T) {
 // A sealed value opens only in its own row and column. A value that cannot be
 // opened affects no other one (reliability ENC-1, ENC-4).
 func TestDamagedSecrets(t *testing.T) {
+	t.Parallel()
 	db := storetest.OpenDB(t, storetest.SQLiteURL(t))
 	s := store.New(db, storetest.Sealer(t))
 	ctx := t.Context()
@@ -92,6 +97,7 @@ func TestDamagedSecrets(t *testing.T) {
 
 // Neither the broker nor a tool with its rights changes an entry of the audit log.
 func TestTheAuditLogIsAppendOnly(t *testing.T) {
+	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
 		db := storetest.OpenDB(t, storetest.URL(t, kind))
 		s := store.New(db, storetest.Sealer(t))

@@ -13,6 +13,7 @@ import (
 
 // Rows of an earlier version, or of an archive, have no words. They are added in steps.
 func TestRowsWithoutWordsAreFoundLater(t *testing.T) {
+	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
 		db := storetest.OpenDB(t, storetest.URL(t, kind))
 		plans.Fill(t, db, plans.Size{Tasks: 150, Messages: 2})
@@ -54,7 +55,7 @@ func TestRowsWithoutWordsAreFoundLater(t *testing.T) {
 }
 
 // A search finds the same when it stops reading the index early.
-func TestSearchesOfVeryManyTextsFindTheSame(t *testing.T) {
+func TestSearchesOfVeryManyTextsFindTheSame(t *testing.T) { //nolint:paralleltest // the limits are of the process
 	t.Cleanup(store.LimitSearch())
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		storetest.Searches(t, func(t testing.TB) storetest.Store { return open(t) })

@@ -154,6 +154,7 @@ func (in *installation) notebook() {
 
 // What one database exports, the other exports after the import, to the letter.
 func TestArchivesMoveBetweenDatabases(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		from, to func(testing.TB) string
@@ -252,6 +253,7 @@ func checkTask(t *testing.T, in *installation, old *broker.Task) {
 }
 
 func TestArchivesHoldNoSecrets(t *testing.T) {
+	t.Parallel()
 	in := install(t, schema.SQLite(t))
 	in.task("x", broker.TurnClosed)
 	in.notebook()
@@ -265,6 +267,7 @@ func TestArchivesHoldNoSecrets(t *testing.T) {
 }
 
 func TestAnOpenTurnIsNotExported(t *testing.T) {
+	t.Parallel()
 	in := install(t, schema.SQLite(t))
 	in.task("x", broker.TurnOpen)
 	_, err := in.export()
@@ -273,6 +276,7 @@ func TestAnOpenTurnIsNotExported(t *testing.T) {
 
 // A file that is not whole, not ours or not of this version changes nothing.
 func TestABadArchiveChangesNothing(t *testing.T) {
+	t.Parallel()
 	from := install(t, schema.SQLite(t))
 	from.task("x", broker.TurnClosed)
 	from.notebook()

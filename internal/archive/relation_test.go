@@ -25,6 +25,7 @@ func Seal(file string) string {
 
 // A new table or a new column needs a decision here: whether it is a secret, or of one installation.
 func TestEveryTableIsInArchivesOrLeftOut(t *testing.T) {
+	t.Parallel()
 	leftOut := []string{
 		// accounts and what belongs to them
 		"users", "api_tokens", "logins", "login_links", "sign_in_attempts", "ended_credentials", "revocations",

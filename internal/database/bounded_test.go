@@ -13,6 +13,7 @@ import (
 )
 
 func TestAWaitEndsWithItsParentOrByItsTimerUntilItIsSettled(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		event func(w wait, cancelParent func())
 		want  error

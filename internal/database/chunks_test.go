@@ -20,6 +20,7 @@ func fillNotes(t *testing.T, db *database.DB, n int) {
 }
 
 func TestChunksDeleteWhatTheyName(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		fillNotes(t, db, 1200)
 		chunks := database.Chunks{Table: "notes", Key: "id", Where: "body = ?", Args: []any{"b"}, Rows: 100}
@@ -57,6 +58,7 @@ func refuseLarge(t *testing.T, db *database.DB, most int) {
 }
 
 func TestChunksThatAreTooLargeBecomeSmaller(t *testing.T) {
+	t.Parallel()
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
 	fillNotes(t, db, 2000)
 	refuseLarge(t, db, 5)
@@ -96,6 +98,7 @@ func run(t *testing.T, db *database.DB, sql string) {
 }
 
 func TestAChunkThatCannotBeDeletedKeepsNoOther(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		fillNotes(t, db, 1200)
 		allow := refuseNote(t, db, "n100433")
@@ -114,6 +117,7 @@ func TestAChunkThatCannotBeDeletedKeepsNoOther(t *testing.T) {
 }
 
 func TestRowsInOrderEndAtTheFirstChunkThatCannotBeDeleted(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		fillNotes(t, db, 1200)
 		refuseNote(t, db, "n100433")
@@ -129,6 +133,7 @@ func TestRowsInOrderEndAtTheFirstChunkThatCannotBeDeleted(t *testing.T) {
 // A row that another transaction holds is left for the next time, and the other rows are deleted. A
 // request's budget does not end it.
 func TestALockedRowIsLeftOut(t *testing.T) {
+	t.Parallel()
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
 	fillNotes(t, db, 300)
 	chunks := database.Chunks{Table: "notes", Key: "id", Where: "id > ?", Args: []any{""}, Rows: 50}

@@ -80,6 +80,7 @@ func count(t *testing.T, db *database.DB) int64 {
 }
 
 func TestOpenExplainsErrorsWithoutThePassword(t *testing.T) {
+	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -117,6 +118,7 @@ func TestOpenExplainsErrorsWithoutThePassword(t *testing.T) {
 }
 
 func TestASQLiteFileIsReadableByItsOwnerOnly(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new folder", "a?b#c%20 é.db")
 	withNotes(t, open(t, "sqlite:"+path, database.Options{}))
 	for _, p := range []string{path, path + "-wal", path + "-shm"} {
@@ -131,6 +133,7 @@ func TestASQLiteFileIsReadableByItsOwnerOnly(t *testing.T) {
 }
 
 func TestSQLiteIsDurableAndChecksForeignKeys(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, option string
 		synchronous  int
@@ -163,6 +166,7 @@ func TestSQLiteIsDurableAndChecksForeignKeys(t *testing.T) {
 }
 
 func TestTimesKeepMicrosecondsUTCAndOrder(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		base := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		moments := []time.Time{
@@ -203,6 +207,7 @@ func TestTimesKeepMicrosecondsUTCAndOrder(t *testing.T) {
 }
 
 func TestNilBytesAreNull(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		var kinds []string
 		err := db.Write(t.Context(), func(ctx context.Context) error {

@@ -164,6 +164,7 @@ func TestAnUnresponsiveDatabaseDelaysARequestOnce(t *testing.T) {
 // A budget counts only the wait for the database. Without a budget each statement
 // has its own limit.
 func TestABudgetCountsOnlyTheDatabase(t *testing.T) {
+	t.Parallel()
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
 	ctx := database.WithBudget(t.Context(), time.Minute)
 	if err := db.Conn(ctx).Exec("SELECT pg_sleep(0.2)").Error; err != nil {
@@ -184,6 +185,7 @@ func TestABudgetCountsOnlyTheDatabase(t *testing.T) {
 // A caller that cancels ends its statement. This does not count as a timeout of the
 // database.
 func TestACanceledStatementIsNoTimeoutOfTheDatabase(t *testing.T) {
+	t.Parallel()
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())

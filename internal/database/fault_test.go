@@ -22,6 +22,7 @@ import (
 )
 
 func TestFaultNamesTheKindOfFailure(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		err     error
@@ -79,6 +80,7 @@ func TestFaultNamesTheKindOfFailure(t *testing.T) {
 
 // Each report of a full disk that databases and systems make is storage_full. Other failures of a disk are not.
 func TestEveryReportOfAFullDiskIsStorageFull(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		err  error
 		want protocol.Code
@@ -104,6 +106,7 @@ func TestEveryReportOfAFullDiskIsStorageFull(t *testing.T) {
 }
 
 func TestRealErrorsOfBothDatabases(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		write := func(fn func(ctx context.Context) error) error { return db.Write(t.Context(), fn) }
 		if err := write(func(ctx context.Context) error { return insert(ctx, db, "a") }); err != nil {
@@ -122,6 +125,7 @@ func TestRealErrorsOfBothDatabases(t *testing.T) {
 }
 
 func TestAClosedDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
@@ -140,6 +144,7 @@ func TestAClosedDatabaseIsUnavailable(t *testing.T) {
 }
 
 func TestValuesOfAQueryStayOutOfErrors(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-value"
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
 	err := db.Write(t.Context(), func(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 
 // A list of any length is one parameter.
 func TestAListIsOneParameter(t *testing.T) {
+	t.Parallel()
 	check := func(t *testing.T, db *database.DB) {
 		odd := `a "quoted", {bracketed} \ text, ` + "\u00e9 ?"
 		testenv.Must(t, db.Write(t.Context(), func(ctx context.Context) error {

@@ -32,6 +32,7 @@ func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 }
 
 func TestMigrateAppliesMissingFilesOnce(t *testing.T) {
+	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
 		db := open(t, url, database.Options{})
 		for _, step := range []struct {
@@ -81,6 +82,7 @@ func status(t *testing.T, db *database.DB, fsys fstest.MapFS) string {
 }
 
 func TestADatabaseNewerThanTheBinaryIsRefused(t *testing.T) {
+	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
 		db := open(t, url, database.Options{})
 		if err := db.Migrate(t.Context(), files(second...)); err != nil {
@@ -97,6 +99,7 @@ func TestADatabaseNewerThanTheBinaryIsRefused(t *testing.T) {
 }
 
 func TestADatabaseHalfWayBetweenVersionsIsRefused(t *testing.T) {
+	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
 		db := open(t, url, database.Options{})
 		last := files("0001_notes.sql", createNotes+";", "0003_last.sql", "CREATE TABLE last (id INTEGER);")
@@ -115,6 +118,7 @@ func TestADatabaseHalfWayBetweenVersionsIsRefused(t *testing.T) {
 }
 
 func TestAFailedMigrationLeavesNothing(t *testing.T) {
+	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
 		db := open(t, url, database.Options{})
 		bad := files("0001_notes.sql", createNotes+";\nCREATE TABLE (;")
@@ -128,6 +132,7 @@ func TestAFailedMigrationLeavesNothing(t *testing.T) {
 }
 
 func TestConcurrentMigrationsSucceed(t *testing.T) {
+	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
 		var wg sync.WaitGroup
 		var errs [4]error

@@ -74,6 +74,7 @@ const createEverything = `CREATE TABLE everything (
 	id text PRIMARY KEY, n bigint, yes boolean, raw bytea, at timestamptz, late timestamptz)`
 
 func TestAnyDateStyleAndPgBouncerGiveTheSameValues(t *testing.T) {
+	t.Parallel()
 	direct, pooled := unusualPostgres(t)
 	for name, c := range map[string]struct {
 		url  string
@@ -124,6 +125,7 @@ func dereferenced(rows []every) (all []any) {
 }
 
 func TestTransactionsBehindPgBouncerHaveTheirOwnLimits(t *testing.T) {
+	t.Parallel()
 	_, pooled := unusualPostgres(t)
 	db := open(t, pooled+"&statement_timeout=300", database.Options{Pooler: database.PoolerTransaction})
 	show := func(ctx context.Context, name string) (value string) {
@@ -164,6 +166,7 @@ func TestTransactionsBehindPgBouncerHaveTheirOwnLimits(t *testing.T) {
 
 // Twelve clients share two connections to the server.
 func TestManyClientsShareTheConnectionsOfPgBouncer(t *testing.T) {
+	t.Parallel()
 	direct, pooled := unusualPostgres(t)
 	directly(t, direct, createEverything)
 	var clients sync.WaitGroup
@@ -204,6 +207,7 @@ func addAndRead(ctx context.Context, db *database.DB, id string) error {
 }
 
 func TestProcessesMigrateOneAfterTheOtherBehindPgBouncer(t *testing.T) {
+	t.Parallel()
 	_, pooled := unusualPostgres(t)
 	var brokers sync.WaitGroup
 	for range 3 {
@@ -228,6 +232,7 @@ func TestProcessesMigrateOneAfterTheOtherBehindPgBouncer(t *testing.T) {
 }
 
 func TestAPoolerIsOnlyForPostgreSQL(t *testing.T) {
+	t.Parallel()
 	_, err := database.Open(t.Context(), sqliteURL(t), database.Options{Pooler: database.PoolerTransaction})
 	if err == nil || !strings.Contains(err.Error(), "BELLHOP_DATABASE_POOLER") {
 		t.Errorf("%v", err)

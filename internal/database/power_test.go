@@ -18,6 +18,7 @@ import (
 // A transaction that Write committed on SQLite survives a power cut at any moment.
 // With synchronous OFF it does not, which shows that the test's disk loses writes.
 func TestACommitOnSQLiteSurvivesAPowerCut(t *testing.T) {
+	t.Parallel()
 	for synchronous, want := range map[string]bool{"FULL": false, "OFF": true} {
 		t.Run(synchronous, func(t *testing.T) {
 			if lost := cutPower(t, synchronous); lost != want {
@@ -85,6 +86,7 @@ func rows(t *testing.T, path string) int64 {
 // A full disk is storage_full on SQLite. Reads still work, and writes work again
 // when there is space.
 func TestAFullDiskIsStorageFull(t *testing.T) {
+	t.Parallel()
 	filling, path := disk.New(t), filepath.Join(t.TempDir(), "b.db")
 	db := withNotes(t, open(t, "sqlite:"+path, database.Options{VFS: filling.Name()}))
 	add := func(id string) error {

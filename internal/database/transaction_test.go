@@ -19,6 +19,7 @@ import (
 var errOops = errors.New("oops")
 
 func TestAWriteIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -53,6 +54,7 @@ func TestAWriteIsAllOrNothing(t *testing.T) {
 }
 
 func TestAPanicRollsBackAndFreesTheConnection(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		func() {
 			defer func() {
@@ -75,6 +77,7 @@ func TestAPanicRollsBackAndFreesTheConnection(t *testing.T) {
 }
 
 func TestANestedWriteCommitsOrFailsWithTheOuterOne(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		err := db.Write(t.Context(), func(ctx context.Context) error {
 			if err := insert(ctx, db, "a"); err != nil {
@@ -105,6 +108,7 @@ func TestANestedWriteCommitsOrFailsWithTheOuterOne(t *testing.T) {
 }
 
 func TestReadHasOneViewAndCannotWrite(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		err := db.Read(t.Context(), func(ctx context.Context) error {
 			var before, after []note
@@ -135,6 +139,7 @@ func TestReadHasOneViewAndCannotWrite(t *testing.T) {
 }
 
 func TestSQLiteRefusesToWriteOutsideWrite(t *testing.T) {
+	t.Parallel()
 	db := withNotes(t, open(t, sqliteURL(t), database.Options{}))
 	if err := insert(t.Context(), db, "a"); err == nil {
 		t.Error("written on the reader pool")
@@ -142,6 +147,7 @@ func TestSQLiteRefusesToWriteOutsideWrite(t *testing.T) {
 }
 
 func TestAfterCommitRunsOnceAndOnlyAfterACommit(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		var calls []string
 		note := func(s string) func() { return func() { calls = append(calls, s) } }
@@ -170,6 +176,7 @@ func TestAfterCommitRunsOnceAndOnlyAfterACommit(t *testing.T) {
 }
 
 func TestAWriteGivesUpAfterThreeRetries(t *testing.T) {
+	t.Parallel()
 	db := open(t, sqliteURL(t), database.Options{})
 	attempts := 0
 	err := db.Write(t.Context(), func(context.Context) error {
@@ -184,6 +191,7 @@ func TestAWriteGivesUpAfterThreeRetries(t *testing.T) {
 
 // Two transactions lock two rows in opposite order, which causes a deadlock.
 func TestADeadlockIsRetried(t *testing.T) {
+	t.Parallel()
 	// PostgreSQL takes a second to find a deadlock; on a slow machine the default patience is over then.
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{Patience: time.Minute}))
 	if err := db.Write(t.Context(), func(ctx context.Context) error {
@@ -222,6 +230,7 @@ func TestADeadlockIsRetried(t *testing.T) {
 }
 
 func TestConcurrentReadModifyWriteLosesNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db *database.DB) {
 		if err := db.Write(t.Context(), func(ctx context.Context) error { return insert(ctx, db, "a") }); err != nil {
 			t.Fatal(err)
@@ -258,6 +267,7 @@ func TestConcurrentReadModifyWriteLosesNothing(t *testing.T) {
 }
 
 func TestAWriterThatCannotBeginInTimeFails(t *testing.T) {
+	t.Parallel()
 	db := open(t, sqliteURL(t), database.Options{Patience: time.Second})
 	err := db.Write(t.Context(), func(context.Context) error {
 		// Without this transaction's context, the call waits for the only

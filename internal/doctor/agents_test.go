@@ -8,6 +8,7 @@ import (
 )
 
 func TestAgentsThatCannotRunAreFound(t *testing.T) {
+	t.Parallel()
 	demo := protocol.OfferedAgent{ID: "demo", Kind: "demo", Installed: true}
 	agent := func(id string, installed bool, key *bool) protocol.OfferedAgent {
 		return protocol.OfferedAgent{ID: id, Kind: id, Installed: installed, HasKey: key, Problem: "it is not installed."}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestACertificateThatEndsWithin14DaysIsAWarning(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	p := NewProber(func() time.Time { return now })
 	for left, level := range map[time.Duration]Level{13 * 24 * time.Hour: Warning, 15 * 24 * time.Hour: OK} {

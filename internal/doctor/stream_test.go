@@ -65,6 +65,7 @@ func comments(ctx context.Context, body io.Writer) {
 
 // A proxy may hold a stream back until it ends, cut it, or pass no comments.
 func TestAStreamThatAProxyHoldsBackOrCutsIsFound(t *testing.T) {
+	t.Parallel()
 	always := func(r *response) network { return func(*http.Request) *response { return r } }
 	for name, tt := range map[string]struct {
 		network network
@@ -103,6 +104,7 @@ func TestAStreamThatAProxyHoldsBackOrCutsIsFound(t *testing.T) {
 }
 
 func TestAStreamOfAHostWithoutPasswordIsNotRead(t *testing.T) {
+	t.Parallel()
 	got := doctor.NewProber(time.Now).Stream(t.Context(), doctor.Host{Name: "h", URL: "http://127.0.0.1:1"})
 	if got.Level != doctor.Error || !strings.Contains(got.Message, "no password") {
 		t.Errorf("%+v", got)

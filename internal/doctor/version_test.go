@@ -6,6 +6,7 @@ import (
 )
 
 func TestAnotherVersionIsNamedAndOrderedOnlyIfBothAreReleases(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		version, own string
 		level        Level
@@ -44,6 +45,7 @@ func TestAnotherVersionIsNamedAndOrderedOnlyIfBothAreReleases(t *testing.T) {
 }
 
 func TestEachOtherVersionOnTheDatabaseIsNamedWithItsMachines(t *testing.T) {
+	t.Parallel()
 	found := Programs([]Program{
 		{Version: "", Addresses: []string{"10.0.0.9"}},
 		{Version: "v1.2.9", Addresses: []string{"10.0.0.5", "10.0.0.4", "10.0.0.5"}},

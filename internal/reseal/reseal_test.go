@@ -135,6 +135,7 @@ func databases(t *testing.T, test func(t *testing.T, db *database.DB)) {
 
 // A run that ends in the middle leaves every value readable, and the next one does only the rest.
 func TestARunThatWasInterruptedIsContinued(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, db *database.DB) {
 		f := newFixture(t, db)
 		all := f.left()
@@ -217,6 +218,7 @@ func (f *fixture) searchColumns() {
 
 // A value that cannot be opened is named and left; the others are sealed.
 func TestADamagedValueIsNamedAndStays(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, db *database.DB) {
 		f := newFixture(t, db)
 		damaged := append(bytes.Clone(f.sealer(f.first).Prefix()), "damaged"...)
@@ -235,6 +237,7 @@ func TestADamagedValueIsNamedAndStays(t *testing.T) {
 
 // A broker sets a password between the read and the write of a page: its value stays.
 func TestAValueThatChangedMeanwhileStays(t *testing.T) {
+	t.Parallel()
 	databases(t, func(t *testing.T, db *database.DB) {
 		f := newFixture(t, db)
 		st := store.New(db, f.sealer(f.promoted))

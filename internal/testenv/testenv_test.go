@@ -46,7 +46,7 @@ func migrate(url string) error {
 	return conn.Close(context.Background())
 }
 
-func TestTestsDivideBetweenTheDatabases(t *testing.T) {
+func TestTestsDivideBetweenTheDatabases(t *testing.T) { //nolint:paralleltest // it sets the environment
 	t.Setenv("BELLHOP_DATABASES", "")
 	found := map[string]int{}
 	for i := range 20 {
@@ -75,7 +75,7 @@ func TestTestsDivideBetweenTheDatabases(t *testing.T) {
 	}
 }
 
-func TestEveryDatabaseIsAFreshCloneOfOneMigratedTemplate(t *testing.T) {
+func TestEveryDatabaseIsAFreshCloneOfOneMigratedTemplate(t *testing.T) { //nolint:paralleltest // one pool
 	for range 3 {
 		if err := run(t, testenv.Postgres(t, migrate), `INSERT INTO a VALUES (1)`); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestEveryDatabaseIsAFreshCloneOfOneMigratedTemplate(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatATestLeftIsUsedAgainAsIfNew(t *testing.T) {
+func TestADatabaseThatATestLeftIsUsedAgainAsIfNew(t *testing.T) { //nolint:paralleltest // one pool
 	const untouched = `DO $$ BEGIN
 		ASSERT (SELECT count(*) FROM a) = 0;
 		ASSERT (SELECT string_agg(text, ',') FROM filled) = 'kept';
@@ -136,7 +136,7 @@ func TestADatabaseThatATestLeftIsUsedAgainAsIfNew(t *testing.T) {
 	}
 }
 
-func TestADatabaseWithAConnectionIsNotUsedAgain(t *testing.T) {
+func TestADatabaseWithAConnectionIsNotUsedAgain(t *testing.T) { //nolint:paralleltest // one pool
 	var conn *pgx.Conn
 	t.Run("left", func(t *testing.T) {
 		var err error
@@ -153,6 +153,7 @@ func TestADatabaseWithAConnectionIsNotUsedAgain(t *testing.T) {
 }
 
 func TestEveryFileIsACopyOfOneMigratedTemplate(t *testing.T) {
+	t.Parallel()
 	prepared := 0
 	migrate := func(url string) error {
 		prepared++
@@ -174,6 +175,7 @@ func TestEveryFileIsACopyOfOneMigratedTemplate(t *testing.T) {
 }
 
 func TestAServerKeepsItsDataAndAddressOverAStop(t *testing.T) {
+	t.Parallel()
 	s := testenv.PostgresServer(t)
 	if err := run(t, s.URL(), `CREATE TABLE kept (id int)`); err != nil {
 		t.Fatal(err)
@@ -193,6 +195,7 @@ func TestAServerKeepsItsDataAndAddressOverAStop(t *testing.T) {
 }
 
 func TestAClockMovesOnlyWhenAdvanced(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("x", 3600))
 	c := testenv.NewClock(start)
 	if !c.Now().Equal(start) || c.Now().Location() != time.UTC {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	agent := who{s.ada, "ada"}
 	book, session := s.create(agent)
@@ -239,6 +240,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestErrorsOfEndedSessionsDescribeTheRenewal(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	agent := who{s.ada, "ada"}
 	book, session := s.create(agent)

@@ -18,6 +18,7 @@ func (images) Icon(_ context.Context, url string) (*notebook.Icon, error) {
 
 // A browser gets the image from the broker, and cannot take it for a page or a script.
 func TestTheImageOfAnAgentIsServedAsAnImage(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	rec := s.do(who{s.ada, "ada"}, "POST", "/api/coding-agent/notebooks",
 		`{"agentName":"Ada","agentIdentifier":"ada","agentIcon":"https://icons.example/a.png"}`)

@@ -10,6 +10,7 @@ const at = `"2026-05-06T07:08:09Z"`
 
 // Complete bodies of every response of protocol section 3.
 func TestTheShapesOfEveryResponse(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	agent, user := who{s.ada, "claude-code"}, who{user: s.ada}
 	const book = `{"id":"<0>","title":"T","description":"D","agentName":"Claude <Code>","agentIcon":"🤖","agentSessionId":"<1>",` +
@@ -104,6 +105,7 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 }
 
 func TestAnUnknownLanguageIsSavedUnverified(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	agent := who{s.ada, "ada"}
 	book, _ := s.create(agent)
@@ -117,6 +119,7 @@ func TestAnUnknownLanguageIsSavedUnverified(t *testing.T) {
 }
 
 func TestEveryRouteOfTheProtocolExists(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	var got []string
 	for _, r := range s.echo.Routes() {

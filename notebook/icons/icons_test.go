@@ -60,6 +60,7 @@ func newFetcher(t *testing.T, loopback bool, now func() time.Time) *icons.Fetche
 }
 
 func TestOnlyImagesWithinTheLimitsAreFetched(t *testing.T) {
+	t.Parallel()
 	s, f := newSite(t), newFetcher(t, true, time.Now)
 	for path, want := range map[string]string{
 		"/png": "image/png", "/jpeg": "image/jpeg", "/gif": "image/gif", "/webp": "image/webp",
@@ -81,6 +82,7 @@ func TestOnlyImagesWithinTheLimitsAreFetched(t *testing.T) {
 
 // The broker can reach addresses that its users must not.
 func TestPrivateAddressesAreNotReached(t *testing.T) {
+	t.Parallel()
 	s, f := newSite(t), newFetcher(t, false, time.Now)
 	for _, url := range []string{
 		s.URL + "/png", "https://10.0.0.1/a.png", "ftp://icons.example/a.png", "https://[::1]/a.png",
@@ -95,6 +97,7 @@ func TestPrivateAddressesAreNotReached(t *testing.T) {
 }
 
 func TestAnImageIsFetchedOnceAnHour(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	var hours atomic.Int64
 	f := newFetcher(t, true, func() time.Time { return time.Unix(0, 0).Add(time.Duration(hours.Load()) * time.Hour) })
@@ -121,6 +124,7 @@ func TestAnImageIsFetchedOnceAnHour(t *testing.T) {
 
 // The memory for images is bounded.
 func TestOldImagesMakeRoom(t *testing.T) {
+	t.Parallel()
 	s, f := newSite(t), newFetcher(t, true, time.Now)
 	const many = 70
 	for range 2 {
@@ -136,6 +140,7 @@ func TestOldImagesMakeRoom(t *testing.T) {
 }
 
 func TestACallerThatEndsDoesNotWait(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(slow.Close)

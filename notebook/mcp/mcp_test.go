@@ -117,6 +117,7 @@ func (s *site) call(session *sdk.ClientSession, tool string, args map[string]any
 }
 
 func TestTheToolDescriptionsAreGolden(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	session := s.connect("ada")
 	listed, err := session.ListTools(t.Context(), nil)
@@ -145,6 +146,7 @@ func TestTheToolDescriptionsAreGolden(t *testing.T) {
 }
 
 func TestEveryToolWithARealClient(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	session := s.connect("ada")
 	book, _ := s.call(session, "create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"})
@@ -250,6 +252,7 @@ func (s *site) changeAndDelete(session *sdk.ClientSession, id string) {
 }
 
 func TestModelsGetTextWithoutHTMLEscapes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	session := s.connect("ada")
 	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{
@@ -277,6 +280,7 @@ const noOAuth = "Bellhop issues no OAuth tokens. Create an API token of kind age
 
 // Clients with OAuth look for metadata after a 401, and try to register where there is none.
 func TestOAuthClientsLearnWhichTokenToSend(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	root := strings.TrimSuffix(s.url, "/mcp")
 	for _, c := range []struct{ method, path, want string }{
@@ -306,6 +310,7 @@ const metadata = `{"bearer_methods_supported":["header"],"resource":"https://bel
 	`"resource_name":"Bellhop notebooks: API tokens of kind agent, no OAuth"}`
 
 func TestRequestsThatAreNoToolCall(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	const (
 		challenge = `Bearer error="invalid_token", error_description="` + noOAuth + `", ` +

@@ -127,6 +127,7 @@ var reads = map[string]read{
 
 // The reads of a user with the most notebooks and sources read about the rows that they return.
 func TestReadsOfALargeUserReadLittle(t *testing.T) {
+	t.Parallel()
 	filled(t, func(t *testing.T, open func(testing.TB) *storetest.Books) {
 		books := open(t)
 		for name, read := range reads {
@@ -141,6 +142,7 @@ func TestReadsOfALargeUserReadLittle(t *testing.T) {
 
 // A new method that returns a list must be added to the reads.
 func TestEveryListIsWatched(t *testing.T) {
+	t.Parallel()
 	watched := map[string]bool{}
 	for name := range reads {
 		method, _, _ := strings.Cut(name, ":")

@@ -10,4 +10,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
-func TestContract(t *testing.T) { storetest.Databases(t, storetest.Run) }
+func TestContract(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, storetest.Run)
+}

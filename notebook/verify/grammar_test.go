@@ -9,6 +9,7 @@ import (
 )
 
 func TestEachGrammarAcceptsAndRejects(t *testing.T) {
+	t.Parallel()
 	v := newVerifier(t, "verify-worker")
 	seen := map[string]int{}
 	for _, c := range []struct {
@@ -104,6 +105,7 @@ func grammars(t *testing.T) []string {
 
 // A language that gives every text a meaning gets warnings, and no code of it is verified.
 func TestTolerantLanguagesGetWarningsOnly(t *testing.T) {
+	t.Parallel()
 	v := newVerifier(t, "verify-worker")
 	for _, c := range []struct {
 		language, code string

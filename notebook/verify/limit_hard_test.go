@@ -13,6 +13,7 @@ import (
 
 // Each kind of preparation ends under the same limit.
 func TestAWorkerReadsCodeUnderItsMemoryLimit(t *testing.T) {
+	t.Parallel()
 	const want = 256 << 20
 	v := newWorker(t, os.Args[0], "verify-worker")
 	for language, code := range map[string]string{"toml": "a = 1\n", "lua": "local a = 1\n", "go": "package a\n"} {

@@ -20,6 +20,7 @@ func newWorker(t *testing.T, command ...string) *Verifier {
 
 // An idle process may end at any time. The request that finds it dead gets a fresh one.
 func TestADeadWorkerIsReplaced(t *testing.T) {
+	t.Parallel()
 	v := newWorker(t, os.Args[0], "verify-worker")
 	if got := v.Verify(t.Context(), "toml", "a = 1\n"); got.Verdict != protocol.Verified {
 		t.Fatalf("%+v", got)
@@ -35,6 +36,7 @@ func TestADeadWorkerIsReplaced(t *testing.T) {
 // A process that served other requests may be too large to compile the grammars under its limit, and the one that
 // compiled them is too large to check code.
 func TestCodeIsCheckedAfterAWorkerDiedLoadingTheGrammars(t *testing.T) {
+	t.Parallel()
 	v := newWorker(t, os.Args[0], "die-once", filepath.Join(t.TempDir(), "died"))
 	if got := v.Verify(t.Context(), "lua", "local a = 1\n"); got.Verdict != protocol.Verified {
 		t.Errorf("%+v", got)
@@ -42,6 +44,7 @@ func TestCodeIsCheckedAfterAWorkerDiedLoadingTheGrammars(t *testing.T) {
 }
 
 func TestAWorkerThatDoesNotStartIsNotBlamedOnTheCode(t *testing.T) {
+	t.Parallel()
 	const reason = "The checker of this server did not start"
 	v := newWorker(t, t.TempDir()+"/missing")
 	if got := v.Verify(t.Context(), "toml", "a = 1\n"); got.Verdict != protocol.VerifyUnsupported || got.Reason != reason {
@@ -56,6 +59,7 @@ func TestAWorkerThatDoesNotStartIsNotBlamedOnTheCode(t *testing.T) {
 
 // Compiled grammars are machine code: a user who can write to their directory can run programs.
 func TestADirectoryOthersMayWriteToHoldsNoGrammars(t *testing.T) {
+	t.Parallel()
 	for mode, kept := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o770: false, 0o777: false} {
 		directory := t.TempDir()
 		if err := os.Chmod(directory, mode); err != nil {

@@ -78,6 +78,7 @@ func errorsIn(v protocol.Verification) (n int) {
 }
 
 func TestEachCheckerAcceptsAndRejects(t *testing.T) {
+	t.Parallel()
 	v := newVerifier(t, "verify-worker")
 	for _, c := range []struct {
 		name, language, code string
@@ -231,6 +232,7 @@ func TestEachCheckerAcceptsAndRejects(t *testing.T) {
 // Recursive descent on hostile nesting overflows the stack, which a Go program cannot recover
 // from. Only the child ends.
 func TestHostileNestingEndsOnlyTheWorker(t *testing.T) {
+	t.Parallel()
 	v := newVerifier(t, "verify-worker")
 	const n = 250_000
 	for _, c := range []struct{ name, language, code string }{
@@ -281,6 +283,7 @@ func TestHostileNestingEndsOnlyTheWorker(t *testing.T) {
 }
 
 func TestAWorkerIsKilledAtItsTimeLimit(t *testing.T) {
+	t.Parallel()
 	hanging := verify.New(verify.Options{
 		Worker: []string{os.Args[0], "hang"}, Cache: compiled, Limit: 50 * time.Millisecond,
 	})
@@ -315,6 +318,7 @@ func noise(n int) string {
 }
 
 func TestWithoutAWorker(t *testing.T) {
+	t.Parallel()
 	v := verify.New(verify.Options{})
 	for language, want := range map[string]protocol.Verdict{"go": protocol.Verified, "css": protocol.VerifyUnsupported} {
 		if got := v.Verify(t.Context(), language, "package main\nfunc main() {}"); got.Verdict != want {
@@ -324,6 +328,7 @@ func TestWithoutAWorker(t *testing.T) {
 }
 
 func TestCodeOverTheLimitIsUnsupported(t *testing.T) {
+	t.Parallel()
 	got := newVerifier(t, "verify-worker").Verify(t.Context(), "json", strings.Repeat("1", notebook.MaxCode+1))
 	if got.Verdict != protocol.VerifyUnsupported || got.Reason == "" {
 		t.Errorf("got %+v", got)
@@ -331,6 +336,7 @@ func TestCodeOverTheLimitIsUnsupported(t *testing.T) {
 }
 
 func TestTheLanguageIsDetected(t *testing.T) {
+	t.Parallel()
 	for want, samples := range map[string][]string{
 		"go": {
 			"// Package a does.\npackage a\n", "func (s *Server) Run(ctx context.Context) error {\n\treturn nil\n}\n",

@@ -14,6 +14,7 @@ import (
 
 // The numbers in the names of cases are cases of docs/reliability.md.
 func TestOtherMethodsAndPathsNeverRedirect(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, method, path string
 		status             int
@@ -40,6 +41,7 @@ func TestOtherMethodsAndPathsNeverRedirect(t *testing.T) {
 }
 
 func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
+	t.Parallel()
 	event := func(more string) string {
 		return `{"sessionId":"task-1","type":"text","id":"a","text":"b","timestamp":1` + more + `}`
 	}
@@ -105,6 +107,7 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 // A host drops an event only if the refusal has an index, so a named broker sends one with
 // every refusal of content and with none of the token or the session.
 func TestANamedBrokerNamesTheEventOfARefusal(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	hook := inbound.New(inbound.Options{
 		Ingest: s.fakeDomain, Sessions: s.fakeDomain, Now: s.clock.Now, Incarnation: func() string { return "i1" },
@@ -141,6 +144,7 @@ func TestANamedBrokerNamesTheEventOfARefusal(t *testing.T) {
 }
 
 func TestMediaTypesOtherThanPlainJSONAre415(t *testing.T) {
+	t.Parallel()
 	const media = `{"error":"The body must be JSON","code":"unsupported_media","hint":"Send Content-Type: application/json"}`
 	const encoded = `{"error":"Encoded bodies are not accepted","code":"unsupported_media","hint":"Send it without Content-Encoding"}`
 	for _, c := range []struct {
@@ -172,6 +176,7 @@ func TestMediaTypesOtherThanPlainJSONAre415(t *testing.T) {
 }
 
 func TestBodyIsReadOnlyUpToTheCap(t *testing.T) {
+	t.Parallel()
 	const tooLarge = `{"error":"The body is too large","code":"too_large","hint":"The limit is 1 MiB"}`
 	s := newSite(t)
 	r, body := post(path+"?token="+s.token(), `{"x":"`+strings.Repeat("a", 5<<20)+`"}`)
@@ -202,6 +207,7 @@ func (spaces) Read(p []byte) (int, error) {
 }
 
 func TestABatchHoldsAtMost100Events(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	batch := func(n int) string {
 		return `{"sessionId":"task-1","events":[` + strings.Repeat(text+",", n-1) + text + `]}`
@@ -215,6 +221,7 @@ func TestABatchHoldsAtMost100Events(t *testing.T) {
 }
 
 func TestEventsReachTheDomainAsTheyWereSent(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	unknown := `{ "type":"later", "sessionId":"task-1", "events":[1], "x":1.50 }`
 	want(t, s.send(unknown), 200, acceptedOne)
@@ -230,6 +237,7 @@ func TestEventsReachTheDomainAsTheyWereSent(t *testing.T) {
 }
 
 func TestRenewalTakesATokenOfAnyAgeAndThePassword(t *testing.T) {
+	t.Parallel()
 	const renewed = `{"webhookUrl":"http://broker/hook","expiresAt":"2030-01-02T03:04:05Z"}`
 	for _, c := range []struct {
 		name          string

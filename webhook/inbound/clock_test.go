@@ -9,6 +9,7 @@ import (
 // asked to renew a token of another time. When the clock is corrected, they are valid again.
 // Nothing is stored meanwhile.
 func TestTokensFollowTheWallClock(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		jump     time.Duration

@@ -8,6 +8,7 @@ import (
 const tooManyRequests = `{"error":"Too many requests for this task","code":"too_many_requests"}`
 
 func TestATaskHasABurstOf200And50ASecond(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for range 200 {
 		want(t, s.send(text), 200, acceptedOne)
@@ -27,6 +28,7 @@ func TestATaskHasABurstOf200And50ASecond(t *testing.T) {
 }
 
 func TestWrongSignaturesDelayOnlyFurtherWrongOnes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	wrong := forge(`{"alg":"HS256"}`, `{"taskId":"task-1","iat":1,"exp":2,"aud":"agent-webhook"}`,
 		"another secret of thirty-two bytes")
@@ -58,6 +60,7 @@ func TestWrongSignaturesDelayOnlyFurtherWrongOnes(t *testing.T) {
 }
 
 func TestExpiredTokensAreNeverCounted(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	presented := s.token()
 	s.clock.Advance(time.Hour)

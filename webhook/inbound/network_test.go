@@ -61,6 +61,7 @@ func head(target, length string) string {
 
 // Case 4: an endless body is refused at the cap.
 func TestAnEndlessBodyEndsAtTheCap(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	address, stop := listen(t, s)
 	defer stop()
@@ -90,6 +91,7 @@ func TestAnEndlessBodyEndsAtTheCap(t *testing.T) {
 
 // Case 6: an incomplete body stores nothing, and the event may still be sent again.
 func TestABodyCutShortStoresNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	address, stop := listen(t, s)
 	conn, err := net.Dial("tcp", address)
@@ -116,6 +118,7 @@ func TestABodyCutShortStoresNothing(t *testing.T) {
 
 // Case 38: a token of 10 MiB exceeds the header cap before any handler runs.
 func TestATokenOverTheHeaderCapIs431(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	address, stop := listen(t, s)
 	defer stop()
@@ -142,6 +145,7 @@ func TestATokenOverTheHeaderCapIs431(t *testing.T) {
 
 // Case 5: a body that arrives at a byte a second is cut off after ten seconds.
 func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		listener := testenv.NewPipes()
@@ -181,6 +185,7 @@ func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
 
 // IN-4: a request that waits for a stuck database is answered with a retryable error.
 func TestAStuckDatabaseEndsTheRequestAtTenSeconds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		s.fakeDomain.stuck = true

@@ -12,6 +12,7 @@ import (
 )
 
 func TestABodyWithoutItsSignatureStoresNothing(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		password string // "": not signed
 		at       time.Time
@@ -62,6 +63,7 @@ func TestABodyWithoutItsSignatureStoresNothing(t *testing.T) {
 }
 
 func TestTheTokenOfARenewalMayBeInItsHeader(t *testing.T) {
+	t.Parallel()
 	const twice = `{"error":"Invalid token format","code":"invalid","hint":"Send one webhook token"}`
 	for name, c := range map[string]struct {
 		query   func(s *site) string

@@ -15,6 +15,7 @@ import (
 // Every row is rejected before the body is read: nothing reaches the domain and no token
 // reaches a log. The numbers are those of the fault catalogue.
 func TestAnInvalidTokenStoresNothing(t *testing.T) {
+	t.Parallel()
 	iat := start.Unix()
 	hs256 := `{"alg":"HS256","typ":"JWT"}`
 	claims := func(exp any, more string) string {
@@ -131,6 +132,7 @@ func TestAnInvalidTokenStoresNothing(t *testing.T) {
 }
 
 func TestAnExpiredTokenIsReportedAfterTheBodyIsDrained(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r, body := post(path+"?token="+s.token(), text)
 	s.clock.Advance(10 * time.Minute)
@@ -144,6 +146,7 @@ func TestAnExpiredTokenIsReportedAfterTheBodyIsDrained(t *testing.T) {
 }
 
 func TestAnExpiredTokenOfAnotherSecretIsInvalid(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	presented := s.token()
 	s.clock.Advance(time.Hour)
@@ -153,6 +156,7 @@ func TestAnExpiredTokenOfAnotherSecretIsInvalid(t *testing.T) {
 }
 
 func TestTheTokenMayBeInTheQueryOrInAuthorization(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	good, wrong := s.token(), s.sign(other)
 	cases := []struct {
@@ -196,6 +200,7 @@ func TestTheTokenMayBeInTheQueryOrInAuthorization(t *testing.T) {
 }
 
 func TestAFailureToReadTheSecretIsNoTokenError(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		err    error
@@ -226,6 +231,7 @@ func TestAFailureToReadTheSecretIsNoTokenError(t *testing.T) {
 }
 
 func TestASecretTooShortIsAnInternalError(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r, _ := post(path+"?token="+s.token(), text)
 	s.fakeDomain.secrets[taskID] = "short"

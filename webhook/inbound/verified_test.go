@@ -13,6 +13,7 @@ import (
 // A verified token is accepted later only if it is unexpired, unchanged and its secret is the
 // same.
 func TestACachedTokenIsCheckedAgain(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		then   func(s *site, presented string) string // the token to send next
 		status int
@@ -48,6 +49,7 @@ func TestACachedTokenIsCheckedAgain(t *testing.T) {
 
 // A renewal accepts tokens of any age; that must not make them valid for events.
 func TestATokenAcceptedForRenewalIsNotValidForEvents(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	presented := s.token()
 	s.clock.Advance(time.Hour)

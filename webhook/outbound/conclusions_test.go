@@ -34,6 +34,7 @@ func (s *refusing) RecordAll(ctx context.Context, all []outbound.Conclusion) ([]
 // Deliveries that end together are recorded together. If one of them cannot be recorded, the
 // others are not sent again, and their successors are sent.
 func TestOneOfAGroupThatCannotBeRecordedHarmsNoOther(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		store := &refusing{Store: site.Store, bad: "bad"}
 		p := newKit(t, site)

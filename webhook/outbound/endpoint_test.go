@@ -28,6 +28,7 @@ func (p *kit) webhook(url string, events ...protocol.WebhookEvent) *outbound.End
 }
 
 func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		both, one := outboundtest.Receive(t, nil), outboundtest.Receive(t, nil)
@@ -70,6 +71,7 @@ func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
 }
 
 func TestEmitJoinsTheTransaction(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
@@ -88,6 +90,7 @@ func TestEmitJoinsTheTransaction(t *testing.T) {
 
 // The payload arrives complete and unchanged.
 func TestWebhookPayloadCompleteness(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
@@ -128,6 +131,7 @@ func TestWebhookPayloadCompleteness(t *testing.T) {
 }
 
 func TestRegisterRefuses(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	short := seal.NewSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23)))
 	events := []protocol.WebhookEvent{protocol.WebhookTurnFinished}
@@ -155,6 +159,7 @@ func TestRegisterRefuses(t *testing.T) {
 }
 
 func TestEndpointsBelongToTheirOwner(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		other := site.User(t)
@@ -183,6 +188,7 @@ func TestEndpointsBelongToTheirOwner(t *testing.T) {
 
 // An agent that registers again keeps its endpoint and its deliveries.
 func TestRedirectMovesOpenDeliveriesAndReleasesHeldOnes(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		before, after := outboundtest.Receive(t, outboundtest.Statuses(500)), outboundtest.Receive(t, nil)
@@ -216,6 +222,7 @@ func TestRedirectMovesOpenDeliveriesAndReleasesHeldOnes(t *testing.T) {
 
 // ENC-4: a secret that cannot be unsealed stops only the deliveries of its own endpoint.
 func TestADamagedSecretAffectsOnlyItsEndpoint(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
@@ -243,6 +250,7 @@ func TestADamagedSecretAffectsOnlyItsEndpoint(t *testing.T) {
 }
 
 func TestNoSecretIsPrintedOrStoredInTheClear(t *testing.T) {
+	t.Parallel()
 	site := outboundtest.SQLite(t)
 	p := newKit(t, site)
 	e := p.endpoint("https://hooks.example.com")
@@ -260,6 +268,7 @@ func TestNoSecretIsPrintedOrStoredInTheClear(t *testing.T) {
 }
 
 func TestHostsAreCountedByNameAndPort(t *testing.T) {
+	t.Parallel()
 	for url, want := range map[string]string{
 		"https://Hooks.Example.com/a": "hooks.example.com:443", "https://hooks.example.com.:8443": "hooks.example.com:8443",
 		"http://127.0.0.1": "127.0.0.1:80", "https://[2001:db8::1]/": "[2001:db8::1]:443", "::": "",

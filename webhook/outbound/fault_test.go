@@ -24,6 +24,7 @@ import (
 
 // Case 49 of docs/reliability.md.
 func TestRedirectsAreNeverFollowed(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	target := outboundtest.Receive(t, nil)
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -70,6 +71,7 @@ func (b countingBody) Read(p []byte) (int, error) {
 
 // Case 50 of docs/reliability.md.
 func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
+	t.Parallel()
 	for status, limit := range map[int]int64{200: 2<<20 + 1, 400: 4<<10 + 1} {
 		var read atomic.Int64
 		p := newKit(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Client = counting{o.Client, &read} })
@@ -97,6 +99,7 @@ func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 
 // Cases 51 and 52 of docs/reliability.md.
 func TestSilentAndSlowReceiversTimeOutAndAreRetried(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request)
 		log    string
@@ -154,6 +157,7 @@ func inMemory(t *testing.T, receiver http.Handler) *http.Client {
 
 // Case 53 of docs/reliability.md.
 func TestAResetAfterTheRequestIsRetried(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	for name, answer := range map[string]string{
 		"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
@@ -190,6 +194,7 @@ func TestAResetAfterTheRequestIsRetried(t *testing.T) {
 }
 
 func TestAClosedPortIsRetried(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	p.must(err)
@@ -203,6 +208,7 @@ func TestAClosedPortIsRetried(t *testing.T) {
 
 // Case 54 of docs/reliability.md.
 func TestAnUnknownNameIsRetried(t *testing.T) {
+	t.Parallel()
 	testenv.Resolve(t, func(string) []string { return nil })
 	p := newKit(t, outboundtest.SQLite(t))
 	id := p.enqueue(p.endpoint("https://hooks.example.com/x"), "", "msg_1")[0]
@@ -214,6 +220,7 @@ func TestAnUnknownNameIsRetried(t *testing.T) {
 
 // Case 55 of docs/reliability.md.
 func TestABadCertificateFailsAtOnce(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = nil
@@ -234,6 +241,7 @@ func strict(o *outbound.WorkerOptions) {
 
 // Case 56 of docs/reliability.md.
 func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
+	t.Parallel()
 	var address atomic.Value
 	testenv.Resolve(t, func(string) []string { return []string{address.Load().(string)} })
 	p := newKit(t, outboundtest.SQLite(t), strict)
@@ -253,6 +261,7 @@ func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
 // Case 57: a name that had a public address when it was saved has a private one when it is
 // sent.
 func TestDNSRebindingGainsNothing(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int32
 	testenv.Resolve(t, func(string) []string {
 		asked.Add(1)
@@ -272,6 +281,7 @@ func TestDNSRebindingGainsNothing(t *testing.T) {
 
 // Case 58: also for a row that was saved under older rules.
 func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
+	t.Parallel()
 	site := outboundtest.SQLite(t)
 	p := newKit(t, site, strict)
 	service := outbound.New(outbound.Options{
@@ -314,6 +324,7 @@ func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) {
 
 // Case 60 of docs/reliability.md.
 func TestRotationOverlaps(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500, 200, 200))
@@ -341,6 +352,7 @@ func TestRotationOverlaps(t *testing.T) {
 }
 
 func TestAnUnusableURLIsNeverLogged(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	p.must(err)

@@ -99,6 +99,7 @@ func checkNtfy(r *http.Request, body []byte) string {
 }
 
 func TestThePresetForNtfy(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	ntfy := startService(t, checkNtfy)
 	secret := p.emitAll(ntfy.URL+"/my_topic?auth=x", protocol.FormatNtfy)
@@ -144,6 +145,7 @@ func checkSlack(r *http.Request, body []byte) string {
 }
 
 func TestThePresetForSlack(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	slack := startService(t, checkSlack)
 	secret := p.emitAll(slack.URL+"/services/T/B/x", protocol.FormatSlack)
@@ -159,6 +161,7 @@ func TestThePresetForSlack(t *testing.T) {
 }
 
 func TestPresetsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	for _, c := range []struct {
 		name, url string

@@ -15,6 +15,7 @@ import (
 // Case 64, on a fake clock that moves only while everything waits: the lag of the others is the
 // time they wait for the endpoint that hangs and its backlog.
 func TestOneOfAThousandEndpointsHangs(t *testing.T) {
+	t.Parallel()
 	endpoints, backlog := 1000, 700
 	if testing.Short() { // too slow under the race detector
 		endpoints = 100

@@ -18,6 +18,7 @@ import (
 
 // Case 63: OUT-6.
 func TestAConversationKeepsItsOrderAndOthersDoNotWait(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		var failing atomic.Int32
@@ -54,6 +55,7 @@ func TestAConversationKeepsItsOrderAndOthersDoNotWait(t *testing.T) {
 }
 
 func TestASuccessorIsSentWhenItsPredecessorFailsOrExpires(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(404, 500, 500, 200))
@@ -80,6 +82,7 @@ func TestASuccessorIsSentWhenItsPredecessorFailsOrExpires(t *testing.T) {
 
 // A delivery reopened by the user is queued behind the waiting ones of its order.
 func TestAReopenedDeliveryNeverRunsBesideItsSuccessor(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(400, 500, 200))
@@ -104,6 +107,7 @@ func TestAReopenedDeliveryNeverRunsBesideItsSuccessor(t *testing.T) {
 // Under random failures and several workers, the first successes of an order come in the order
 // of its messages, and every message succeeds.
 func TestOrderHoldsUnderRandomFailures(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		n := 0
 		rapid.Check(t, func(rt *rapid.T) {

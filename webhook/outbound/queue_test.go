@@ -16,6 +16,7 @@ import (
 
 // OUT-2: a delivery exists only if the message it reports was committed.
 func TestEnqueueCommitsAndRollsBackWithItsTransaction(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
@@ -47,6 +48,7 @@ func TestEnqueueCommitsAndRollsBackWithItsTransaction(t *testing.T) {
 
 // Case 61: the worker sends and is killed before it records the outcome.
 func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
@@ -93,6 +95,7 @@ func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 // A lease lapses while the receiver is busy: the worker that lost it gives up and records
 // nothing.
 func TestAWorkerThatLostItsLeaseRecordsNothing(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		arrived, release := make(chan struct{}, 2), make(chan struct{})
@@ -121,6 +124,7 @@ func TestAWorkerThatLostItsLeaseRecordsNothing(t *testing.T) {
 
 // Two processes share the queue: every delivery is sent exactly once.
 func TestProcessesShareTheQueue(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, nil)
@@ -151,6 +155,7 @@ func TestProcessesShareTheQueue(t *testing.T) {
 
 // Case 62: many retries at the same moment.
 func TestRetryNowFiftyTimesSendsOnce(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500))
@@ -178,6 +183,7 @@ func TestRetryNowFiftyTimesSendsOnce(t *testing.T) {
 }
 
 func TestRetryNow(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500, 500, 500, 500, 500, 400, 200))
@@ -223,6 +229,7 @@ func verifyIDs(t *testing.T, r *outboundtest.Receiver, id string) {
 // OUT-9: a host has at most four requests in flight, and a host that hangs does not delay the
 // others.
 func TestFourInFlightPerHost(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		var mu sync.Mutex

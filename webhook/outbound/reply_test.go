@@ -13,6 +13,7 @@ import (
 )
 
 func TestAJSONObjectInTheResponseIsTheReply(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	big := `{"codeUpdate":{"code":"` + strings.Repeat("x", 1<<20) + `"}}`
 	for _, c := range []struct{ name, answer, reply string }{
@@ -52,6 +53,7 @@ func TestAJSONObjectInTheResponseIsTheReply(t *testing.T) {
 
 // The outcome and its effects commit together.
 func TestAReplyThatCannotBeStoredFailsTheDelivery(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		p.recordedNotices.refuse = func(*outbound.Delivery) error { return errors.New("not stored") }
@@ -66,6 +68,7 @@ func TestAReplyThatCannotBeStoredFailsTheDelivery(t *testing.T) {
 }
 
 func TestRecordingSurvivesAShortOutage(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	tries := 0
 	p.recordedNotices.refuse = func(*outbound.Delivery) error {
@@ -94,6 +97,7 @@ func (failingNotices) Failed(context.Context, *outbound.Delivery, string) error 
 }
 
 func TestAnEndIsRecordedEvenIfItsNoticeFails(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]string{200: "failed reply_refused", 404: "failed status 404"} {
 		p := newKit(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) {
 			o.Kinds = map[string]outbound.Kind{agentKind: {Render: render, Notices: failingNotices{}}}
@@ -108,6 +112,7 @@ func TestAnEndIsRecordedEvenIfItsNoticeFails(t *testing.T) {
 }
 
 func TestTheBodyIsRenderedOnceAtTheFirstAttempt(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		rendered, result := 0, errors.New("busy")
 		p := newKit(t, site, func(o *outbound.WorkerOptions) {

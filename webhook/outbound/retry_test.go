@@ -11,6 +11,7 @@ import (
 
 // Case 44 of docs/reliability.md.
 func TestTwoFailuresThenSuccess(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500, 500, 200))
@@ -46,6 +47,7 @@ func TestTwoFailuresThenSuccess(t *testing.T) {
 
 // Case 45: OUT-3, OUT-4.
 func TestFastLaneSlowLaneExpired(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(500))
@@ -77,6 +79,7 @@ func TestFastLaneSlowLaneExpired(t *testing.T) {
 
 // The attempt count survives a restart.
 func TestAnotherProcessContinuesTheSchedule(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(503))
@@ -94,6 +97,7 @@ func TestAnotherProcessContinuesTheSchedule(t *testing.T) {
 }
 
 func TestJitterIsATwentyPercentBand(t *testing.T) {
+	t.Parallel()
 	for random, want := range map[float64]time.Duration{
 		0: 800 * time.Millisecond, 0.5: time.Second, 0.999999999: 1200 * time.Millisecond,
 	} {
@@ -109,6 +113,7 @@ func TestJitterIsATwentyPercentBand(t *testing.T) {
 
 // Case 46 and the other statuses of OUT-5.
 func TestEveryStatusHasItsRule(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		for status, want := range map[int]string{
@@ -136,6 +141,7 @@ func TestEveryStatusHasItsRule(t *testing.T) {
 
 // Case 47 of docs/reliability.md.
 func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
+	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
 	for _, c := range []struct {
 		name, value string
@@ -174,6 +180,7 @@ func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 
 // Case 48 of docs/reliability.md.
 func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(410, 200))
@@ -207,6 +214,7 @@ func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
 }
 
 func TestHeldDeliveriesExpire(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newKit(t, site)
 		e := p.endpoint("http://127.0.0.1:65000")

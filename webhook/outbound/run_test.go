@@ -139,6 +139,7 @@ func equal(t *testing.T, got []time.Duration, want ...time.Duration) {
 }
 
 func TestTheFastLaneRunsByTheClock(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, always(500))
 		r.enqueue(r.worker.Service)
@@ -150,6 +151,7 @@ func TestTheFastLaneRunsByTheClock(t *testing.T) {
 }
 
 func TestWorkOfThisProcessStartsAtOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, always(200))
 		time.Sleep(1500 * time.Millisecond)
@@ -161,6 +163,7 @@ func TestWorkOfThisProcessStartsAtOnce(t *testing.T) {
 }
 
 func TestWorkOfAnotherProcessIsFoundByThePoll(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, always(200))
 		time.Sleep(1500 * time.Millisecond)
@@ -173,6 +176,7 @@ func TestWorkOfAnotherProcessIsFoundByThePoll(t *testing.T) {
 }
 
 func TestALeaseIsRenewedWhileTheReceiverThinks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, func(r *http.Request, _ int) (int, error) {
 			select {
@@ -193,6 +197,7 @@ func TestALeaseIsRenewedWhileTheReceiverThinks(t *testing.T) {
 }
 
 func TestAWorkerThatLosesItsLeaseCutsItsRequest(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan error, 1)
 		r := run(t, func(r *http.Request, n int) (int, error) {
@@ -218,6 +223,7 @@ func TestAWorkerThatLosesItsLeaseCutsItsRequest(t *testing.T) {
 }
 
 func TestShutdownWaitsGraceForRequestsInFlight(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		takes time.Duration
 		state outbound.State
@@ -255,6 +261,7 @@ func TestShutdownWaitsGraceForRequestsInFlight(t *testing.T) {
 }
 
 func TestHeldDeliveriesExpireWhileTheWorkerRuns(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, always(410))
 		r.enqueue(r.worker.Service)
@@ -278,6 +285,7 @@ func TestHeldDeliveriesExpireWhileTheWorkerRuns(t *testing.T) {
 }
 
 func TestTheLogIsPruned(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, always(200), func(o *outbound.WorkerOptions) { o.Keep, o.Poll = time.Hour, time.Minute })
 		r.enqueue(r.worker.Service)
@@ -293,6 +301,7 @@ func TestTheLogIsPruned(t *testing.T) {
 }
 
 func TestANegativeTimeKeepsTheLogForEver(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, always(200), func(o *outbound.WorkerOptions) { o.Keep, o.Poll = -1, time.Minute })
 		r.enqueue(r.worker.Service)
@@ -305,6 +314,7 @@ func TestANegativeTimeKeepsTheLogForEver(t *testing.T) {
 
 // An outage of the database delays deliveries and loses none.
 func TestAClosedDatabaseDoesNotEndTheWorker(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, always(200))
 		if err := r.site.DB.Close(); err != nil {

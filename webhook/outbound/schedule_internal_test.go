@@ -3,6 +3,7 @@ package outbound
 import "testing"
 
 func TestPausesStayWithinTheJitter(t *testing.T) {
+	t.Parallel()
 	for attempts := range 20 {
 		low, high := pauseAfter(attempts, 0), pauseAfter(attempts, 0.999999)
 		base := pauses[min(max(attempts, 1), len(pauses))-1]

@@ -11,6 +11,7 @@ import (
 
 // A text is complete only if it shows everything that a yes would allow.
 func TestTheSummaryOfAQuestion(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		data     map[string]any
@@ -60,6 +61,7 @@ func TestTheSummaryOfAQuestion(t *testing.T) {
 }
 
 func TestAHostileTitleIsOneHarmlessParagraph(t *testing.T) {
+	t.Parallel()
 	event := outbound.TaskEvent{Type: protocol.WebhookTurnFinished, Data: map[string]any{
 		"title": "a\n\u202eb\x00\x1b]0;c\x07" + strings.Repeat("🎉", 100),
 	}}

@@ -11,6 +11,7 @@ import (
 
 // Receivers have the time that the documents promise them.
 func TestTheLimitsAreTheDocumentedOnes(t *testing.T) {
+	t.Parallel()
 	limits := outbound.Timeouts()
 	for file, want := range map[string]string{
 		"reliability.md": fmt.Sprintf("first header %.0f s, whole exchange %.0f s", limits.Header.Seconds(),

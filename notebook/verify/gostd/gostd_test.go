@@ -14,6 +14,7 @@ import (
 
 // The types are those of the toolchain that builds this program: "go generate" writes them again.
 func TestTheTypesAreThoseOfTheToolchain(t *testing.T) {
+	t.Parallel()
 	release, err := gostd.Load()
 	if err != nil || version.Lang(release) != version.Lang(runtime.Version()) {
 		t.Errorf("types of %q, toolchain %s: %v", release, runtime.Version(), err)
@@ -29,6 +30,7 @@ func TestTheTypesAreThoseOfTheToolchain(t *testing.T) {
 }
 
 func TestProgramsAreCheckedAgainstTheLibrary(t *testing.T) {
+	t.Parallel()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", `package a
 

@@ -11,6 +11,7 @@ import (
 // The module in the tree is the one whose hash the build wrote down, and each package in it has a
 // version, a hash and a licence.
 func TestTheModuleIsTheListedOne(t *testing.T) {
+	t.Parallel()
 	code, err := decompress()
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +43,7 @@ func TestTheModuleIsTheListedOne(t *testing.T) {
 
 // A parse that uses up the memory ends with an error, and the next one works.
 func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
 	m, err := Open(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

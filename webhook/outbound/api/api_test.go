@@ -110,6 +110,7 @@ func (d *kit) want(user, method, path, body string, status int, shape string) (r
 }
 
 func TestWebhooksAndTheirDeliveries(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		d := newKit(t, site)
 		ada, bob := site.User(t), site.User(t)
@@ -184,6 +185,7 @@ func TestWebhooksAndTheirDeliveries(t *testing.T) {
 
 // A delivery to an agent names its question, source and agent, and whether it waits for another.
 func TestDeliveriesToAgentsNameTheirSubject(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		d := newKit(t, site)
 		ada, ctx := site.User(t), t.Context()
@@ -235,6 +237,7 @@ func describe(_ context.Context, _ string, ids []string) (map[string]protocol.De
 }
 
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	d := newKit(t, outboundtest.SQLite(t))
 	ada := d.site.User(t)
 	const guard = `","code":"invalid","hint":"Use an https URL of a public host; an operator can allow more networks (BELLHOP_OUTBOUND_ALLOW)"}`

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAQuestionReachesABrowserThatIsClosed(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		k := newKit(t, site)
 		k.subscribe()
@@ -39,6 +40,7 @@ func TestAQuestionReachesABrowserThatIsClosed(t *testing.T) {
 
 // The same event is stored once for each browser, and replicas do not send a delivery twice.
 func TestAnEventIsSentOnceByAllReplicas(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		k := newKit(t, site)
 		k.subscribe()
@@ -62,6 +64,7 @@ func TestAnEventIsSentOnceByAllReplicas(t *testing.T) {
 
 // A later message of a task replaces the earlier one at the push service, and they keep their order.
 func TestMessagesOfATaskShareATopic(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	k.subscribe()
 	k.browser.Status(http.StatusInternalServerError, "")
@@ -83,6 +86,7 @@ func TestMessagesOfATaskShareATopic(t *testing.T) {
 }
 
 func TestABrowserGetsWhatItsUserChose(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	e := k.subscribe(protocol.NotifyFailed, protocol.NotifyQuestion)
 	for i, data := range []map[string]any{
@@ -115,6 +119,7 @@ func TestABrowserGetsWhatItsUserChose(t *testing.T) {
 }
 
 func TestAPushServiceThatIsGoneEndsTheSubscription(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		for _, status := range []int{http.StatusGone, http.StatusNotFound} {
 			k := newKit(t, site)
@@ -137,6 +142,7 @@ func TestAPushServiceThatIsGoneEndsTheSubscription(t *testing.T) {
 }
 
 func TestAPushServiceThatFails(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	k.subscribe()
 	k.browser.Status(http.StatusTooManyRequests, "120")
@@ -165,6 +171,7 @@ func TestAPushServiceThatFails(t *testing.T) {
 }
 
 func TestRedirectsOfAPushServiceAreRefused(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	other := outboundtest.Receive(t, nil)
 	k.subscribe()
@@ -182,6 +189,7 @@ func TestRedirectsOfAPushServiceAreRefused(t *testing.T) {
 }
 
 func TestAnAnsweredQuestionIsNotSent(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	k.subscribe()
 	k.question("q1", nil)
@@ -198,6 +206,7 @@ func TestAnAnsweredQuestionIsNotSent(t *testing.T) {
 
 // Nothing is sent after the sign-in has ended, even if the queue learns of it last.
 func TestNotificationsEndWithTheSignIn(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	k.subscribe()
 	k.question("q1", nil)
@@ -210,6 +219,7 @@ func TestNotificationsEndWithTheSignIn(t *testing.T) {
 
 // A database rule ends them in the transaction that ends the sign-in, whatever code ends it.
 func TestTheEndOfASignInEndsItsBrowser(t *testing.T) {
+	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		k := newKit(t, site)
 		k.subscribe()
@@ -239,6 +249,7 @@ func TestTheEndOfASignInEndsItsBrowser(t *testing.T) {
 
 // The user who signed in at a browser last has it: what another user was notified of stays theirs.
 func TestABrowserBelongsToOneUser(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	k.subscribe()
 	k.question("q1", nil)
@@ -255,6 +266,7 @@ func TestABrowserBelongsToOneUser(t *testing.T) {
 }
 
 func TestASubscriptionIsASecret(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	k.subscribe()
 	var url string
@@ -266,6 +278,7 @@ func TestASubscriptionIsASecret(t *testing.T) {
 }
 
 func TestOthersReachNoSubscription(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	e := k.subscribe()
 	other := k.site.User(t)
@@ -281,6 +294,7 @@ func TestOthersReachNoSubscription(t *testing.T) {
 }
 
 func TestSubscriptionsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	for _, c := range []struct {
 		name   string
@@ -329,6 +343,7 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 }
 
 func TestAUserHasTwentyBrowsers(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, outboundtest.SQLite(t))
 	s := k.subscription()
 	for i := range 20 {

@@ -19,6 +19,7 @@ import (
 // An endpoint is deleted although it has more deliveries than a statement can delete: a million in
 // make test-long. A request that is cut continues when it is repeated.
 func TestAnEndpointWithAHugeBacklogIsDeleted(t *testing.T) {
+	t.Parallel()
 	backlog := int64(3000)
 	if os.Getenv("BELLHOP_LONG") != "" {
 		backlog = 1_000_000

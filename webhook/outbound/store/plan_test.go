@@ -14,6 +14,7 @@ import (
 
 // With 100 000 queued deliveries no statement of the queue scans the table.
 func TestClaimingScansNoTable(t *testing.T) {
+	t.Parallel()
 	db := storetest.OpenDB(t, storetest.PostgresURL(t))
 	fill(t, db)
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -11,6 +11,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	open := map[string]func(testing.TB) *outboundtest.Site{
 		"sqlite": outboundtest.SQLite, "postgres": outboundtest.Postgres,
 	}
