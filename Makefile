@@ -12,6 +12,17 @@ FUZZTIME ?= 10m
 # Kept between runs, because the agents' programs take a gigabyte and never change.
 AGENTS  ?= $(or $(BELLHOP_AGENTS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bellhop/agents)
 export CGO_ENABLED := 0
+# Without the folder of the checkout in what is compiled, all clones share one build cache.
+export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
+# Test binaries need no debugger, whose tables are a third of what a link costs. "vet" runs once, for all.
+GOTEST  := go test -ldflags=-w -vet=off -p 6 -timeout 25m
+# What tests start: one program with fail points for e2e, torture, cmd/bellhop, the agents and the browsers.
+PROGRAM := $(CURDIR)/bin/test/bellhop
+export BELLHOP_TEST_BINARY ?= $(PROGRAM)
+# Packages that start this program or work on the machine itself. Go's cache of results does not know what these
+# read, so they run always.
+STARTS  := ./internal/e2e ./internal/torture ./cmd/bellhop ./agenthost/sandbox ./internal/licenses
+OTHERS   = $(filter-out $(STARTS:./%=bellhop/%),$(shell go list $(PKGS)))
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,26 +64,42 @@ generate: ## write the generated files again: TypeScript contract, OpenAPI docum
 setup: ## install what the tests need (PostgreSQL, git), or print what to install
 	@scripts/setup
 
-test: test-web test-go ## every test, PostgreSQL and a browser included, and the short crash test
+# What every lane of the tests needs.
+ready: setup console reference web/client/node_modules/.package-lock.json program
 
-test-go: setup reference console web/client/node_modules/.package-lock.json
+# Go's tests: those that start the program beside all others.
+define go-tests
+@$(GOTEST) -count=1 $(1) $(STARTS) & starts=$$!; $(GOTEST) $(1) $(OTHERS) || failed=1; wait $$starts && test -z "$$failed"
+endef
+
+test: ready ## every package's tests and the core of the stories, PostgreSQL and a browser included
+	$(MAKE) -j2 test-go test-web-core
+
+test-go: ready
 	go vet $(PKGS)
-	go test -count=1 -timeout 25m ./internal/e2e $(PKGS) # the longest first: the others run beside it
+	$(call go-tests)
 
-test-web: setup console web/client/node_modules/.package-lock.json ## the console, the TypeScript client, and both in a browser
-	$(MAKE) -j2 --output-sync=target check-web test-client
+test-web-core: ready check-web test-client
+	cd web && npm run e2e-core --silent
+
+test-web: ready check-web test-client ## the console, the TypeScript client, and all stories in Chromium and Firefox
 	cd web && npm run e2e --silent
 
-check-web:
+program: console # the program that tests start; its time changes only when its content does
+	@mkdir -p $(dir $(PROGRAM))
+	go build -buildvcs=false -ldflags '-s -w -X main.version=test' -tags failpoints -o $(PROGRAM).new ./cmd/bellhop
+	@cmp -s $(PROGRAM).new $(PROGRAM) || cp $(PROGRAM).new $(PROGRAM)
+
+check-web: web/node_modules/.package-lock.json
 	cd web && npm run check --silent
 
-test-client:
+test-client: web/client/node_modules/.package-lock.json
 	cd web/client && npm test --silent
 
-test-agents: setup build web/client/node_modules/.package-lock.json ## the real agents with a scripted model, and a story in the browser (installs the agents from the npm registry first)
-	bin/bellhop agents install --dir '$(AGENTS)' --all
-	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 2 -timeout 40m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
-	cd web && BELLHOP_AGENTS_DIR='$(AGENTS)' BELLHOP_E2E_BINARY='$(CURDIR)/bin/bellhop' npm run e2e-agents --silent
+test-agents: ready ## the real agents with a scripted model, and a story in the browser (installs the agents from the npm registry first)
+	$(PROGRAM) agents install --dir '$(AGENTS)' --all
+	BELLHOP_AGENTS_DIR='$(AGENTS)' $(GOTEST) -tags agents -count=1 -p 2 ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
+	cd web && BELLHOP_AGENTS_DIR='$(AGENTS)' npm run e2e-agents --silent
 
 test-long: setup ## a part of the tests at full length, at most an hour each; continues if interrupted (PART=name, SEED=n; without PART it lists them)
 	@SEED='$(SEED)' scripts/test-long $(PART)
@@ -81,34 +108,31 @@ torture: setup ## the proof: 50 rounds of faults on real processes; continues wh
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop-torture ./cmd/bellhop
 	bin/bellhop-torture torture --dir '$(TORTURE)' $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-# The detector makes a process some ten times slower, and finds races only where goroutines meet. Of the tests that
-# start whole processes it therefore gets those with many clients at once; "make test" runs all. The other lines are
-# of packages that read the source or work through cases, in one goroutine: the agent host's tests call the policy from many.
-# agent/model and agent/mcpclient need the libraries of three models' makers, which take minutes to compile for it.
-RACE_WHOLE := bellhop/internal/e2e bellhop/internal/torture bellhop/cmd/bellhop \
-	bellhop/internal/doccheck bellhop/internal/layering \
-	bellhop/internal/licenses bellhop/internal/wiregen bellhop/internal/explore bellhop/internal/torture/check \
-	bellhop/agenthost/workspace bellhop/notebook/store \
-	bellhop/policy bellhop/conformance bellhop/migrations bellhop/internal/archive bellhop/internal/reseal \
-	bellhop/internal/bench bellhop/notebook/verify \
-	bellhop/notebook/verify/treesitter bellhop/notebook/verify/gostd \
-	bellhop/agent/model bellhop/agent/mcpclient \
-	bellhop/openapi bellhop/internal/apidoc bellhop/internal/pygen bellhop/internal/app/apitable \
-	bellhop/internal/site bellhop/internal/release \
-	bellhop/broker/store bellhop/broker/api
+# The detector makes a process some ten times slower, and finds races only where goroutines meet. So it gets the packages
+# whose goroutines share something, by name, and of the four large ones in which most tests work in one goroutine those
+# tests that do not.
+RACE := ./agent/... ./agenthost ./agenthost/activity ./agenthost/api ./agenthost/delivery ./agenthost/headless \
+	./agenthost/journal ./agenthost/local ./agenthost/provider/... ./agenthost/recording ./agenthost/setup \
+	./agenthost/stream ./agenthost/terminal ./agenthost/usershell ./broker ./broker/feed ./broker/hosts ./client \
+	./internal/app ./internal/database ./internal/egress ./internal/failpoint ./internal/generations ./internal/httpapi \
+	./internal/jsonlines ./internal/mcpserver ./internal/metrics ./internal/observe ./internal/probe ./internal/process \
+	./internal/servers ./internal/sse ./internal/testenv/faultproxy ./internal/testenv/mockllm ./internal/tracing \
+	./internal/wsline ./notebook ./notebook/mcp ./webhook/inbound ./webhook/outbound ./webhook/outbound/notification
+# Many clients at once.
 RACE_E2E   := CrashOfEitherSide|Replicas|RelayedStream|SIGTERM|CutAnywhere
-# Of the workspaces, whose tests mostly wait for git, those with sessions that begin at the same time.
+# Sessions that begin at the same time.
 RACE_GIT   := AtOnce|Concurrent|RestoredGitDirectory
 # Of the database's queries and the broker's routes, of which most tests send one request after the other.
 RACE_STORE := AtOnce|Concurrent|Shar|Leave|GivesUp|Replicas|Restarts|Interruption|EndsOnce
 RACE_API   := AtOnce|Outlives|Relay|Terminal|Feed|Stream|Cursor
+RACE_TEST  := CGO_ENABLED=1 go test -race -short -ldflags=-w -vet=off -timeout 30m
 
-race: setup ## the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -count=1 -short -p 3 -timeout 30m $(filter-out $(RACE_WHOLE),$(shell go list $(PKGS)))
-	CGO_ENABLED=1 go test -race -count=1 -short -timeout 20m -run '$(RACE_E2E)' ./internal/e2e
-	CGO_ENABLED=1 go test -race -count=1 -short -timeout 5m -run '$(RACE_GIT)' ./agenthost/workspace
-	CGO_ENABLED=1 go test -race -count=1 -short -timeout 10m -run '$(RACE_STORE)' ./broker/store
-	CGO_ENABLED=1 go test -race -count=1 -short -timeout 10m -run '$(RACE_API)' ./broker/api
+race: ready ## the tests in which goroutines meet, under the race detector (needs a C compiler)
+	$(RACE_TEST) -p 3 $(RACE)
+	$(RACE_TEST) -count=1 -tags full -run '$(RACE_E2E)' ./internal/e2e
+	$(RACE_TEST) -run '$(RACE_GIT)' ./agenthost/workspace
+	$(RACE_TEST) -run '$(RACE_STORE)' ./broker/store
+	$(RACE_TEST) -run '$(RACE_API)' ./broker/api
 
 fuzz: web/client/node_modules/.package-lock.json ## each fuzz target for 20 seconds
 	scripts/fuzz
@@ -150,6 +174,20 @@ bench-agents: build ## measure what the host adds to real agents: latency, start
 bench-web: build ## measure frame times, heap and time to the first text in a real browser
 	cd web && npm run bench --silent
 
-check: test test-agents lint race build ## run everything that CI runs
+# The lanes run side by side: where one waits for processes and timers, another computes.
+check: ready ## everything that CI runs: all tests on both databases, agents, lint, race detector
+	$(MAKE) -j4 check-go test-web test-agents check-lint
+	$(MAKE) build
+	bin/bellhop version
+	bin/bellhop sbom >/dev/null
+	$(MAKE) vulncheck
 
-.PHONY: help dev reference console console-dev generate setup test test-go test-web check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check
+check-go: export BELLHOP_DATABASES := both
+check-go: ready
+	$(call go-tests,-tags full)
+
+check-lint:
+	$(MAKE) lint
+	$(MAKE) race
+
+.PHONY: help dev reference console console-dev generate setup ready program test test-go test-web test-web-core check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check check-go check-lint
