@@ -2,9 +2,10 @@ package agent
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // Command is a command of the demo model, for --help.
@@ -40,32 +41,32 @@ const other = ""
 var grammar = []struct {
 	Command
 	verb    string
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 }{
-	{Command{"list [PATH]", "list a directory (list_dir)"}, "list", regexp.MustCompile(`^(?i:list)(?:\s+(\S+))?$`)},
-	{Command{"read PATH", "show a text file (read_file)"}, "read", regexp.MustCompile(`^(?i:read)\s+(.+)$`)},
+	{Command{"list [PATH]", "list a directory (list_dir)"}, "list", lazyregexp.New(`^(?i:list)(?:\s+(\S+))?$`)},
+	{Command{"read PATH", "show a text file (read_file)"}, "read", lazyregexp.New(`^(?i:read)\s+(.+)$`)},
 	{
 		Command{"write PATH: TEXT", "write a file after asking for permission (write_file)"},
 		"write",
-		regexp.MustCompile(`^(?i:write)\s+([^:\n]+):[ \t]?\n?((?s:.*))$`),
+		lazyregexp.New(`^(?i:write)\s+([^:\n]+):[ \t]?\n?((?s:.*))$`),
 	},
 	{
 		Command{"run COMMAND", "run a shell command after asking for permission (run_command)"},
 		"run",
-		regexp.MustCompile(`^(?i:run)\s+((?s:.+))$`),
+		lazyregexp.New(`^(?i:run)\s+((?s:.+))$`),
 	},
-	{Command{"ask QUESTION", "ask you something and use the answer"}, "ask", regexp.MustCompile(`^(?i:ask)\s+((?s:.+))$`)},
+	{Command{"ask QUESTION", "ask you something and use the answer"}, "ask", lazyregexp.New(`^(?i:ask)\s+((?s:.+))$`)},
 	{
 		Command{"slow N", fmt.Sprintf("answer in N pieces (1 to %d), 100 ms apart", maxSlow)},
 		"slow",
-		regexp.MustCompile(`^(?i:slow)\s+(\d{1,9})$`),
+		lazyregexp.New(`^(?i:slow)\s+(\d{1,9})$`),
 	},
-	{Command{"fail", "end the turn with an error"}, "fail", regexp.MustCompile(`^(?i:fail)$`)},
-	{Command{"help", "explain all this"}, "help", regexp.MustCompile(`^(?i:help)$`)},
+	{Command{"fail", "end the turn with an error"}, "fail", lazyregexp.New(`^(?i:fail)$`)},
+	{Command{"help", "explain all this"}, "help", lazyregexp.New(`^(?i:help)$`)},
 }
 
 // joints separate commands.
-var joints = regexp.MustCompile(`\n| then `)
+var joints = lazyregexp.New(`\n| then `)
 
 // parse splits a prompt into at least one step. A piece after a joint that is no command
 // belongs to the text before it, if that command takes text: so texts may have several lines.
@@ -108,7 +109,7 @@ func (s step) pieces() (int, bool) {
 }
 
 // withDefault matches a question with a default answer in brackets at its end.
-var withDefault = regexp.MustCompile(`^((?s:.+?))\s+\[([^\]]+)\]$`)
+var withDefault = lazyregexp.New(`^((?s:.+?))\s+\[([^\]]+)\]$`)
 
 func askArguments(text string) map[string]string {
 	if groups := withDefault.FindStringSubmatch(text); groups != nil {

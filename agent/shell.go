@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/process"
 	"bellhop/protocol"
 )
@@ -52,7 +52,7 @@ func (t *runCommand) prepare(raw json.RawMessage) (*action, error) {
 
 // destructive matches dangerous commands. It only raises the level of a question that is asked
 // anyway; it permits nothing.
-var destructive = regexp.MustCompile(`(?:^|[\s;&|(/])(?:rm\s+-|sudo\b|su\b|dd\s|mkfs|shutdown\b|reboot\b|chmod\s+-R|chown\s+-R)|>\s*/dev/`)
+var destructive = lazyregexp.New(`(?:^|[\s;&|(/])(?:rm\s+-|sudo\b|su\b|dd\s|mkfs|shutdown\b|reboot\b|chmod\s+-R|chown\s+-R)|>\s*/dev/`)
 
 func warningFor(command string) *protocol.SecurityWarning {
 	if destructive.MatchString(command) {

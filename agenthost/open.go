@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"time"
 
 	"bellhop/agenthost/access"
@@ -14,6 +13,7 @@ import (
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -29,7 +29,7 @@ type (
 	Keys = access.Keys
 )
 
-var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var sha256Form = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 // Open creates or refreshes a session and mints a stream token. It starts no
 // program. keys are those of the request. CodeInvalid: bad request, unknown

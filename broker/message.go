@@ -4,13 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"unicode/utf8"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
-var artifactType = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,31}$`)
+var artifactType = lazyregexp.New(`^[A-Z][A-Z0-9_]{0,31}$`)
 
 // messageBody is the validated content of a check-in.
 type messageBody struct {

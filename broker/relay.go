@@ -6,10 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -175,7 +175,7 @@ func (s *Sessions) StreamOrigins(ctx context.Context, userID string) ([]string, 
 
 // nameable matches a host that a Content-Security-Policy can contain: no IPv6
 // address, and international names only in their ASCII form.
-var nameable = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?$`)
+var nameable = lazyregexp.New(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?$`)
 
 // originOf returns a URL's origin, "" if a Content-Security-Policy cannot name it.
 func originOf(raw string) string {

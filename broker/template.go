@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -208,9 +208,9 @@ func checkTemplate(in *protocol.Template) error {
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 var (
-	variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,39}$`)
+	variableName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_]{0,39}$`)
 	// variableUse is a name in braces. Other text in braces stays as it is.
-	variableUse = regexp.MustCompile(`\{\{\s*([A-Za-z][A-Za-z0-9_]{0,39})\s*\}\}`)
+	variableUse = lazyregexp.New(`\{\{\s*([A-Za-z][A-Za-z0-9_]{0,39})\s*\}\}`)
 )
 
 func checkVariable(all []protocol.TemplateVariable, i int) error {

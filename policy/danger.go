@@ -1,9 +1,10 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // danger returns why a command is destructive, or "" if it is not known to be. name
@@ -231,7 +232,7 @@ func gitSwitches(s commandWords) bool {
 	return s.has("f", "--force", "--discard-changes") || s.any("--") || s.first() == "."
 }
 
-var sqlLoss = regexp.MustCompile(`(?i)\b(?:drop\s+(?:database|table|schema|user|index|view|collection)|truncate\b|flushall|flushdb` +
+var sqlLoss = lazyregexp.New(`(?i)\b(?:drop\s+(?:database|table|schema|user|index|view|collection)|truncate\b|flushall|flushdb` +
 	`|dropDatabase|deleteMany|\.drop\(|delete\s+from|alter\s+table\s+\S+\s+drop)`)
 
 func sqlDanger(s commandWords) string {
@@ -250,7 +251,7 @@ func containerDanger(s commandWords) string {
 	return ""
 }
 
-var cloudLoss = regexp.MustCompile(`^(?:delete|rm|rb|destroy|remove|purge|terminate|terminate-.*|delete-.*|deregister-.*)$`)
+var cloudLoss = lazyregexp.New(`^(?:delete|rm|rb|destroy|remove|purge|terminate|terminate-.*|delete-.*|deregister-.*)$`)
 
 func cloudDanger(s commandWords) string {
 	return when(slices.ContainsFunc(s.words, cloudLoss.MatchString), cloud)

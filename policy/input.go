@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // input holds a call's arguments: the members of an object, or one text.
@@ -149,7 +150,7 @@ func (in *input) folder() string {
 	return folder
 }
 
-var patchLine = regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:\+\+\+|---) (?:[ab]/)?)([^\t\r\n]+)`)
+var patchLine = lazyregexp.New(`(?m)^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:\+\+\+|---) (?:[ab]/)?)([^\t\r\n]+)`)
 
 // paths returns the paths of a file tool's call, from members, lists of changes and
 // patches. If isFile is set, it also returns texts of unknown members that look like paths.
@@ -252,7 +253,7 @@ func (in *input) changedPaths(raw json.RawMessage, add func(string)) {
 	}
 }
 
-var urlForm = regexp.MustCompile(`(?i)\b(?:https?|ftp|wss?)://[^\s"'<>\\]+`)
+var urlForm = lazyregexp.New(`(?i)\b(?:https?|ftp|wss?)://[^\s"'<>\\]+`)
 
 // urls returns the URLs of a network tool's call.
 func (in *input) urls() []string {

@@ -2,8 +2,9 @@ package policy
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // kind is what programs.yaml says about a word of a command, such as "read". The kind's
@@ -55,7 +56,7 @@ func (k kind) isPath() bool {
 
 // matching accepts words that are known and match a pattern.
 func matching(pattern, otherwise string) func(*reading, word) string {
-	form := regexp.MustCompile(pattern)
+	form := lazyregexp.New(pattern)
 	return func(_ *reading, v word) string {
 		return when(v.unknown() || v.glob || !form.MatchString(v.text), otherwise)
 	}
@@ -108,7 +109,7 @@ func revision(r *reading, v word) string {
 	return r.use(FileRead, v)
 }
 
-var importPath = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.~/-]*$`)
+var importPath = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.~/-]*$`)
 
 func goPackage(r *reading, v word) string {
 	if strings.HasPrefix(v.text, ".") || strings.HasPrefix(v.text, "/") || strings.HasSuffix(v.text, ".go") {
@@ -127,9 +128,9 @@ func findPath(r *reading, v word) string {
 }
 
 var (
-	remoteName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	remoteSSH  = regexp.MustCompile(`^(?:[A-Za-z0-9_.-]+@)?([A-Za-z0-9_][A-Za-z0-9_.-]*):[^:]`)
-	remoteURL  = regexp.MustCompile(`^(?:https?|git|ssh)://(?:[A-Za-z0-9_.:-]+@)?[A-Za-z0-9][^\s{}\[\]\\@]*$`)
+	remoteName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	remoteSSH  = lazyregexp.New(`^(?:[A-Za-z0-9_.-]+@)?([A-Za-z0-9_][A-Za-z0-9_.-]*):[^:]`)
+	remoteURL  = lazyregexp.New(`^(?:https?|git|ssh)://(?:[A-Za-z0-9_.:-]+@)?[A-Za-z0-9][^\s{}\[\]\\@]*$`)
 )
 
 // gitRemote is the name or address of another repository.
@@ -150,8 +151,8 @@ func gitRemote(r *reading, v word) string {
 }
 
 var (
-	webURL  = regexp.MustCompile(`^(?i:https?)://[^\s{}\[\]\\]+$`)
-	webHost = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?(?:/[^\s{}\[\]\\]*)?$`)
+	webURL  = lazyregexp.New(`^(?i:https?)://[^\s{}\[\]\\]+$`)
+	webHost = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?(?:/[^\s{}\[\]\\]*)?$`)
 )
 
 func webAddress(r *reading, v word) string {
@@ -172,7 +173,7 @@ func curlData(r *reading, v word, signs string) string {
 
 // sedCommand is one command of sed that only prints, deletes or substitutes: without
 // the flags and commands that write files or start programs.
-var sedCommand = regexp.MustCompile(`^(?:(?:[0-9]+|\$|/[^/\\\n]+/)(?:,(?:\+?[0-9]+|\$|/[^/\\\n]+/))? *!? *)?` +
+var sedCommand = lazyregexp.New(`^(?:(?:[0-9]+|\$|/[^/\\\n]+/)(?:,(?:\+?[0-9]+|\$|/[^/\\\n]+/))? *!? *)?` +
 	`(?:[pdq=]|s(?:/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/|\|(?:[^|\\\n]|\\[^\n])*\|(?:[^|\\\n]|\\[^\n])*\||` +
 	`#(?:[^#\\\n]|\\[^\n])*#(?:[^#\\\n]|\\[^\n])*#|,(?:[^,\\\n]|\\[^\n])*,(?:[^,\\\n]|\\[^\n])*,)[gpiI0-9]*)$`)
 

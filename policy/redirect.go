@@ -1,10 +1,11 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // redirect adds the operations of a redirection and returns the command's new
@@ -91,8 +92,8 @@ func isPseudoDevice(path string) bool {
 }
 
 var (
-	netDevice   = regexp.MustCompile(`^/dev/(?:tcp|udp)/([^/]+)/`)
-	blockDevice = regexp.MustCompile(`^/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|md|dm-|loop|ram|mem|kmem|port|zram)`)
+	netDevice   = lazyregexp.New(`^/dev/(?:tcp|udp)/([^/]+)/`)
+	blockDevice = lazyregexp.New(`^/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|md|dm-|loop|ram|mem|kmem|port|zram)`)
 )
 
 // addFile adds the use of a file by a tool such as FileRead, in each directory in which the

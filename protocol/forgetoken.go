@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -41,12 +40,12 @@ var publicForges = map[string]ForgeKind{
 func PublicForge(name string) ForgeKind { return publicForges[name] }
 
 var (
-	forgeName    = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
-	shortAddress = regexp.MustCompile(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):(.+)$`)
+	forgeName    = pattern(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+	shortAddress = pattern(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):(.+)$`)
 )
 
 // IsForgeName reports whether a text can be the name of a forge.
-func IsForgeName(name string) bool { return forgeName.MatchString(name) }
+func IsForgeName(name string) bool { return forgeName().MatchString(name) }
 
 // SplitAddress returns the name of the forge that an address of git means, and the path there. name is "" for an
 // address without a server.
@@ -57,7 +56,7 @@ func SplitAddress(address string) (name, path string) {
 		}
 		return strings.ToLower(parsed.Host), parsed.Path
 	}
-	if parts := shortAddress.FindStringSubmatch(address); parts != nil && !strings.Contains(address, "://") {
+	if parts := shortAddress().FindStringSubmatch(address); parts != nil && !strings.Contains(address, "://") {
 		return strings.ToLower(parts[1]), parts[2]
 	}
 	return "", ""

@@ -3,7 +3,6 @@ package protocol
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-var eventIDForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,128}$`)
+var eventIDForm = pattern(`^[A-Za-z0-9_:.-]{1,128}$`)
 
 // ParseEvent parses one webhook event strictly: first ParseObject, then the members
 // that protocol section 1.4 gives its type, with their types. Members of other
@@ -109,7 +108,7 @@ func (r *eventReader) envelope(e *Event) {
 	r.capped("turnId", e.TurnID, MaxTurnID)
 	if r.has("eventId") {
 		r.str("eventId", &e.EventID)
-		if !eventIDForm.MatchString(e.EventID) {
+		if !eventIDForm().MatchString(e.EventID) {
 			r.fail("eventId", fmt.Sprintf("1–%d characters of A-Z a-z 0-9 _ : . -", MaxEventID))
 		}
 	}

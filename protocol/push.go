@@ -1,7 +1,5 @@
 package protocol
 
-import "regexp"
-
 // PushRequest is the body of POST /session/:id/push of an agent host, and of POST /api/tasks/:id/push of a
 // broker.
 type PushRequest struct {
@@ -10,10 +8,10 @@ type PushRequest struct {
 	Replaces string `json:"replaces,omitempty"`
 }
 
-var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var commitID = pattern(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // IsCommitID reports whether a text is the full id of a commit.
-func IsCommitID(text string) bool { return commitID.MatchString(text) }
+func IsCommitID(text string) bool { return commitID().MatchString(text) }
 
 // Check returns CodeInvalid unless Replaces is empty or the full id of a commit.
 func (r *PushRequest) Check() error {

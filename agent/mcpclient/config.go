@@ -3,8 +3,8 @@ package mcpclient
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -22,7 +22,7 @@ type Server struct {
 	Headers map[string]string `json:"headers"`
 }
 
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
+var serverName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
 
 // Parse reads a configuration. Its errors are CodeInvalid and name the server.
 func Parse(raw []byte) (Config, error) {

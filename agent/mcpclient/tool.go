@@ -7,12 +7,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"bellhop/agent"
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -33,7 +33,7 @@ func offer(servers []*server) []agent.Tool {
 	return tools
 }
 
-var unusual = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var unusual = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
 // toolName returns mcp__SERVER__TOOL, with a hash if that is too long or taken.
 func toolName(server, tool string, taken map[string]bool) string {

@@ -5,12 +5,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"bellhop/crypto/seal"
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -130,7 +130,7 @@ type place struct {
 	repository string // its path, such as "owner/name"
 }
 
-var pathSegment = regexp.MustCompile(`^[A-Za-z0-9_~.-]+$`)
+var pathSegment = lazyregexp.New(`^[A-Za-z0-9_~.-]+$`)
 
 // find returns the repository that an address of git means, or nil if neither a configured forge nor that of the
 // user's own token has it.

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"regexp"
 
 	"bellhop/agenthost"
+	"bellhop/internal/lazyregexp"
 	"bellhop/policy"
 	"bellhop/protocol"
 )
@@ -111,7 +111,7 @@ func (in *hookRequest) status() (status protocol.Status, reason string) {
 	return "", ""
 }
 
-var promptIDForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+var promptIDForm = lazyregexp.New(`^[A-Za-z0-9-]{1,64}$`)
 
 // turn returns the report of a hook about the turn of its program.
 func (in *hookRequest) turn() agenthost.TurnReport {

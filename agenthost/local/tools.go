@@ -3,12 +3,12 @@ package local
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"bellhop/agenthost"
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/mcpserver"
 	"bellhop/protocol"
 )
@@ -21,7 +21,7 @@ const (
 
 const toolExecuteCommand = "workspace_executeCommand"
 
-var keyForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var keyForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 type pathInput struct {
 	Path string `json:"path,omitempty" jsonschema:"absolute path of a workspace that you made with workspace_create; leave it out for your own"`

@@ -7,12 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/process"
 	"bellhop/protocol"
 )
@@ -25,7 +25,7 @@ const versionTimeout = 30 * time.Second
 // dropped.
 const maxVersionOutput = 64 << 10
 
-var versionPattern = regexp.MustCompile(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?`)
+var versionPattern = lazyregexp.New(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?`)
 
 // programKey identifies one state of a program file, so that a changed file is run
 // again.

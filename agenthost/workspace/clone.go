@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
@@ -238,7 +238,7 @@ const copiedSettings = `^(remote\..*\.(url|fetch)|user\.(name|email))$`
 // included files out of them.
 var copiedWords = [][]byte{[]byte("remote"), []byte("user")}
 
-var userinfoOfURL = regexp.MustCompile(`^([A-Za-z+.-]+://)[^/@\s]*@`)
+var userinfoOfURL = lazyregexp.New(`^([A-Za-z+.-]+://)[^/@\s]*@`)
 
 // copyConfig gives a clone the project's remotes, without passwords, and its author.
 func (m *Manager) copyConfig(ctx context.Context, src *source, gitDir string) error {

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // Programs of a session can change the settings of a repository that is used in place, or that has the
@@ -19,7 +20,7 @@ const keptSettings = `^(core\.(filemode|symlinks|ignorecase|precomposeunicode|au
 	`sparsecheckoutcone|repositoryformatversion)|index\.sparse|extensions\.objectformat)$`
 
 // plainValue matches booleans, numbers and words: values that need no quotes.
-var plainValue = regexp.MustCompile(`^[A-Za-z0-9]{1,32}$`)
+var plainValue = lazyregexp.New(`^[A-Za-z0-9]{1,32}$`)
 
 // withHostSettings returns the repository of a work tree, with settings, refs and attributes from dir, which only
 // the host writes. It fills dir with those that the repository has now. src is the repository that gitDir belongs to,

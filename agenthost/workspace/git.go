@@ -11,12 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/openflag"
 	"bellhop/internal/process"
 )
@@ -311,7 +311,7 @@ func (l *cappedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-var userinfo = regexp.MustCompile(`://[^/@\s]*@`)
+var userinfo = lazyregexp.New(`://[^/@\s]*@`)
 
 func withoutPasswords(s string) string { return userinfo.ReplaceAllString(s, "://") }
 

@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/openflag"
 	"bellhop/protocol"
 )
@@ -32,10 +32,10 @@ const (
 )
 
 var (
-	fanOutName = regexp.MustCompile(`^[0-9a-f]{2}$`)
-	looseName  = regexp.MustCompile(`^([0-9a-f]{38}|[0-9a-f]{62})$`)
-	packName   = regexp.MustCompile(`^pack-([0-9a-f]{40}|[0-9a-f]{64})\.(pack|idx|rev)$`)
-	objectID   = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	fanOutName = lazyregexp.New(`^[0-9a-f]{2}$`)
+	looseName  = lazyregexp.New(`^([0-9a-f]{38}|[0-9a-f]{62})$`)
+	packName   = lazyregexp.New(`^pack-([0-9a-f]{40}|[0-9a-f]{64})\.(pack|idx|rev)$`)
+	objectID   = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
 func (m *Manager) mirrorDir(rec *record) string {
@@ -188,7 +188,7 @@ func readDir(agent *os.Root, name string) ([]string, error) {
 
 // mirrorDirectory gives target the same files as the agent's directory. A pack gets
 // its index last: git reads a pack only through its index.
-func mirrorDirectory(agent *os.Root, source, target string, wanted *regexp.Regexp) error {
+func mirrorDirectory(agent *os.Root, source, target string, wanted *lazyregexp.Regexp) error {
 	names, err := readDir(agent, source)
 	if err != nil {
 		return err

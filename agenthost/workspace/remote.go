@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"bellhop/crypto/seal"
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -126,7 +126,7 @@ func errNoRemote(message string) error {
 }
 
 // shortAddress matches user@host:path, which git takes for ssh.
-var shortAddress = regexp.MustCompile(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:]+\]):[^:]`)
+var shortAddress = lazyregexp.New(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:]+\]):[^:]`)
 
 // parseRemote allows directories of this machine, ssh, and HTTP. A relative directory is one below from.
 // CodeNoRemote: git would need another program for the address.

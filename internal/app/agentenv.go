@@ -2,10 +2,10 @@ package app
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
 	"bellhop/internal/app/agents"
+	"bellhop/internal/lazyregexp"
 )
 
 // agentEnv returns the environment of an agent as KEY=value. The entry's variables
@@ -23,7 +23,7 @@ func (c HostConfig) agentEnv(agent agents.Agent, entry agents.Entry) []string {
 	return env
 }
 
-var secretName = regexp.MustCompile(`(?i)key|token|secret|password|credential`)
+var secretName = lazyregexp.New(`(?i)key|token|secret|password|credential`)
 
 // secretValues returns the values that must be removed from agents' output.
 func (c HostConfig) secretValues() []string {

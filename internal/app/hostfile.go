@@ -5,11 +5,11 @@ import (
 	"io"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"bellhop/internal/app/agents"
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/yamlfile"
 	"bellhop/protocol"
 )
@@ -27,7 +27,7 @@ type HostFile struct {
 	path string // "" = no file
 }
 
-var agentName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+var agentName = lazyregexp.New(`^[a-z][a-z0-9-]{0,31}$`)
 
 // ReadHostFile reads and checks the file at path; "" counts as an empty file.
 // Unknown keys are errors, because they are probably typing mistakes.

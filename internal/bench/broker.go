@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"bellhop/client"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/pgserver"
 	"bellhop/protocol"
 )
@@ -145,8 +145,8 @@ INSERT INTO reference_rows VALUES (:task, :id, '%s', now());
 
 // What pgbench prints.
 var (
-	printedRate  = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
-	printedCount = regexp.MustCompile(`(?m)^number of transactions actually processed: ([1-9][0-9]*)`)
+	printedRate  = lazyregexp.New(`(?m)^tps = ([0-9.]+)`)
+	printedCount = lazyregexp.New(`(?m)^number of transactions actually processed: ([1-9][0-9]*)`)
 )
 
 // pgbench returns single-row transactions per second, and the CPU time of

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -51,7 +51,7 @@ func newPoolerConnector(config *pgx.ConnConfig, options ...stdlib.OptionOpenDB) 
 	return &poolerConnector{Connector: stdlib.GetConnector(*direct, options...), settings: text}, nil
 }
 
-var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+var settingName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 func setLocal(settings map[string]string) (string, error) {
 	statements := make([]string, 0, len(settings))
@@ -104,7 +104,7 @@ func (c *poolerConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 
 // concurrently finds the statements that PostgreSQL refuses inside a transaction: those of migrations that
 // build or drop an index while brokers serve. A comment may be before them.
-var concurrently = regexp.MustCompile(`(?i)^(\s+|--[^\n]*\n)*(CREATE|DROP)\s+(UNIQUE\s+)?INDEX\s+CONCURRENTLY\s`)
+var concurrently = lazyregexp.New(`(?i)^(\s+|--[^\n]*\n)*(CREATE|DROP)\s+(UNIQUE\s+)?INDEX\s+CONCURRENTLY\s`)
 
 // ExecContext implements driver.ExecerContext. A statement that must not be in a transaction is sent alone: the
 // pooler keeps one connection to the server for it. It runs with the settings of that connection.

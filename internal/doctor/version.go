@@ -3,16 +3,16 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
 // release is the version of a release. Other versions, such as "dev" or a commit after a release, have no order.
-var release = regexp.MustCompile(`^v(\d{1,9})\.(\d{1,9})\.(\d{1,9})$`)
+var release = lazyregexp.New(`^v(\d{1,9})\.(\d{1,9})\.(\d{1,9})$`)
 
 // compareVersions returns -1 if a is the older release, 1 if it is the newer one. Otherwise ordered is false.
 func compareVersions(a, b string) (order int, ordered bool) {

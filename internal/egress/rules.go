@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/netguard"
 	"bellhop/protocol"
 )
@@ -29,7 +29,7 @@ type prefixRule struct {
 	port   uint16 // 0 = every port
 }
 
-var hostName = regexp.MustCompile(`^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
+var hostName = lazyregexp.New(`^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
 // ParseRules parses entries NAME, *.NAME, ADDRESS or CIDR; all but the last may end with a
 // port. CodeInvalid names the first wrong entry.

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -165,8 +165,8 @@ func encodeError(e *protocol.Error) ([]byte, error) {
 }
 
 var (
-	urlQuery    = regexp.MustCompile(`(://[^\s"'?]*)\?[^\s"']*`)
-	urlUserinfo = regexp.MustCompile(`://[^\s"'/?#@]*@`)
+	urlQuery    = lazyregexp.New(`(://[^\s"'?]*)\?[^\s"']*`)
+	urlUserinfo = lazyregexp.New(`://[^\s"'/?#@]*@`)
 )
 
 // Redact removes the query and the user from every URL in a text for the log. *url.Error, for

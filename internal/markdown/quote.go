@@ -1,8 +1,9 @@
 package markdown
 
 import (
-	"regexp"
 	"strings"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // Quote returns a text that is Markdown itself as a quote that ends with a line feed. Fenced code gets fences that it
@@ -71,15 +72,15 @@ func firstWord(info string) string {
 
 var (
 	// tag begins HTML, a comment, a declaration or an address in angle brackets.
-	tag = regexp.MustCompile(`<([A-Za-z/!?])`)
+	tag = lazyregexp.New(`<([A-Za-z/!?])`)
 	// fence would begin code that a list or a quote contains.
-	fence = regexp.MustCompile("`{3,}|~{3,}")
+	fence = lazyregexp.New("`{3,}|~{3,}")
 	// target is behind the text of a link, and behind a reference's name.
-	target = regexp.MustCompile(`\][(:]`)
+	target = lazyregexp.New(`\][(:]`)
 	// harmless are targets of a link and of a reference: a web page, a mail address, or a file beside the document.
-	harmless = map[byte]*regexp.Regexp{
-		'(': regexp.MustCompile(`^[ \t]*(?:https?://|mailto:|[\w./#-]*[)#])`),
-		':': regexp.MustCompile(`^[ \t]*(?:https?://|mailto:|[\w./#-]+[ \t]*$)`),
+	harmless = map[byte]*lazyregexp.Regexp{
+		'(': lazyregexp.New(`^[ \t]*(?:https?://|mailto:|[\w./#-]*[)#])`),
+		':': lazyregexp.New(`^[ \t]*(?:https?://|mailto:|[\w./#-]+[ \t]*$)`),
 	}
 )
 

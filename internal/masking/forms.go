@@ -1,15 +1,16 @@
 package masking
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // form is how a kind of secret looks on one line. The pattern is tried only on lines that have one of the hints, in
 // lower case: on all text it would be slow.
 type form struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	with    string
 	hints   []string
 }
@@ -52,7 +53,7 @@ var labelled = []form{
 }
 
 // keyBlock is a private key, also one that is cut off. It has many lines.
-var keyBlock = regexp.MustCompile(
+var keyBlock = lazyregexp.New(
 	`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)
 
 // complete are forms that are a secret from begin to end.
@@ -85,9 +86,9 @@ var complete = []form{
 }
 
 func label(pattern string, hints ...string) form {
-	return form{regexp.MustCompile(pattern), "${1}" + Mask + "${2}", hints}
+	return form{lazyregexp.New(pattern), "${1}" + Mask + "${2}", hints}
 }
 
 func secret(pattern string, hints ...string) form {
-	return form{regexp.MustCompile(pattern), Mask, hints}
+	return form{lazyregexp.New(pattern), Mask, hints}
 }

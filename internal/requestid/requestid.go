@@ -6,8 +6,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"regexp"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/internal/observe"
 )
 
@@ -17,7 +17,7 @@ const Header = "X-Request-Id"
 // LogKey is the key of the id in log records.
 const LogKey = "request_id"
 
-var form = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var form = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Valid reports whether an id that a client chose may be used and logged.
 func Valid(id string) bool { return form.MatchString(id) }

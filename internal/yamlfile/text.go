@@ -2,11 +2,12 @@ package yamlfile
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/token"
+
+	"bellhop/internal/lazyregexp"
 )
 
 // The parser accepts some texts that are not YAML, such as a mapping without a comma, and reads
@@ -32,7 +33,7 @@ func checkCharacters(content []byte) error {
 }
 
 // marker matches a line that begins or ends a document, and what the parser confuses with it.
-var marker = regexp.MustCompile(`^(---|\.\.\.)(.?)(.*)`)
+var marker = lazyregexp.New(`^(---|\.\.\.)(.?)(.*)`)
 
 // checkDocuments refuses a second document and directives, and reports whether there is a first one. A marker at
 // the beginning of a line ends even a block of text.
@@ -69,10 +70,10 @@ func isBlankLine(line []byte) bool {
 }
 
 // anchor matches the name of an anchor.
-var anchor = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var anchor = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 // header matches the first line of a block of text.
-var header = regexp.MustCompile(`^[|>]([-+]?[1-9]?|[1-9][-+])$`)
+var header = lazyregexp.New(`^[|>]([-+]?[1-9]?|[1-9][-+])$`)
 
 // checkColon refuses a colon between an unquoted key and its value without a space: it is part of
 // the text.
@@ -112,7 +113,7 @@ func checkPlain(text, origin string, inFlow bool, line int) error {
 }
 
 // escape matches an escape in double quotes; one of x, u or U alone lacks its digits.
-var escape = regexp.MustCompile(`(?s)\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)`)
+var escape = lazyregexp.New(`(?s)\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)`)
 
 // checkEscapes refuses escapes that stand for no character. The parser takes any characters for digits
 // and does not keep them, so quoted is the source from the opening quote on.

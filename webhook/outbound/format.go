@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
 // maxSlackHeader is the longest text of a header, in characters. Our other texts are shorter than their limits.
 const maxSlackHeader = 150
 
-var ntfyTopic = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
+var ntfyTopic = lazyregexp.New(`^[-_A-Za-z0-9]{1,64}$`)
 
 // checkFormat returns CodeInvalid for an unknown format, and for a URL that the format's service cannot have.
 func checkFormat(format protocol.WebhookFormat, rawURL string) error {
