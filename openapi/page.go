@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 )
@@ -18,10 +19,12 @@ var (
 	//go:embed page.js
 	script string
 
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"prose": prose, "style": func() template.CSS { return template.CSS(style) }, //nolint:gosec // our own file
-		"script": func() template.JS { return template.JS(script) }, //nolint:gosec // our own file
-	}).Parse(pageText))
+	pageTemplate = sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("page").Funcs(template.FuncMap{
+			"prose": prose, "style": func() template.CSS { return template.CSS(style) }, //nolint:gosec // our own file
+			"script": func() template.JS { return template.JS(script) }, //nolint:gosec // our own file
+		}).Parse(pageText))
+	})
 )
 
 // page is what the template shows.
@@ -143,7 +146,7 @@ func render(document []byte) ([]byte, error) {
 		p.Schemes = append(p.Schemes, scheme{fmt.Sprint(item.Key), asNode(item.Value).text("description")})
 	}
 	var out bytes.Buffer
-	err := pageTemplate.Execute(&out, p)
+	err := pageTemplate().Execute(&out, p)
 	return out.Bytes(), err
 }
 
