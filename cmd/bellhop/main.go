@@ -103,6 +103,10 @@ const exitDenied = 3
 // run parses the command line and runs its command. Exit codes: 0 success, 1
 // failure, 2 wrong usage, 3 a task that was denied something.
 func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if command := unparsed(args); command != nil {
+		env := &environment{ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr}
+		return exitCodeOf(command.Run(env), stderr)
+	}
 	var cli commandLine
 	exitCode := -1
 	parser, err := kong.New(&cli,
@@ -148,14 +152,34 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	env := &environment{
 		ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli),
 	}
-	if err := parsed.Run(env); err != nil && !errors.Is(err, context.Canceled) {
-		printError(stderr, err)
-		if errors.Is(err, agent.ErrDenied) {
-			return exitDenied
-		}
-		return 1
+	return exitCodeOf(parsed.Run(env), stderr)
+}
+
+// unparsed returns the command of a command line that has no flags and must be fast, or nil. The parser of all
+// commands costs more than these do: installers and monitoring ask for the version, and a broker starts workers.
+func unparsed(args []string) interface{ Run(env *environment) error } {
+	if len(args) != 1 {
+		return nil
 	}
-	return 0
+	switch args[0] {
+	case "version":
+		return versionCommand{}
+	case verifyWorkerName:
+		return verifyWorkerCommand{}
+	}
+	return nil
+}
+
+// exitCodeOf prints the error of a command, and returns the exit code.
+func exitCodeOf(err error, stderr io.Writer) int {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return 0
+	}
+	printError(stderr, err)
+	if errors.Is(err, agent.ErrDenied) {
+		return exitDenied
+	}
+	return 1
 }
 
 // helpVars are the values of ${agents}, ${programs} and others in help texts.
