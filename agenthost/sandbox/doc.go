@@ -1,8 +1,8 @@
 // Package sandbox confines the programs that agents run: the agents themselves,
 // their terminal clients and the commands of a project.
 //
-// It owns the launcher that starts each program, the kernel's rules that the launcher
-// sets, and the measurement at a host's start of which escapes these rules block. It does not own
+// It owns what a program may use, and, in the package launch, the launcher that starts each program with the
+// kernel's rules for that. It owns the measurement at a host's start of which escapes these rules block. It does not own
 // which directories a session uses, nor how programs are started and stopped.
 //
 //	host ─► sandbox-exec SPEC -- program …       waits, forwards bridges; the host signals its group
@@ -14,6 +14,5 @@
 //	                     └─► program             process 1 reaps its orphans and ends with it
 //
 // Where the system has no namespaces, sandbox-exec confines itself and becomes the
-// program. The launcher runs while the package is initialized, before main: the rest of the
-// binary would take most of the time of a start.
+// program.
 package sandbox

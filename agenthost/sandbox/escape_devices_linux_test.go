@@ -75,7 +75,7 @@ func typeInto(b target) error {
 	}
 	defer terminal.Close()
 	character := byte('x')
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, terminal.Fd(), tiocsti, uintptr(unsafe.Pointer(&character)))
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, terminal.Fd(), unix.TIOCSTI, uintptr(unsafe.Pointer(&character)))
 	if errno != 0 {
 		return errno
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"bellhop/agenthost/sandbox/launch"
 )
 
 // target is what the hostile program tries to reach: a host's process, its data,
@@ -150,7 +152,7 @@ var escapes = []escape{
 	},
 	{"send to a UDP port of the host", sendUDP},
 	{"start more processes than allowed", forkBomb},
-	{"write a file above the limit", func(b target) error { return os.Truncate(newFile(b), maxFileSize+1) }},
+	{"write a file above the limit", func(b target) error { return os.Truncate(newFile(b), launch.MaxFileSize+1) }},
 	{"leave a core", leaveCore},
 }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/agenthost/sandbox/launch"
 	"bellhop/internal/process"
 	"bellhop/protocol"
 )
@@ -149,7 +150,7 @@ func moveProcesses(from, to string) error {
 			return nil
 		}
 		for _, pid := range pids {
-			if err := writeGroup(to, "cgroup.procs", pid); err != nil && !isNoProcess(err) {
+			if err := launch.WriteGroup(to, "cgroup.procs", pid); err != nil && !isNoProcess(err) {
 				return err
 			}
 		}
@@ -160,7 +161,7 @@ func moveProcesses(from, to string) error {
 // lend lets the groups below a group have the controllers.
 func (g *groups) lend(dir string) error {
 	for _, c := range g.controllers {
-		if err := writeGroup(dir, "cgroup.subtree_control", "+"+c.name); err != nil {
+		if err := launch.WriteGroup(dir, "cgroup.subtree_control", "+"+c.name); err != nil {
 			return err
 		}
 	}
@@ -207,23 +208,11 @@ func (g *groups) removeOld(dir string) {
 
 func (g *groups) limit(dir string) error {
 	for _, c := range g.controllers {
-		if err := writeGroup(dir, c.file, c.value(g.limits, g.parent)); err != nil {
+		if err := launch.WriteGroup(dir, c.file, c.value(g.limits, g.parent)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// joinGroup moves this process into a group.
-func joinGroup(dir string) error {
-	if err := writeGroup(dir, "cgroup.procs", "0"); err != nil {
-		return fmt.Errorf("join the control group: %w", err)
-	}
-	return nil
-}
-
-func writeGroup(dir, file, value string) error {
-	return os.WriteFile(filepath.Join(dir, file), []byte(value), 0o600)
 }
 
 func readAll(path string) string {

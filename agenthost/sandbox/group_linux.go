@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"bellhop/agenthost/sandbox/launch"
 )
 
 // findGroup returns the control group of this process in version 2 of the hierarchy. isRoot means that it
@@ -79,7 +81,7 @@ func tryJoin(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("usage: %s DIRECTORY", groupCommand)
 	}
-	if err := joinGroup(args[0]); err != nil {
+	if err := launch.JoinGroup(args[0]); err != nil {
 		return err
 	}
 	if !strings.HasSuffix(groupOf(readAll("/proc/self/cgroup")), "/"+filepath.Base(args[0])) {

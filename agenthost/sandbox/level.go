@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/agenthost/sandbox/launch"
 	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
@@ -229,7 +230,7 @@ func makeTargets(dir string) (*probeTargets, func(), error) {
 // newLevel makes a level of the probe's result or error.
 func newLevel(mode Mode, succeeded map[string]bool, err error) *Level {
 	level := &Level{
-		Mode: mode, Unverified: isUnverified, Landlock: landlockVersion(),
+		Mode: mode, Unverified: isUnverified, Landlock: launch.LandlockVersion(),
 		Blocked: []string{}, Open: []string{}, Limits: []string{},
 	}
 	for _, escape := range slices.Sorted(maps.Keys(succeeded)) {

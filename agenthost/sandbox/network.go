@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
+
+	"bellhop/agenthost/sandbox/launch"
 )
 
 // Network says what programs reach beyond their own loopback.
@@ -20,21 +21,16 @@ const (
 // Networks are all levels.
 var Networks = []Network{NetworkOpen, NetworkProxy, NetworkNone}
 
-// Bridge makes a port of a program's own loopback lead to a socket outside. The launcher,
-// which is outside, forwards the bytes: no program inside can stop or replace it.
-type Bridge struct {
-	Port  int    `json:"port"`
-	To    string `json:"to"`              // absolute path of a socket, or the HOST:PORT of a TCP listener
-	Hello string `json:"hello,omitempty"` // line that the socket receives first
-}
+// Bridge makes a port of a program's own loopback lead to a socket outside.
+type Bridge = launch.Bridge
 
 // MaxBridges bounds the bridges of a session.
-const MaxBridges = 64
+const MaxBridges = launch.MaxBridges
 
 // ListenSocket listens on a socket with a path, which may be longer than the kernel's limit
 // for socket names.
 func ListenSocket(path string) (net.Listener, error) {
-	dir, name, err := socketName(path)
+	dir, name, err := launch.SocketName(path)
 	if err != nil {
 		return nil, err
 	}
@@ -48,25 +44,4 @@ func ListenSocket(path string) (net.Listener, error) {
 	}
 	listener.(*net.UnixListener).SetUnlinkOnClose(false) // its short name is gone by then
 	return listener, os.Chmod(path, 0o600)
-}
-
-// dialBridge connects to the target of a bridge.
-func dialBridge(b Bridge) (net.Conn, error) {
-	if !filepath.IsAbs(b.To) {
-		return net.Dial("tcp", b.To) //nolint:noctx // loopback: it does not wait
-	}
-	dir, name, err := socketName(b.To)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	conn, err := net.Dial("unix", name) //nolint:noctx // as above
-	if err != nil || b.Hello == "" {
-		return conn, err
-	}
-	if _, err := conn.Write([]byte(b.Hello + "\n")); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return conn, nil
 }

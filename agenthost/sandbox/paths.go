@@ -7,54 +7,6 @@ import (
 	"strings"
 )
 
-// systemPaths can be read by every program. Missing ones are ignored.
-var systemPaths = []string{
-	"/bin", "/sbin", "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/snap",
-	"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage",
-	"/var/lib/ca-certificates",
-}
-
-// privateEntries are the names below /etc that hold secrets, or lead to them. All
-// other entries can be read.
-var privateEntries = []string{
-	"shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "security", "ssh", "krb5.keytab", "machine-id",
-	"NetworkManager", "wireguard", "openvpn", "docker", "kubernetes", "rancher", "bellhop",
-	"credstore", "credstore.encrypted",
-}
-
-// devices can be used by every program.
-var devices = []string{
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
-}
-
-// systemFiles returns all that can be read on every system: directories, and /etc
-// without its private entries.
-func systemFiles() []string {
-	paths := slices.Clone(systemPaths)
-	entries, _ := os.ReadDir("/etc")
-	for _, entry := range entries {
-		name := entry.Name()
-		if entry.IsDir() && name == "ssl" {
-			paths = append(paths, "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem")
-			continue
-		}
-		if !slices.Contains(privateEntries, name) {
-			paths = append(paths, "/etc/"+name)
-		}
-	}
-	return append(paths, resolverPaths()...)
-}
-
-// resolverPaths returns the file that /etc/resolv.conf leads to, which a service of
-// the system may write elsewhere.
-func resolverPaths() []string {
-	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
-	if err != nil {
-		return nil
-	}
-	return []string{real}
-}
-
 // toolPaths returns what the directories of a PATH need: themselves, and the
 // installation around a bin directory, such as that of Go or of Node.js. It never
 // returns a home directory or one above it.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellhop/agenthost/sandbox/launch"
 	"bellhop/internal/owner"
 	"bellhop/internal/process"
 	"bellhop/protocol"
@@ -166,7 +167,7 @@ func (s *Sandbox) measureWith(ctx context.Context, namespaces, network bool) *Le
 	user := s.SharedUser()
 	succeeded, err := measure(ctx, s.options, network, user, func(session Session, args []string) ([]string, error) {
 		session.User = user
-		return s.spec(session, args, os.Getenv("PATH")).commandLine(s.options.Self, args)
+		return s.spec(session, args, os.Getenv("PATH")).CommandLine(s.options.Self, args)
 	})
 	level := newLevel(s.options.Mode, succeeded, err)
 	level.Namespaces = namespaces && err == nil
@@ -281,7 +282,7 @@ func (s *Sandbox) Confine(session Session, c process.Command) (process.Command, 
 		}
 		c.Group = spec.Group
 	}
-	c.Args, err = spec.commandLine(s.options.Self, args)
+	c.Args, err = spec.CommandLine(s.options.Self, args)
 	return c, err
 }
 
@@ -301,12 +302,12 @@ func (s *Sandbox) ConfineAlone(home string, read []string, c process.Command) (p
 }
 
 // spec returns what a command of a session may use.
-func (s *Sandbox) spec(session Session, args []string, path string) Spec {
-	spec := Spec{
+func (s *Sandbox) spec(session Session, args []string, path string) launch.Spec {
+	spec := launch.Spec{
 		Write: slices.Concat(session.Write, s.options.Write), Namespaces: s.namespaces,
 		User:        session.User,
 		Processes:   cmp.Or(s.options.Processes, defaultProcesses),
-		UnixSockets: s.namespaces || landlockVersion() >= unixSocketVersion,
+		UnixSockets: s.namespaces || launch.LandlockVersion() >= unixSocketVersion,
 	}
 	if s.NetworkFor(session.Network) != NetworkOpen {
 		spec.Network, spec.Bridges, spec.Serves = true, session.Bridges, session.Serves

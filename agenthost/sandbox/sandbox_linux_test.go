@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"bellhop/agenthost/sandbox/launch"
 	"bellhop/internal/process"
 	"bellhop/protocol"
 )
@@ -34,9 +35,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && modes[os.Args[1]] != nil {
 		if err := modes[os.Args[1]](os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			exitNow(1)
+			launch.ExitNow(1)
 		}
-		exitNow(0)
+		launch.ExitNow(0)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellhop/agenthost/sandbox/launch"
 	"bellhop/internal/owner"
 	"bellhop/internal/process"
 )
@@ -18,14 +19,14 @@ import (
 // launcher and its init while a program runs. BELLHOP_LAUNCHER is the bellhop binary to start
 // it with, in place of the test's own, which is smaller.
 func BenchmarkStart(b *testing.B) {
-	bridge := []Bridge{{Port: 7001, To: "127.0.0.1:1"}}
+	bridge := []launch.Bridge{{Port: 7001, To: "127.0.0.1:1"}}
 	user := &owner.ID{UID: 1_900_000_001, GID: 1_900_000_000}
 	roots, err := os.MkdirTemp("/var/tmp", "bellhop-") // shown to the user as its own
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(roots) }()
-	for name, spec := range map[string]*Spec{
+	for name, spec := range map[string]*launch.Spec{
 		"outside": nil, "landlock": {},
 		"namespaces": {Namespaces: true}, "network": {Namespaces: true, Network: true, Bridges: bridge},
 		"user":   {Namespaces: true, Network: true, Bridges: bridge, User: user},
@@ -43,13 +44,13 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // benchmarked returns a command of the system in the sandbox, or outside.
-func benchmarked(b *testing.B, spec *Spec, args ...string) *exec.Cmd {
+func benchmarked(b *testing.B, spec *launch.Spec, args ...string) *exec.Cmd {
 	b.Helper()
 	if spec != nil {
 		confined := *spec
 		confined.Read, confined.UnixSockets = []string{"/usr"}, true
 		var err error
-		if args, err = confined.commandLine(cmp.Or(os.Getenv("BELLHOP_LAUNCHER"), os.Args[0]), args); err != nil {
+		if args, err = confined.CommandLine(cmp.Or(os.Getenv("BELLHOP_LAUNCHER"), os.Args[0]), args); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -60,7 +61,7 @@ func benchmarked(b *testing.B, spec *Spec, args ...string) *exec.Cmd {
 
 // memory returns the proportional memory of the processes that run beside a program, in
 // bytes.
-func memory(b *testing.B, spec *Spec) (sum int64) {
+func memory(b *testing.B, spec *launch.Spec) (sum int64) {
 	b.Helper()
 	cmd := benchmarked(b, spec, "/bin/sh", "-c", "echo ready; exec sleep 1000")
 	stdout, err := cmd.StdoutPipe()
@@ -106,9 +107,9 @@ func TestALauncherThatCannotConfineStartsNothing(t *testing.T) {
 		"a forbidden one":    {`{}`, "--", "/root/program"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], slices.Concat([]string{launchCommand}, args)...)
+			cmd := exec.CommandContext(t.Context(), os.Args[0], slices.Concat([]string{launch.Command}, args)...)
 			out, err := cmd.CombinedOutput()
-			if cmd.ProcessState.ExitCode() != launchFailed || !strings.HasPrefix(string(out), "bellhop: ") {
+			if cmd.ProcessState.ExitCode() != launch.Failed || !strings.HasPrefix(string(out), "bellhop: ") {
 				t.Errorf("%v, %s", err, out)
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bellhop/agenthost/sandbox/launch"
 	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
@@ -118,25 +118,6 @@ func (u *Users) String() string {
 		return fmt.Sprintf("%d-%d", u.First, u.Last)
 	}
 	return cmp.Or(u.Name, strconv.Itoa(u.First))
-}
-
-// canUse reports whether the mode of a file lets a user read it, or also change it.
-func canUse(info fs.FileInfo, id owner.ID, write bool) bool {
-	at, mode := owner.Of(info), info.Mode().Perm()
-	switch {
-	case at.UID == id.UID:
-		mode >>= 6
-	case at.GID == id.GID:
-		mode >>= 3
-	}
-	wanted := fs.FileMode(0o4)
-	if info.IsDir() {
-		wanted |= 0o1
-	}
-	if write {
-		wanted |= 0o2
-	}
-	return mode&wanted == wanted
 }
 
 // unreachable returns the first directory on the way to a path that a user cannot enter, "" if there is
@@ -261,14 +242,14 @@ func (s *Sandbox) checkPath(path string, id owner.ID, write bool) error {
 			return fmt.Errorf("without namespaces, other users cannot enter %s on the way to %s", dir, path)
 		}
 	}
-	if canUse(info, id, write) {
+	if launch.CanUse(info, id, write) {
 		return nil
 	}
 	if !s.namespaces {
 		return fmt.Errorf("without namespaces, other users cannot use %s, which belongs to user %d", path,
 			owner.Of(info).UID)
 	}
-	if err := canShow(path, id); err != nil {
+	if err := launch.CanShow(path, id); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

@@ -1,10 +1,11 @@
-package sandbox
+package launch
 
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,10 +15,8 @@ import (
 
 // The hidden commands of the binary. The tests' binaries have them too.
 const (
-	launchCommand = "sandbox-exec"
-	initCommand   = "sandbox-init"
-	probeCommand  = "sandbox-probe"
-	groupCommand  = "sandbox-group"
+	Command     = "sandbox-exec" // the launcher
+	initCommand = "sandbox-init"
 )
 
 // Spec is what one program may use. The launcher gets it as JSON in its arguments,
@@ -53,56 +52,87 @@ type Spec struct {
 	UnixSockets bool `json:"unixSockets,omitempty"`
 }
 
-// commandLine returns the arguments that start a program through the launcher self.
-func (s Spec) commandLine(self string, args []string) ([]string, error) {
+// CommandLine returns the arguments that start a program through the launcher self.
+func (s Spec) CommandLine(self string, args []string) ([]string, error) {
 	encoded, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	return slices.Concat([]string{self, launchCommand, string(encoded), "--"}, args), nil
+	return slices.Concat([]string{self, Command, string(encoded), "--"}, args), nil
 }
 
-// parseCommandLine is the reverse of commandLine; args begin with the launcher's command.
+// parseCommandLine is the reverse of CommandLine; args begin with the launcher's command.
 func parseCommandLine(args []string) (spec Spec, program []string, err error) {
-	if len(args) < 4 || args[2] != "--" || !filepath.IsAbs(args[3]) {
-		return spec, nil, fmt.Errorf("usage: %s SPEC -- /PROGRAM [ARGUMENT…]", launchCommand)
+	if len(args) < 4 || args[2] != "--" || !path.IsAbs(args[3]) {
+		return spec, nil, fmt.Errorf("usage: %s SPEC -- /PROGRAM [ARGUMENT…]", Command)
 	}
 	decoder := json.NewDecoder(strings.NewReader(args[1]))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&spec); err != nil {
-		return spec, nil, fmt.Errorf("%s: %w", launchCommand, err)
+		return spec, nil, fmt.Errorf("%s: %w", Command, err)
 	}
 	return spec, args[3:], nil
 }
 
-// init runs the launcher or the probe if this process was started as one.
+// init runs the launcher or the program's init if this process was started as one.
 func init() {
 	if len(os.Args) < 2 {
 		return
 	}
 	var err error
 	switch os.Args[1] {
-	case launchCommand:
+	case Command:
 		err = launch(os.Args[1:])
 	case initCommand:
 		err = runInit(os.Args[1:])
-	case groupCommand:
-		err = tryJoin(os.Args[2:])
-	case probeCommand:
-		err = probe(os.Args[2:])
 	default:
 		return
 	}
-	if err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "bellhop:", err)
-		exitNow(launchFailed)
-	}
-	exitNow(0)
+	Exit(err)
 }
 
-// exitNow ends this process at once. Under the race detector os.Exit would wait for one
-// second in each of the two or three processes that start a program.
-func exitNow(code int) { syscall.Exit(code) }
+// Exit ends this process: with an error it prints that, and the code is Failed.
+func Exit(err error) {
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "bellhop:", err)
+		ExitNow(Failed)
+	}
+	ExitNow(0)
+}
 
-// launchFailed is the exit code of a launcher that could not start its program.
-const launchFailed = 126
+// ExitNow ends this process at once. Under the race detector os.Exit would wait for one
+// second in each of the two or three processes that start a program.
+func ExitNow(code int) { syscall.Exit(code) }
+
+// Failed is the exit code of a launcher that could not start its program.
+const Failed = 126
+
+// Bridge makes a port of a program's own loopback lead to a socket outside. The launcher,
+// which is outside, forwards the bytes: no program inside can stop or replace it.
+type Bridge struct {
+	Port  int    `json:"port"`
+	To    string `json:"to"`              // absolute path of a socket, or 127.0.0.1:PORT of a TCP listener
+	Hello string `json:"hello,omitempty"` // line that a socket with a path receives first
+}
+
+// MaxBridges bounds the bridges of a session.
+const MaxBridges = 64
+
+// CanUse reports whether the mode of a file lets a user read it, or also change it.
+func CanUse(info fs.FileInfo, id owner.ID, write bool) bool {
+	at, mode := owner.Of(info), info.Mode().Perm()
+	switch {
+	case at.UID == id.UID:
+		mode >>= 6
+	case at.GID == id.GID:
+		mode >>= 3
+	}
+	wanted := fs.FileMode(0o4)
+	if info.IsDir() {
+		wanted |= 0o1
+	}
+	if write {
+		wanted |= 0o2
+	}
+	return mode&wanted == wanted
+}

@@ -1,4 +1,4 @@
-package sandbox
+package launch
 
 import (
 	"errors"
@@ -15,13 +15,6 @@ import (
 	"bellhop/internal/owner"
 )
 
-// What the level says of this system.
-const (
-	hasSandbox    = true
-	hasNamespaces = true
-	isUnverified  = false
-)
-
 // launch confines this process and becomes the program. It returns only errors.
 func launch(args []string) error {
 	// Each thread has its own rules. execve keeps those of the thread that calls it, so this
@@ -32,7 +25,7 @@ func launch(args []string) error {
 		return err
 	}
 	if spec.Group != "" {
-		if err := joinGroup(spec.Group); err != nil {
+		if err := JoinGroup(spec.Group); err != nil {
 			return fmt.Errorf("the sandbox cannot be set up: %w", err)
 		}
 	}
@@ -72,16 +65,16 @@ func confine(spec Spec) error {
 	return filterCalls(spec)
 }
 
-// Limits of every program in a sandbox. There is none on the address space: V8 and
+// MaxFileSize and maxProcesses limit every program in a sandbox. There is no limit on the address space: V8 and
 // Go reserve far more than they use.
 const (
-	maxFileSize  = 64 << 30
+	MaxFileSize  = 64 << 30
 	maxProcesses = 8192 // of the user; the kernel does not count those of root
 )
 
 func limitResources() error {
 	for resource, limit := range map[int]uint64{
-		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_NPROC: maxProcesses,
+		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: MaxFileSize, unix.RLIMIT_NPROC: maxProcesses,
 	} {
 		var current unix.Rlimit
 		if err := unix.Getrlimit(resource, &current); err != nil {
@@ -159,7 +152,3 @@ func dropCapabilities() error {
 	}
 	return nil
 }
-
-// Undumpable hides this process from others of its user: they cannot read its
-// memory and environment, and it leaves no core.
-func Undumpable() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

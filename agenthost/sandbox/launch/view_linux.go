@@ -1,11 +1,11 @@
-package sandbox
+package launch
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -54,17 +54,17 @@ func makeView(spec Spec) error {
 // one that is as writable.
 func openTrees(spec Spec) ([]*tree, error) {
 	var trees []*tree
-	add := func(path string, writable bool) {
-		trees = append(trees, &tree{path: filepath.Clean(path), writable: writable})
+	add := func(name string, writable bool) {
+		trees = append(trees, &tree{path: path.Clean(name), writable: writable})
 	}
-	for _, path := range slices.Concat(systemPaths, []string{"/etc"}, resolverPaths(), spec.Read) {
-		add(path, false)
+	for _, name := range slices.Concat(systemPaths, []string{"/etc"}, resolverPaths(), spec.Read) {
+		add(name, false)
 	}
-	for _, path := range spec.Write {
-		add(path, true)
+	for _, name := range spec.Write {
+		add(name, true)
 	}
 	for _, t := range slices.Clone(trees) { // where links lead
-		if real, err := filepath.EvalSymlinks(t.path); err == nil && real != t.path {
+		if real, err := realPath(t.path); err == nil && real != t.path {
 			add(real, t.writable)
 		}
 	}
@@ -135,8 +135,8 @@ func (t *tree) open() error {
 
 // attach puts the tree into the view.
 func (t *tree) attach() error {
-	target := filepath.Join(viewRoot, t.path)
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // the view's directories hold nothing
+	target := path.Join(viewRoot, t.path)
+	if err := os.MkdirAll(path.Dir(target), 0o755); err != nil { //nolint:gosec // the view's directories hold nothing
 		return err
 	}
 	if t.link != "" {
@@ -200,7 +200,7 @@ func makeDevices() error {
 		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
 		"stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
 	} {
-		err = errors.Join(err, os.Symlink(target, filepath.Join(dev, name)))
+		err = errors.Join(err, os.Symlink(target, path.Join(dev, name)))
 	}
 	return err
 }

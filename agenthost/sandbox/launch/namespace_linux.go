@@ -1,10 +1,9 @@
-package sandbox
+package launch
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -22,44 +21,43 @@ func runInNamespaces(spec Spec, program []string) error {
 	if err != nil {
 		return fmt.Errorf("the sandbox cannot be set up: %w", err)
 	}
-	args, err := spec.commandLine("/proc/self/exe", program)
+	args, err := spec.CommandLine("/proc/self/exe", program)
 	if err != nil {
 		return err
 	}
 	args[1] = initCommand
-	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // its parent's death ends it
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{
+	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	attr := &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL,
 	}
 	switch uid, gid := os.Geteuid(), os.Getegid(); {
 	case spec.User != nil && spec.User.UID != uid:
 		// The init has the program's user id from its start. It enters the directories of others to build
 		// the view, and gives these powers up.
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(spec.User.UID), Gid: uint32(spec.User.GID)} //nolint:gosec // were parsed as such
-		cmd.SysProcAttr.AmbientCaps = append(slices.Clone(initPowers), unix.CAP_DAC_OVERRIDE)
+		attr.Credential = &syscall.Credential{Uid: uint32(spec.User.UID), Gid: uint32(spec.User.GID)} //nolint:gosec // were parsed as such
+		attr.AmbientCaps = append(slices.Clone(initPowers), unix.CAP_DAC_OVERRIDE)
 	case uid != 0:
 		// The init needs privileges in a user namespace, and keeps the user's id.
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-		cmd.SysProcAttr.AmbientCaps = initPowers
+		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+		attr.AmbientCaps = initPowers
 	}
 	var sockets *control
 	if spec.Network {
 		if sockets, err = newControl(spec); err != nil {
 			return fmt.Errorf("the sandbox cannot be set up: %w", err)
 		}
-		cmd.ExtraFiles = []*os.File{sockets.init}
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET
+		files = append(files, sockets.init)
+		attr.Cloneflags |= unix.CLONE_NEWNET
 	}
-	cmd.ExtraFiles = append(cmd.ExtraFiles, maps...)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	if err := cmd.Start(); err != nil {
+	process, err := os.StartProcess(args[0], args, &os.ProcAttr{Files: append(files, maps...), Sys: attr})
+	if err != nil {
 		return fmt.Errorf("the sandbox cannot be set up: namespaces: %w", err)
 	}
-	go passSignals(signals, cmd.Process.Pid)
+	go passSignals(signals, process.Pid)
 	for _, file := range maps {
 		_ = file.Close()
 	}
@@ -69,11 +67,14 @@ func runInNamespaces(spec Spec, program []string) error {
 	if err := releaseStreams(); err != nil {
 		return err
 	}
-	err = cmd.Wait()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
-		exitNow(128 + int(syscall.SIGKILL))
+	state, err := process.Wait()
+	if err != nil {
+		return err
 	}
-	exitNow(cmd.ProcessState.ExitCode())
+	if state.ExitCode() < 0 {
+		ExitNow(128 + int(syscall.SIGKILL))
+	}
+	ExitNow(state.ExitCode())
 	return nil
 }
 
@@ -114,7 +115,7 @@ func runInit(args []string) error {
 		return err
 	}
 	// The program must not trace its init, which started outside the view.
-	if err := Undumpable(); err != nil {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err
 	}
 	dir, err := os.Getwd()
@@ -149,7 +150,7 @@ func runInit(args []string) error {
 	if err := releaseStreams(); err != nil {
 		return err
 	}
-	exitNow(reap(pid))
+	ExitNow(reap(pid))
 	return nil
 }
 
@@ -162,7 +163,7 @@ func reap(pid int) int {
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil:
-			return launchFailed
+			return Failed
 		case ended == pid && status.Exited():
 			return status.ExitStatus()
 		case ended == pid && status.Signaled():

@@ -11,7 +11,4 @@ const (
 	isUnverified  = false
 )
 
-// launch and probe exist where a sandbox does.
-func launch([]string) error { return errors.ErrUnsupported }
-
 func probe([]string) error { return errors.ErrUnsupported }

@@ -1,4 +1,4 @@
-package sandbox
+package launch
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ const (
 	allScopes = landlock.ScopedSet(1<<2 - 1) // signals and abstract sockets
 )
 
-// landlockVersion returns the version of the kernel's interface, 0 without Landlock.
-func landlockVersion() int {
+// LandlockVersion returns the version of the kernel's interface, 0 without Landlock.
+func LandlockVersion() int {
 	version, err := kernel.LandlockGetABIVersion()
 	if err != nil {
 		return 0
@@ -59,7 +59,7 @@ func restrictFiles(spec Spec) error {
 	}
 	add(spec.Read, readRights, readFileRights)
 	write := writeRights
-	if landlockVersion() < 2 {
+	if LandlockVersion() < 2 {
 		// Version 1 cannot grant moves between directories; with this right, BestEffort
 		// would restrict nothing.
 		write &^= landlock.AccessFSSet(kernel.AccessFSRefer)

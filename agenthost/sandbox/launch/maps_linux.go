@@ -1,4 +1,4 @@
-package sandbox
+package launch
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func openMaps(spec *Spec) ([]*os.File, error) {
 	add := func(paths []string, write bool) {
 		for _, path := range paths {
 			info, err := os.Stat(path)
-			if err == nil && !canUse(info, *spec.User, write) && !slices.Contains(spec.Mapped, owner.Of(info)) {
+			if err == nil && !CanUse(info, *spec.User, write) && !slices.Contains(spec.Mapped, owner.Of(info)) {
 				spec.Mapped = append(spec.Mapped, owner.Of(info))
 			}
 		}
@@ -57,7 +57,7 @@ func firstMap(spec Spec) int {
 // mapFor returns the descriptor of the user namespace that a tree needs, 0 for none.
 func mapFor(spec Spec, path string, writable bool) int {
 	info, err := os.Stat(path)
-	if spec.User == nil || err != nil || slices.Contains(systemPaths, path) || canUse(info, *spec.User, writable) {
+	if spec.User == nil || err != nil || slices.Contains(systemPaths, path) || CanUse(info, *spec.User, writable) {
 		return 0
 	}
 	if i := slices.Index(spec.Mapped, owner.Of(info)); i >= 0 {
@@ -91,7 +91,7 @@ var errCannotShow = errors.New("its file system cannot show it as another user's
 func openMap(from, to owner.ID) (*os.File, error) {
 	runtime.LockOSThread() // the thread that starts a traced process is its tracer
 	defer runtime.UnlockOSThread()
-	held, err := os.StartProcess("/proc/self/exe", []string{launchCommand}, &os.ProcAttr{
+	held, err := os.StartProcess("/proc/self/exe", []string{Command}, &os.ProcAttr{
 		Sys: &syscall.SysProcAttr{
 			Cloneflags: unix.CLONE_NEWUSER, Ptrace: true, Pdeathsig: syscall.SIGKILL,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: from.UID, HostID: to.UID, Size: 1}},
@@ -112,8 +112,8 @@ func openMap(from, to owner.ID) (*os.File, error) {
 	return file, nil
 }
 
-// canShow returns an error if files at a path cannot be shown to a user as its own.
-func canShow(path string, to owner.ID) error {
+// CanShow returns an error if files at a path cannot be shown to a user as its own.
+func CanShow(path string, to owner.ID) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err

@@ -1,26 +1,25 @@
-package sandbox
+package launch
 
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"path/filepath"
+	"path"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// socketName returns a short name of a socket in an open directory: the kernel limits
+// SocketName returns a short name of a socket in an open directory: the kernel limits
 // names to 107 bytes, but not the path behind a descriptor.
-func socketName(path string) (dir *os.File, name string, err error) {
-	if dir, err = os.Open(filepath.Dir(path)); err != nil {
+func SocketName(socket string) (dir *os.File, name string, err error) {
+	if dir, err = os.Open(path.Dir(socket)); err != nil {
 		return nil, "", err
 	}
-	return dir, "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + filepath.Base(path), nil
+	return dir, "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + path.Base(socket), nil
 }
 
 // control is the socket over which the init sends sockets of its namespace to the launcher.
@@ -30,7 +29,7 @@ type control struct {
 	conn int // the launcher's end
 	init *os.File
 
-	serves []net.Listener // outside, for the ports that the program serves
+	serves []*socket // outside, for the ports that the program serves
 }
 
 // initControl is the descriptor of the init's end.
@@ -45,8 +44,7 @@ func newControl(spec Spec) (*control, error) {
 	}
 	c := &control{conn: pair[0], init: os.NewFile(uintptr(pair[1]), "control")}
 	for _, port := range spec.Serves {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		listener, err := net.Listen("tcp4", address) //nolint:noctx // it does not wait
+		listener, err := listenOutside(port)
 		if err != nil {
 			return nil, fmt.Errorf("network: EADDRINUSE: %w", err) // as Node.js names it, for callers that try another port
 		}
@@ -64,18 +62,16 @@ func (c *control) run(spec Spec) {
 		if err != nil || len(sockets) != len(spec.Bridges) {
 			return
 		}
-		for i, socket := range sockets {
-			file := os.NewFile(uintptr(socket), "bridge")
-			listener, err := net.FileListener(file)
-			_ = file.Close()
+		for i, fd := range sockets {
+			listener, err := newSocket(fd)
 			if err != nil {
 				return
 			}
-			go forward(listener, func() (net.Conn, error) { return dialBridge(spec.Bridges[i]) })
+			go forward(listener, func() (*socket, error) { return dialBridge(spec.Bridges[i]) })
 		}
 	}
 	for i, listener := range c.serves {
-		go forward(listener, func() (net.Conn, error) { return c.dialInside(spec.Serves[i]) })
+		go forward(listener, func() (*socket, error) { return c.dialInside(spec.Serves[i]) })
 	}
 }
 
@@ -94,7 +90,7 @@ func (c *control) receive() ([]int, error) {
 }
 
 // dialInside connects to a port of the namespace's loopback, with a socket of the init.
-func (c *control) dialInside(port int) (net.Conn, error) {
+func (c *control) dialInside(port int) (*socket, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := unix.Write(c.conn, []byte{1}); err != nil {
@@ -104,12 +100,7 @@ func (c *control) dialInside(port int) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := os.NewFile(uintptr(sockets[0]), "served")
-	defer file.Close()
-	if err := unix.Connect(sockets[0], &unix.SockaddrInet4{Port: port, Addr: loopbackAddress}); err != nil {
-		return nil, err
-	}
-	return net.FileConn(file)
+	return connect(sockets[0], &unix.SockaddrInet4{Port: port, Addr: loopbackAddress})
 }
 
 var loopbackAddress = [4]byte{127, 0, 0, 1}
@@ -120,11 +111,11 @@ const acceptPause = 50 * time.Millisecond
 
 // forward connects each connection of a listener with one that dial makes, until the listener
 // is closed.
-func forward(listener net.Listener, dial func() (net.Conn, error)) {
+func forward(listener *socket, dial func() (*socket, error)) {
 	for {
-		conn, err := listener.Accept()
+		conn, err := listener.accept()
 		switch {
-		case errors.Is(err, net.ErrClosed):
+		case errors.Is(err, os.ErrClosed):
 			return
 		case err != nil:
 			time.Sleep(acceptPause)
@@ -147,14 +138,70 @@ func forward(listener net.Listener, dial func() (net.Conn, error)) {
 
 // copyStream copies until the end of from, then closes the writing half of to. After a failure
 // it closes both connections, so that the copy in the other direction ends too.
-func copyStream(to, from net.Conn) {
-	if _, err := io.Copy(to, from); err != nil {
+func copyStream(to, from *socket) {
+	if err := from.copyTo(to); err != nil {
 		_, _ = to.Close(), from.Close()
 		return
 	}
-	if half, ok := to.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
+	to.closeWrite()
+}
+
+// listenOutside listens on a port of the machine's own loopback.
+func listenOutside(port int) (*socket, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
 	}
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: loopbackAddress})
+	}
+	if err == nil {
+		err = unix.Listen(fd, backlog)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("listen on 127.0.0.1:%d: %w", port, err)
+	}
+	return newSocket(fd)
+}
+
+// backlog is how many connections wait to be accepted; the kernel lowers it to its own limit.
+const backlog = 4096
+
+// dialBridge connects to the target of a bridge.
+func dialBridge(b Bridge) (*socket, error) {
+	if !path.IsAbs(b.To) {
+		address, err := parseLoopback(b.To)
+		if err != nil {
+			return nil, err
+		}
+		return dial(unix.AF_INET, address)
+	}
+	dir, name, err := SocketName(b.To)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	conn, err := dial(unix.AF_UNIX, &unix.SockaddrUnix{Name: name})
+	if err != nil || b.Hello == "" {
+		return conn, err
+	}
+	if _, err := conn.Write([]byte(b.Hello + "\n")); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// parseLoopback reads the address of a TCP listener on this machine.
+func parseLoopback(address string) (unix.Sockaddr, error) {
+	port, ok := strings.CutPrefix(address, "127.0.0.1:")
+	number, err := strconv.ParseUint(port, 10, 16)
+	if !ok || err != nil {
+		return nil, fmt.Errorf("a bridge leads to %q, which is no port of 127.0.0.1", address)
+	}
+	return &unix.SockaddrInet4{Port: int(number), Addr: loopbackAddress}, nil //nolint:gosec // has 16 bits
 }
 
 // makeNetwork starts the loopback of the namespace and sends the launcher a listener for

@@ -1,0 +1,75 @@
+package launch
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// systemPaths can be read by every program. Missing ones are ignored.
+var systemPaths = []string{
+	"/bin", "/sbin", "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/snap",
+	"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage",
+	"/var/lib/ca-certificates",
+}
+
+// privateEntries are the names below /etc that hold secrets, or lead to them. All
+// other entries can be read.
+var privateEntries = []string{
+	"shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "security", "ssh", "krb5.keytab", "machine-id",
+	"NetworkManager", "wireguard", "openvpn", "docker", "kubernetes", "rancher", "bellhop",
+	"credstore", "credstore.encrypted",
+}
+
+// devices can be used by every program.
+var devices = []string{
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
+}
+
+// systemFiles returns all that can be read on every system: directories, and /etc
+// without its private entries.
+func systemFiles() []string {
+	paths := slices.Clone(systemPaths)
+	entries, _ := os.ReadDir("/etc")
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() && name == "ssl" {
+			paths = append(paths, "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem")
+			continue
+		}
+		if !slices.Contains(privateEntries, name) {
+			paths = append(paths, "/etc/"+name)
+		}
+	}
+	return append(paths, resolverPaths()...)
+}
+
+// resolverPaths returns the file that /etc/resolv.conf leads to, which a service of
+// the system may write elsewhere.
+func resolverPaths() []string {
+	real, err := realPath("/etc/resolv.conf")
+	if err != nil {
+		return nil
+	}
+	return []string{real}
+}
+
+// realPath returns where a path leads, as filepath.EvalSymlinks does. That package is initialized too late for this one.
+func realPath(name string) (string, error) {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+}
+
+// contains reports whether an absolute path is dir or below it.
+func contains(dir, name string) bool {
+	dir, name = path.Clean(dir), path.Clean(name)
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+}
