@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -113,19 +112,26 @@ func forkBomb(target) error {
 	if err != nil {
 		return err
 	}
-	left, ended, err := os.Pipe() // they hold it until they end
-	if err != nil {
-		return err
-	}
 	bomb := exec.Command("/bin/sh", "-c", `i=0; while [ $i -lt 600 ]; do read -r x <&3 & i=$((i+1)); done`)
-	bomb.ExtraFiles = []*os.File{held, ended}
+	bomb.ExtraFiles = []*os.File{held}
 	refused := bomb.Run() // the shell ends when it cannot fork
-	for _, file := range bomb.ExtraFiles {
-		_ = file.Close()
-	}
+	_ = held.Close()
 	_ = release.Close()
-	_, err = io.Copy(io.Discard, left)
-	return errors.Join(refused, err)
+	return errors.Join(refused, reapOrphans())
+}
+
+// reapOrphans waits for the processes that ended ones have left to this program. The limit counts each of them until
+// it is reaped, so the next program of the session could not start while another reaper is still at it.
+func reapOrphans() error {
+	for {
+		_, err := unix.Wait4(-1, nil, 0, nil)
+		switch {
+		case errors.Is(err, unix.ECHILD):
+			return nil
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return err
+		}
+	}
 }
 
 func leaveCore(target) error {

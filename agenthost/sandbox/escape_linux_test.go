@@ -374,11 +374,18 @@ func runHostile(encoded string) error {
 	if err := json.Unmarshal([]byte(encoded), &b); err != nil {
 		return err
 	}
+	// Processes that an escape leaves behind come to this program.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become a reaper: %w", err)
+	}
 	results := map[string]string{}
 	for _, e := range escapes {
 		results[e.name] = "escaped"
 		if err := e.try(b); err != nil {
 			results[e.name] = strings.ToValidUTF8(fmt.Sprint(err), "")
+		}
+		if _, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); !errors.Is(err, unix.ECHILD) {
+			return fmt.Errorf("%s: it left processes behind", e.name)
 		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(results)

@@ -44,7 +44,8 @@ func (m *machine) attackFromTerminal() map[string]string {
 	// The terminal takes at most 4,095 characters of a line, so the program reads a file.
 	file := filepath.Join(m.Workspace, "target")
 	must(m.T, os.WriteFile(file, encoded, 0o644)) //nolint:gosec // the program's user reads it
-	must(m.T, shell.Type([]byte(m.program+" hostile \"$(cat target)\" > results; env > environment; exit\n")))
+	// A shell drops the rest of a line if it cannot fork, so that the end has a line of its own.
+	must(m.T, shell.Type([]byte(m.program+" hostile \"$(cat target)\" > results\nenv > environment\nexit\n")))
 	<-screen.left
 	results := map[string]string{}
 	if err := json.Unmarshal([]byte(readAll(filepath.Join(m.Workspace, "results"))), &results); err != nil {
@@ -52,7 +53,7 @@ func (m *machine) attackFromTerminal() map[string]string {
 	}
 	env := readAll(filepath.Join(m.Workspace, "environment"))
 	if strings.Contains(env, "canary") || !strings.Contains(env, "HOME="+m.Home) {
-		m.Errorf("the shell has variables of the host:\n%s", env)
+		m.Errorf("the shell's variables are not its own:\n%s\n%s", env, screen.text.String())
 	}
 	m.removeMarks(results)
 	return results
