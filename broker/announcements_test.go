@@ -205,8 +205,9 @@ func TestTwoReplicasDoNotPassTheLimitOfAnnouncements(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{"two announcements": "second", "a repeated request": "first"} {
 		t.Run(name, func(t *testing.T) {
-			db := storetest.OpenDB(t, storetest.PostgresURL(t))
-			k := kitOn(t, store.New(db, storetest.Sealer(t)))
+			url := storetest.PostgresURL(t)
+			k := kitOn(t, store.New(storetest.OpenDB(t, url), storetest.Sealer(t)))
+			watching := storetest.OpenDB(t, url) // the two transactions take both connections of the first
 			slow := &slowReplica{Store: k.store}
 			log := slog.New(slog.DiscardHandler)
 			one := &broker.Announcements{Store: slow, Targets: k.targets, Now: k.clock.Now, Log: log}
@@ -221,7 +222,7 @@ func TestTwoReplicasDoNotPassTheLimitOfAnnouncements(t *testing.T) {
 					defer close(done)
 					_, _, second = two.Announce(k.ctx, k.user, &protocol.AnnounceRequest{Text: "x", AnnouncementID: id})
 				}()
-				for !waitsForALock(t, db) {
+				for !waitsForALock(t, watching) {
 					select {
 					case <-done: // it did not wait
 						return

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"bellhop/internal/process"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -242,7 +243,7 @@ func TestANetworkThatLeadsNowhereIsNotUsed(t *testing.T) {
 	script := "#!/bin/sh\nspec=$(printf %s \"$2\" | sed 's/\"port\":7700/\"port\":7701/')\ncase $1 in sandbox-exec) " +
 		"shift 2; exec " +
 		os.Args[0] + " sandbox-exec \"$spec\" \"$@\" ;; esac\nexec " + os.Args[0] + " \"$@\"\n"
-	must(t, os.WriteFile(pretender, []byte(script), 0o755)) //nolint:gosec // a program
+	must(t, testenv.WriteProgram(pretender, []byte(script), 0o755)) //nolint:gosec // a program
 	s, err := Open(t.Context(), Options{Self: pretender, Data: t.TempDir(), Read: []string{filepath.Dir(os.Args[0])}})
 	must(t, err)
 	if level := s.Level(); !level.Namespaces || level.Network != NetworkOpen ||

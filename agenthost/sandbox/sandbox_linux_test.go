@@ -19,6 +19,7 @@ import (
 
 	"bellhop/agenthost/sandbox/launch"
 	"bellhop/internal/process"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -272,7 +273,7 @@ func copyProgram(t *testing.T, from, to string) {
 	t.Helper()
 	content, err := os.ReadFile(from)
 	must(t, err)
-	must(t, os.WriteFile(to, content, 0o755)) //nolint:gosec // a program
+	must(t, testenv.WriteProgram(to, content, 0o755)) //nolint:gosec // a program
 }
 
 func TestProgramsWorkInTheSandbox(t *testing.T) {
@@ -353,7 +354,7 @@ func TestASandboxWithoutEffectIsNoSandbox(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	pretender := filepath.Join(dir, "launcher")
-	must(t, os.WriteFile(pretender, []byte("#!/bin/sh\n[ \"$1\" = sandbox-exec ] && shift 3\nexec \"$@\"\n"), 0o755)) //nolint:gosec // a program
+	must(t, testenv.WriteProgram(pretender, []byte("#!/bin/sh\n[ \"$1\" = sandbox-exec ] && shift 3\nexec \"$@\"\n"), 0o755)) //nolint:gosec // a program
 	for name, launcher := range map[string]string{
 		"it confines nothing": pretender,
 		"it is missing":       filepath.Join(dir, "none"),

@@ -9,6 +9,7 @@ import (
 
 	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -105,7 +106,7 @@ func TestAProgramThatNeedsNodeIsStartedWithIt(t *testing.T) {
 			if c.node != "" {
 				w.path["node"] = filepath.Join(w.dir, "node")
 				content := "#!/bin/sh\n[ \"$1\" = --version ] && { echo v" + c.node + "; exit; }\nexec sh \"$@\"\n"
-				if err := os.WriteFile(w.path["node"], []byte(content), 0o755); err != nil {
+				if err := testenv.WriteProgram(w.path["node"], []byte(content), 0o755); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -138,7 +139,7 @@ grep -q '"lockfileVersion"' package-lock.json || exit 1
 mkdir -p node_modules/` + w.agent.Package + `/dist
 echo '{"version":"` + w.agent.Version + `"}' >node_modules/` + w.agent.Package + `/package.json
 echo ok >` + w.agent.Main + "\n"
-	if err := os.WriteFile(npm, []byte(script), 0o755); err != nil {
+	if err := testenv.WriteProgram(npm, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	installer := w.newInstaller()
@@ -153,7 +154,7 @@ echo ok >` + w.agent.Main + "\n"
 		t.Errorf("npm was called with %s", arguments)
 	}
 
-	if err := os.WriteFile(npm, []byte("#!/bin/sh\necho 'npm error code E404'\nexit 1\n"), 0o755); err != nil {
+	if err := testenv.WriteProgram(npm, []byte("#!/bin/sh\necho 'npm error code E404'\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(filepath.Join(w.dir, "cache")); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bellhop/agenthost/setup"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -260,7 +261,7 @@ func TestTheRemainsOfAKilledInstallAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(home, "1.2.3", "bin", "fake"), []byte("half"), 0o755); err != nil {
+	if err := testenv.WriteProgram(filepath.Join(home, "1.2.3", "bin", "fake"), []byte("half"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.cache().Find(t.Context(), "fake", setup.Want{})
@@ -298,7 +299,7 @@ func TestCheckReportsAProgramThatDoesNotRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(got.Path(), []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil {
+	if err := testenv.WriteProgram(got.Path(), []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.cache().Check(t.Context(), "fake")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bellhop/agenthost/setup"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -244,7 +245,7 @@ func (w *testRegistry) npm(script string) {
 	w.installer = w.newInstaller()
 	w.installer.NPM = filepath.Join(w.dir, "npm")
 	w.installer.Registry = func(context.Context) (string, error) { return "https://me:geheim@registry.invalid/", nil }
-	if err := os.WriteFile(w.installer.NPM, []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
+	if err := testenv.WriteProgram(w.installer.NPM, []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
 		w.t.Fatal(err)
 	}
 }

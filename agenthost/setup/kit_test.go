@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"bellhop/agenthost/setup"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -175,7 +176,7 @@ func (w *testRegistry) requestCount(path string) int {
 func (w *testRegistry) script(name, version string) string {
 	w.t.Helper()
 	path := filepath.Join(w.dir, name)
-	if err := os.WriteFile(path, fmt.Appendf(nil, versionScript, version), 0o755); err != nil {
+	if err := testenv.WriteProgram(path, fmt.Appendf(nil, versionScript, version), 0o755); err != nil {
 		w.t.Fatal(err)
 	}
 	return path

@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"bellhop/agenthost/setup"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -82,7 +82,7 @@ func TestCredentialsOfTheRegistryAreSentButNotShown(t *testing.T) {
 func TestNPMRegistryReadsVariablesAndNPM(t *testing.T) {
 	bin := t.TempDir()
 	npm := "#!/bin/sh\n[ \"$*\" = 'config get registry' ] && echo https://registry.invalid/path/\n"
-	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte(npm), 0o755); err != nil {
+	if err := testenv.WriteProgram(filepath.Join(bin, "npm"), []byte(npm), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	variable := func(name, value string) func(string) string {

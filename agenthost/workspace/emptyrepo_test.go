@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bellhop/internal/testenv"
 )
 
 // contents describes every file below a git directory by its mode and content. Objects are
@@ -130,7 +132,7 @@ func TestANewSessionStartsNoGit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	runs, program := filepath.Join(dir, "runs"), filepath.Join(dir, "git")
-	must(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$*\" >> "+runs+"\nexec git \"$@\"\n"), 0o700)) //nolint:gosec // a program
+	must(t, testenv.WriteProgram(program, []byte("#!/bin/sh\necho \"$*\" >> "+runs+"\nexec git \"$@\"\n"), 0o700)) //nolint:gosec // a program
 	m, err := New(Options{Data: filepath.Join(dir, "data"), Git: program, Patience: time.Minute})
 	must(t, err)
 	t.Cleanup(func() { must(t, m.Close()) })

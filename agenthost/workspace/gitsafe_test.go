@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bellhop/internal/testenv"
 )
 
 // danger is one way in which settings make git start a program. TRAP stands for a program that leaves
@@ -105,7 +107,7 @@ func (tr *traps) program(path, name string) string {
 	tr.Helper()
 	must(tr.T, os.MkdirAll(filepath.Dir(path), 0o700))
 	text := "#!/bin/sh\necho '" + name + "' >> '" + tr.mark + "'\nexit 1\n"
-	must(tr.T, os.WriteFile(path, []byte(text), 0o700)) //nolint:gosec // a program
+	must(tr.T, testenv.WriteProgram(path, []byte(text), 0o700)) //nolint:gosec // a program
 	return path
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bellhop/internal/testenv"
 )
 
 // tryRun runs git, which may fail.
@@ -23,7 +25,7 @@ func setTraps(t *testing.T, dir string) string {
 	t.Helper()
 	sprung := filepath.Join(t.TempDir(), "sprung")
 	trap := filepath.Join(t.TempDir(), "trap")
-	must(t, os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $*\" >> "+sprung+"\ncat\n"), 0o700)) //nolint:gosec // a program
+	must(t, testenv.WriteProgram(trap, []byte("#!/bin/sh\necho \"$0 $*\" >> "+sprung+"\ncat\n"), 0o700)) //nolint:gosec // a program
 	included := filepath.Join(t.TempDir(), "included")
 	must(t, os.WriteFile(included, []byte("[core]\n\tfsmonitor = "+trap+"\n"), 0o600))
 	gitDir := run(t, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -35,7 +37,7 @@ func setTraps(t *testing.T, dir string) string {
 		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		content, err := os.ReadFile(trap)
 		must(t, err)
-		must(t, os.WriteFile(path, content, 0o700)) //nolint:gosec // a program
+		must(t, testenv.WriteProgram(path, content, 0o700)) //nolint:gosec // a program
 	}
 	settings := ""
 	for name, value := range map[string]string{

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -212,7 +213,7 @@ func TestTheMessageOfAHookThatRejectsIsShownAndHarmless(t *testing.T) {
 	hook := "#!/bin/sh\n" +
 		"printf 'Ask \\033[31mAda\\033[0m first \\342\\200\\256 http://ada:hunter2@example.org/x\\n' >&2\n" +
 		"exit 1\n"
-	must(t, os.WriteFile(filepath.Join(bare, "hooks", "pre-receive"), []byte(hook), 0o700)) //nolint:gosec // a program
+	must(t, testenv.WriteProgram(filepath.Join(bare, "hooks", "pre-receive"), []byte(hook), 0o700)) //nolint:gosec // a program
 	_, err := k.tryPush("")
 	hint := errorHint(t, err, protocol.CodePushRejected)
 	equal(t, "hint", hint, "Ask \uFFFD[31mAda\uFFFD[0m first \uFFFD http://example.org/x")
@@ -305,7 +306,7 @@ func recorded(t *testing.T, git, file string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "git")
 	script := "#!/bin/sh\necho \"$*\" >> '" + file + "'\nexec '" + git + "' \"$@\"\n"
-	must(t, os.WriteFile(path, []byte(script), 0o700)) //nolint:gosec // a program
+	must(t, testenv.WriteProgram(path, []byte(script), 0o700)) //nolint:gosec // a program
 	return path
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
+	"bellhop/internal/testenv"
 )
 
 func TestAgentsListNeedsNoNetwork(t *testing.T) {
@@ -23,7 +24,7 @@ func TestAgentsListNeedsNoNetwork(t *testing.T) {
 	t.Setenv("npm_config_registry", registry.URL)
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	for name, version := range map[string]string{"codex": "0.169.4", "opencode": "0.1.0"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho "+version+"\n"), 0o755); err != nil {
+		if err := testenv.WriteProgram(filepath.Join(bin, name), []byte("#!/bin/sh\necho "+version+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -179,7 +180,7 @@ func TestAVersionIsAskedForInTheSandbox(t *testing.T) {
 	bin, mark := t.TempDir(), filepath.Join(t.TempDir(), "escaped")
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	script := "#!/bin/sh\necho x >\"$HOME/own\" || exit 1\necho x 2>/dev/null >" + mark + "\necho 0.169.4\n"
-	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	if err := testenv.WriteProgram(filepath.Join(bin, "codex"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	_, stdout, stderr := runCommand(t, "agents", "check", "--dir", filepath.Join(t.TempDir(), "agents"), "codex")

@@ -16,7 +16,7 @@ import (
 )
 
 // conditionTimeout bounds the wait for a condition; only broken programs reach it.
-const conditionTimeout = 30 * time.Second
+const conditionTimeout = 2 * time.Minute
 
 // serverProcess is a server process of a story.
 type serverProcess struct {

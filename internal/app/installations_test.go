@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ echo "added 1 package"`
 	bin := t.TempDir()
 	for name, script := range map[string]string{"npm": npm, "node": "echo v22.1.0"} {
 		//nolint:gosec // a program
-		testenv.Must(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+		testenv.Must(t, testenv.WriteProgram(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 	}
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,8 +32,8 @@ func (p *twoProjects) Projects(context.Context) []protocol.OfferedProject {
 
 func TestAHostDescribesItsAgents(t *testing.T) {
 	dir := t.TempDir()
-	testenv.Must(t, os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\necho 9.9.9\n"), 0o700)) //nolint:gosec // a program
-	testenv.Must(t, os.WriteFile(filepath.Join(dir, "mine"), []byte("#!/bin/sh\n"), 0o700))               //nolint:gosec // a program
+	testenv.Must(t, testenv.WriteProgram(filepath.Join(dir, "claude"), []byte("#!/bin/sh\necho 9.9.9\n"), 0o700)) //nolint:gosec // a program
+	testenv.Must(t, testenv.WriteProgram(filepath.Join(dir, "mine"), []byte("#!/bin/sh\n"), 0o700))               //nolint:gosec // a program
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
 	config := HostConfig{
 		AgentsDir: t.TempDir(), DemoAgent: []string{"demo"}, Version: "1.2.3", Agent: "acp:" + filepath.Join(dir, "mine"),

@@ -258,7 +258,8 @@ func (s *sideline) part(p *protocol.Part) {
 	if s.parts == s.interruptAfter {
 		s.group.Go(func() {
 			s.until(func(c *client.Client) error {
-				_, err := c.Interrupt(s.ctx, s.task)
+				// It is not cut off at the end of the turn: the broker would still execute it, perhaps upon the next turn.
+				_, err := c.Interrupt(context.WithoutCancel(s.ctx), s.task)
 				return err
 			})
 		})

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	startLimit = 30 * time.Second // these prevent hangs; they are not expectations
+	startLimit = 2 * time.Minute  // these prevent hangs; they are not expectations
 	stopLimit  = 10 * time.Second // of the contract: protocol section 5
 )
 
