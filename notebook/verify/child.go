@@ -33,7 +33,7 @@ func (v *Verifier) child(ctx context.Context, language, code string) finding {
 	}
 }
 
-// timeout is the end of a request at its time limit.
+// timeout is the end of a request at one of its time limits.
 type timeout struct{ error }
 
 // startError is the failure of a process before it got any code.
@@ -53,7 +53,7 @@ func (v *Verifier) failed(ctx context.Context, language string, err error) findi
 }
 
 // try sends the request to one process. reused reports that a process which had served other
-// requests failed, and not by the time limit: a fresh process may succeed.
+// requests failed, and not by a time limit: a fresh process may succeed.
 func (v *Verifier) try(ctx context.Context, r request) (found finding, reused bool, err error) {
 	p, err := v.ready(ctx, r.Language)
 	if err != nil {
@@ -83,7 +83,7 @@ func (v *Verifier) ready(ctx context.Context, language string) (*process, error)
 			return p, err
 		}
 		// The next request needs this too, so the end of this caller's ctx does not stop it.
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), prepareLimit)
+		limited, cancel := v.limit(context.WithoutCancel(ctx), p, limits{prepareProcessorLimit, prepareLimit})
 		found, err := p.exchange(limited, request{Language: language, Prepare: true, Cache: v.cache()})
 		cancel()
 		if err == nil && (!found.Retire || attempt == attempts) {
@@ -98,7 +98,7 @@ func (v *Verifier) ready(ctx context.Context, language string) (*process, error)
 }
 
 func (v *Verifier) serve(ctx context.Context, p *process, r request) (finding, error) {
-	limited, cancel := context.WithTimeout(ctx, v.o.Limit)
+	limited, cancel := v.limit(ctx, p, limits{v.o.ProcessorLimit, v.o.Limit})
 	defer cancel()
 	found, err := p.exchange(limited, r)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {

@@ -7,8 +7,8 @@
 //	in process  go/parser and JSON, each with a limit of depth: recursion on hostile
 //	            nesting overflows the stack, which Go cannot recover from
 //	a worker    all others: "bellhop verify-worker" answers one request after another and
-//	            keeps grammars and types loaded; a request that takes more than 2 s or
-//	            256 MiB ends it, and the next request gets another worker
+//	            keeps grammars and types loaded; a request that takes more than 2 s of
+//	            processor time, 30 s or 256 MiB ends it, and the next request gets another
 //
 // Languages with a strict parser in Go use that (checkers); the others have a grammar of
 // tree-sitter (treesitter). HTML, CSS and Markdown give every text a meaning: they get warnings and

@@ -11,10 +11,7 @@ import (
 	"time"
 )
 
-const (
-	prepareLimit = time.Minute      // for compiling the grammars once, on a slow machine
-	idleLimit    = 10 * time.Minute // an unused process ends
-)
+const idleLimit = 10 * time.Minute // an unused process ends
 
 // process is a running worker process, with one request at a time.
 type process struct {

@@ -10,10 +10,13 @@ import (
 	"bellhop/protocol"
 )
 
+// patience is a limit that no request of a test reaches, on however slow a machine.
+const patience = 10 * time.Minute
+
 func newWorker(t *testing.T, command ...string) *Verifier {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	v := New(Options{Worker: command, Workers: 1, Limit: 10 * time.Minute, Log: log})
+	v := New(Options{Worker: command, Workers: 1, ProcessorLimit: patience, Limit: patience, Log: log})
 	t.Cleanup(v.Close)
 	return v
 }
@@ -55,6 +58,22 @@ func TestAWorkerThatDoesNotStartIsNotBlamedOnTheCode(t *testing.T) {
 		got.Reason != "The types were not checked. "+reason {
 		t.Errorf("%+v", got)
 	}
+}
+
+func mustTimeOut(t *testing.T, v *Verifier) {
+	t.Helper()
+	got := v.Verify(t.Context(), "toml", "a = 1\n")
+	if got.Verdict != protocol.VerifyUnsupported || got.Reason != "The checker was ended after its time was over" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestElapsedTimeCountsWhereProcessorTimeIsUnknown(t *testing.T) {
+	t.Parallel()
+	v := New(Options{Worker: []string{os.Args[0], "hang"}, ProcessorLimit: time.Millisecond, Limit: patience})
+	t.Cleanup(v.Close)
+	v.processorTime = func(int) (time.Duration, bool) { return 0, false }
+	mustTimeOut(t, v)
 }
 
 // Compiled grammars are machine code: a user who can write to their directory can run programs.

@@ -22,11 +22,14 @@ type Options struct {
 	// Worker is the command line of "bellhop verify-worker". Without it only languages checked
 	// in process are supported.
 	Worker  []string
-	Workers int              // concurrent processes: half of the processors, at least one
-	Limit   time.Duration    // time for a request: 2 s
-	Cache   string           // directory of compiled grammars: a temporary one, until Close
-	Now     func() time.Time // time.Now
-	Log     *slog.Logger     // none
+	Workers int // concurrent processes: half of the processors, at least one
+	// ProcessorLimit is the processor time of a worker for a request: 2 s. Where the system does
+	// not show it, it is the time that passes.
+	ProcessorLimit time.Duration
+	Limit          time.Duration    // time that passes until a request is given up: 30 s
+	Cache          string           // directory of compiled grammars: a temporary one, until Close
+	Now            func() time.Time // time.Now
+	Log            *slog.Logger     // none
 }
 
 // Verifier checks code. It is safe for concurrent use.
@@ -34,6 +37,8 @@ type Verifier struct {
 	o     Options
 	slots chan struct{}
 	pool  pool
+	// processorTime returns how long a process has run on processors, if the system shows it.
+	processorTime func(pid int) (used time.Duration, known bool)
 
 	once      sync.Once
 	cacheDir  string
@@ -46,14 +51,17 @@ var _ notebook.Verifier = (*Verifier)(nil)
 // Close ends them.
 func New(o Options) *Verifier {
 	o.Workers = cmp.Or(o.Workers, max(1, runtime.GOMAXPROCS(0)/2))
-	o.Limit = cmp.Or(o.Limit, 2*time.Second)
+	o.ProcessorLimit = cmp.Or(o.ProcessorLimit, requestProcessorLimit)
+	o.Limit = cmp.Or(o.Limit, requestLimit)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Verifier{o: o, slots: make(chan struct{}, o.Workers), pool: pool{command: o.Worker}}
+	return &Verifier{
+		o: o, slots: make(chan struct{}, o.Workers), pool: pool{command: o.Worker}, processorTime: processorTime,
+	}
 }
 
 // Close ends the idle processes and, after its request, each busy one.

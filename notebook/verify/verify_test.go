@@ -3,6 +3,7 @@ package verify_test
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -25,6 +26,8 @@ func TestMain(m *testing.M) {
 		return
 	case len(os.Args) == 2 && os.Args[1] == "hang":
 		time.Sleep(time.Hour) // the runtime would report select {} as a deadlock
+	case len(os.Args) == 2 && os.Args[1] == "spin":
+		spin()
 	case len(os.Args) == 3 && os.Args[1] == "die-once":
 		dieOnce(os.Args[2])
 		return
@@ -38,6 +41,16 @@ func TestMain(m *testing.M) {
 		_ = os.RemoveAll(dir)
 		os.Exit(code)
 	}))
+}
+
+// spin computes for ever, but not longer than the process that started it.
+func spin() {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	for {
+	}
 }
 
 // dieOnce is a worker that dies at its first request, unless one died before it.
@@ -55,6 +68,9 @@ func dieOnce(marker string) {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
+// patience is a limit that no request of a test reaches, on however slow a machine.
+const patience = 10 * time.Minute
+
 // compiled is where the tests of this package keep compiled grammars.
 var compiled string
 
@@ -62,7 +78,7 @@ func newVerifier(t testing.TB, args ...string) *verify.Verifier {
 	t.Helper()
 	v := verify.New(verify.Options{
 		Worker: append([]string{os.Args[0]}, args...), Cache: compiled,
-		Limit: 10 * time.Minute, Now: func() time.Time { return noon },
+		ProcessorLimit: patience, Limit: patience, Now: func() time.Time { return noon },
 	})
 	t.Cleanup(v.Close)
 	return v
