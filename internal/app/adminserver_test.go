@@ -63,6 +63,7 @@ func ask(t *testing.T, url, authorization string) (status int, body string) {
 }
 
 func TestTheAdminListenerNeedsItsSecret(t *testing.T) {
+	t.Parallel()
 	s := serveAdmin(t, "127.0.0.1:0")
 	basic, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
 	if err != nil {
@@ -92,6 +93,7 @@ func TestTheAdminListenerNeedsItsSecret(t *testing.T) {
 
 // Pages in a browser on this machine must not read it, and no cache may keep it.
 func TestTheAdminListenerIsNotForPages(t *testing.T) {
+	t.Parallel()
 	s := serveAdmin(t, "127.0.0.1:0")
 	for _, path := range []string{"/metrics", "/debug/pprof/goroutine"} {
 		for _, c := range []struct {
@@ -127,6 +129,7 @@ func TestTheAdminListenerIsNotForPages(t *testing.T) {
 }
 
 func TestAnAdminListenerWithoutASecretOpensNothing(t *testing.T) {
+	t.Parallel()
 	s := &adminServer{wrong: httpapi.NewLimiter(httpapi.LimiterOptions{Rate: wrongPerSecond, Burst: wrongBurst})}
 	e := httpapi.New(httpapi.Options{Log: slog.New(slog.DiscardHandler)})
 	s.routes(e)
@@ -139,6 +142,7 @@ func TestAnAdminListenerWithoutASecretOpensNothing(t *testing.T) {
 }
 
 func TestAShortAdminTokenIsRefused(t *testing.T) {
+	t.Parallel()
 	config := adminConfig{
 		Variable: "BELLHOP_ADMIN_LISTEN", Listen: ":0", SecretVariable: "BELLHOP_ADMIN_TOKEN",
 		Secret: seal.NewSecret("short"), Log: slog.New(slog.DiscardHandler),
@@ -151,6 +155,7 @@ func TestAShortAdminTokenIsRefused(t *testing.T) {
 
 // The API of a host may be on loopback, with a short password, while its admin listener is not.
 func TestAHostsAdminListenerThatOthersReachNeedsALongPassword(t *testing.T) {
+	t.Parallel()
 	for address, isRefused := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		config := adminConfig{
 			Variable: "BELLHOP_HOST_ADMIN_LISTEN", Listen: address, Secret: seal.NewSecret("short"),
@@ -167,6 +172,7 @@ func TestAHostsAdminListenerThatOthersReachNeedsALongPassword(t *testing.T) {
 }
 
 func TestTheAdminListenerIsOnLoopback(t *testing.T) {
+	t.Parallel()
 	s := serveAdmin(t, ":0")
 	if addr := s.listener.Addr().(*net.TCPAddr); !addr.IP.IsLoopback() {
 		t.Errorf("it listens on %s", addr)
@@ -174,6 +180,7 @@ func TestTheAdminListenerIsOnLoopback(t *testing.T) {
 }
 
 func TestThereIsNoAdminListenerUnlessConfigured(t *testing.T) {
+	t.Parallel()
 	s, err := (&adminConfig{SecretVariable: "BELLHOP_ADMIN_TOKEN"}).open(http.NotFoundHandler())
 	if s != nil || err != nil {
 		t.Errorf("got %v, %v", s, err)
@@ -184,6 +191,7 @@ func TestThereIsNoAdminListenerUnlessConfigured(t *testing.T) {
 }
 
 func TestProfilesAreServedWithinLimits(t *testing.T) {
+	t.Parallel()
 	s := serveAdmin(t, "127.0.0.1:0")
 	for path, want := range map[string]int{
 		"goroutine": 200, "heap": 200, "allocs": 200, "block": 200, "mutex": 200, "threadcreate": 200,

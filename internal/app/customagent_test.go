@@ -8,6 +8,7 @@ import (
 )
 
 func TestACustomAgentURLIsLoggedAtTheStart(t *testing.T) {
+	t.Parallel()
 	for url, want := range map[string]int{"": 0, "http://127.0.0.1:4711": 1} {
 		var log bytes.Buffer
 		c := BrokerConfig{PublicURL: "http://127.0.0.1:1", CustomAgentURL: url}

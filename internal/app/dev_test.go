@@ -10,6 +10,7 @@ import (
 
 // A frontend's development server has an origin of its own. It calls the broker, then streams from the host.
 func TestDevAllowsTheOriginsOfOtherFrontends(t *testing.T) {
+	t.Parallel()
 	const page, hostPage = "http://localhost:5173", "http://localhost:5174"
 	dev, err := OpenDev(t.Context(), DevConfig{
 		Data: t.TempDir(), Listen: "127.0.0.1:0", HostListen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),

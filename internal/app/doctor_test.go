@@ -12,6 +12,7 @@ import (
 
 // A server that accepts connections and never answers costs the doctor its limit, and no more.
 func TestTheDoctorWaitsForNoServerForLong(t *testing.T) {
+	t.Parallel()
 	if databaseCheckLimit+requestsLimit > 10*time.Second {
 		t.Error("docs/operations.md says 10 s")
 	}

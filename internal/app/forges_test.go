@@ -23,6 +23,7 @@ func readForges(t *testing.T, text string, variables map[string]string) (HostFil
 }
 
 func TestForgesOfTheHostFile(t *testing.T) {
+	t.Parallel()
 	token := t.TempDir() + "/token"
 	if err := os.WriteFile(token, []byte("of-a-file\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -52,6 +53,7 @@ func TestForgesOfTheHostFile(t *testing.T) {
 }
 
 func TestInvalidForgesAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"a token in the file": {`{token: secret}`, "a forge has no token"},
 		"no token":            {`{kind: github}`, "name tokenFile or tokenVariable"},

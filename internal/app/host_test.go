@@ -13,6 +13,7 @@ import (
 
 // Each failure is one step later. Parts that stay open would keep the next host from the data.
 func TestAHostThatDoesNotOpenReleasesItsData(t *testing.T) {
+	t.Parallel()
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

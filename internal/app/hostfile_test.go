@@ -27,6 +27,7 @@ func readHostFile(t *testing.T, content string) (HostFile, error) {
 }
 
 func TestHostFileAgents(t *testing.T) {
+	t.Parallel()
 	file, err := readHostFile(t, `
 agents:
   mine: {command: [my-agent, --stdio], modelFlag: --model}
@@ -52,6 +53,7 @@ default: careful
 }
 
 func TestInvalidHostFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	for rule, c := range map[string]struct{ content, want string }{
 		"a mistyped key":      {"agents: {x: {comand: [x]}}", "field comand not found"},
 		"a member of no file": {"agents: {}\nagent: x", "host.yaml: line 2: field agent not found"},
@@ -101,6 +103,7 @@ func TestInvalidHostFilesAreRefused(t *testing.T) {
 }
 
 func TestValuesOfAHostFileStayAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
 	file, err := readHostFile(t, `
 agents:
   claude: &claude {version: 1.10, env: {PORT: 010, MASK: 0x1F, EMPTY: }}
@@ -124,6 +127,7 @@ policy: {version: 1}
 }
 
 func TestAnAgentGetsOnlyItsOwnVariables(t *testing.T) {
+	t.Parallel()
 	all := map[string]string{}
 	for _, name := range agents.Variables() {
 		all[name] = "host-" + name
@@ -176,6 +180,7 @@ func TestAnAgentGetsOnlyItsOwnVariables(t *testing.T) {
 }
 
 func TestProvidersOfAHost(t *testing.T) {
+	t.Parallel()
 	records := t.TempDir()
 	config := HostConfig{AgentsDir: t.TempDir(), DemoAgent: []string{"demo"}, Log: slog.New(slog.DiscardHandler)}
 	set, err := config.newProviders(records)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAHostThatOthersReachNeedsALongPassword(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		address, password string
 		refused           bool

@@ -77,7 +77,7 @@ func offeredAgent(t *testing.T, host *Host, id string) protocol.OfferedAgent {
 	return offer.Agents[i]
 }
 
-func TestAHostOffersAnAgentAtOnceAfterItsInstallation(t *testing.T) {
+func TestAHostOffersAnAgentAtOnceAfterItsInstallation(t *testing.T) { //nolint:paralleltest // programsOnPath changes the environment
 	programsOnPath(t)
 	host := installingHost(t, true)
 	if before := offeredAgent(t, host, "acp"); before.Installed || before.Program != "claude-agent-acp" {
@@ -108,7 +108,7 @@ func TestAHostOffersAnAgentAtOnceAfterItsInstallation(t *testing.T) {
 	}
 }
 
-func TestAHostInstallsNothingUnlessItsOperatorAllowsIt(t *testing.T) {
+func TestAHostInstallsNothingUnlessItsOperatorAllowsIt(t *testing.T) { //nolint:paralleltest // programsOnPath changes the environment
 	programsOnPath(t)
 	host := installingHost(t, false)
 	if agent := offeredAgent(t, host, "acp"); agent.Program != "" || agent.Installed {
@@ -132,6 +132,7 @@ func TestAHostInstallsNothingUnlessItsOperatorAllowsIt(t *testing.T) {
 
 // An entry that names another program or version would not run the installed one.
 func TestOnlyWhatAnAgentWouldRunIsOfferedForInstallation(t *testing.T) {
+	t.Parallel()
 	config := HostConfig{
 		AgentsDir: t.TempDir(), Data: t.TempDir(), AllowInstalls: true, Log: slog.New(slog.DiscardHandler),
 		Registry: func(context.Context) (string, error) { return "", nil },

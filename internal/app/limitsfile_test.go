@@ -8,6 +8,7 @@ import (
 )
 
 func TestLimitsOfTheHostFile(t *testing.T) {
+	t.Parallel()
 	file, err := readHostFile(t, "sandbox: {limits: {mode: required, memory: 6GiB, processes: 500, cpuWeight: 20}}")
 	want := sandbox.Limits{Mode: sandbox.LimitRequired, Memory: 6 << 30, Processes: 500, CPUWeight: 20}
 	if options := file.Sandbox.options(); err != nil || options.Limits != want || options.Processes != 500 {

@@ -103,6 +103,7 @@ func repository(t *testing.T) string {
 // The tools for an agent's clone work on a real repository, also after the host
 // restarts.
 func TestToolsOfAnAgentOnARealClone(t *testing.T) {
+	t.Parallel()
 	data, project, fake := t.TempDir(), repository(t), &providertest.Fake{}
 	projects := map[string]ProjectFile{"shop": {Path: project, Commands: map[string][]string{"where": {"pwd"}}}}
 	h, stop := runHost(t, data, projects, fake)

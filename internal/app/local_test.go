@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestTheLocalPortIsKeptAcrossRestarts(t *testing.T) {
+func TestTheLocalPortIsKeptAcrossRestarts(t *testing.T) { //nolint:paralleltest // another test could take the port between the restarts
 	c := HostConfig{Data: t.TempDir()}
 	first, err := c.listenLocal()
 	if err != nil {
@@ -54,6 +54,7 @@ func TestTheLocalPortIsKeptAcrossRestarts(t *testing.T) {
 }
 
 func TestTheLocalListenerRefusesOtherThanLoopback(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", ":7702", "192.0.2.1:1", "localhost", "127.0.0.1"} {
 		c := HostConfig{Data: t.TempDir(), LocalListen: address}
 		if l, err := c.listenLocal(); protocol.CodeOf(err) != protocol.CodeInvalid {

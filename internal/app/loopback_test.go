@@ -12,7 +12,7 @@ import (
 )
 
 // A program on the other loopback address would be asked for the console by a browser that tries that address first.
-func TestABrokerHasItsPortOnBothLoopbackAddresses(t *testing.T) {
+func TestABrokerHasItsPortOnBothLoopbackAddresses(t *testing.T) { //nolint:paralleltest // another test could have the port on the other address
 	for _, c := range []struct{ address, other string }{
 		{"127.0.0.1:0", "::1"}, {"[::1]:0", "127.0.0.1"}, {"0.0.0.0:0", ""}, {"127.0.0.5:0", ""},
 	} {
@@ -35,7 +35,7 @@ func TestABrokerHasItsPortOnBothLoopbackAddresses(t *testing.T) {
 	}
 }
 
-func TestABrokerAnswersOnBothAddressesOrDoesNotStart(t *testing.T) {
+func TestABrokerAnswersOnBothAddressesOrDoesNotStart(t *testing.T) { //nolint:paralleltest // another test could have the port on the other address
 	config := DevConfig{
 		Data: t.TempDir(), Listen: "127.0.0.1:0", HostListen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
 		Agent: "demo", DemoAgent: []string{"/bin/false"},

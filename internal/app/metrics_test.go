@@ -38,6 +38,7 @@ type queues struct {
 func (q queues) Backlog(context.Context) (outbound.Backlog, error) { return q.backlog, nil }
 
 func TestTheBacklogOfWebhooksIsShown(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	for _, c := range []struct {
 		name              string
@@ -64,6 +65,7 @@ func TestTheBacklogOfWebhooksIsShown(t *testing.T) {
 }
 
 func TestHostsAreShownByTheirHealth(t *testing.T) {
+	t.Parallel()
 	a := &Admin{Store: storetest.Open(t)}
 	healths := []broker.HostHealth{broker.HostOK, broker.HostFull, broker.HostOK, broker.HostUnreachable}
 	for i, health := range healths {
@@ -87,6 +89,7 @@ func TestHostsAreShownByTheirHealth(t *testing.T) {
 
 // A broker on PostgreSQL does not know the disk of its database.
 func TestOnlyAKnownDiskIsShown(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]int{"": 0, t.TempDir(): 2} {
 		got := readings(t, readDisk(diskspace.Monitor{Path: path}))
 		if len(got) != want || want > 0 && (got["bellhop_disk_size_bytes"] < got["bellhop_disk_free_bytes"] ||

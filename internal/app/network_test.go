@@ -90,6 +90,7 @@ func target(t *testing.T) *httptest.Server {
 }
 
 func TestTheNetworkOfAnAgent(t *testing.T) {
+	t.Parallel()
 	one, two := target(t), target(t)
 	local := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "local")
@@ -139,6 +140,7 @@ func TestTheNetworkOfAnAgent(t *testing.T) {
 
 // A name that is not listed is asked about, of the program's own session, if the file wants that.
 func TestUsersAllowUnlistedNames(t *testing.T) {
+	t.Parallel()
 	testenv.Resolve(t, func(string) []string { return []string{"127.0.0.2"} })
 	one := target(t)
 	port := one.URL[strings.LastIndexByte(one.URL, ':'):]
@@ -184,6 +186,7 @@ func TestUsersAllowUnlistedNames(t *testing.T) {
 
 // A program cannot go around the proxy by its variables.
 func TestVariablesDoNotOpenTheNetwork(t *testing.T) {
+	t.Parallel()
 	one := target(t)
 	h := newConfinedHost(t, nil)
 	if got := h.get("", one.URL); !strings.HasPrefix(got, "403\n") {
@@ -200,6 +203,7 @@ func TestVariablesDoNotOpenTheNetwork(t *testing.T) {
 }
 
 func TestAModelsKeyStaysOutsideOfTheSandbox(t *testing.T) {
+	t.Parallel()
 	model := target(t)
 	var c *HostConfig
 	h := newConfinedHost(t, func(config *HostConfig) {
@@ -228,6 +232,7 @@ func TestAModelsKeyStaysOutsideOfTheSandbox(t *testing.T) {
 }
 
 func TestModelAccess(t *testing.T) {
+	t.Parallel()
 	const key = "canary"
 	for name, c := range map[string]struct {
 		kind          string
@@ -294,6 +299,7 @@ func TestModelAccess(t *testing.T) {
 }
 
 func TestNetworksOfTheHostFile(t *testing.T) {
+	t.Parallel()
 	file, err := readHostFile(t, `
 agents: {mine: {command: [/bin/true]}}
 projects: {shop: /tmp}
@@ -340,6 +346,7 @@ sandbox:
 
 // --no-sandbox is stronger than a network of the file.
 func TestWithoutASandboxTheNetworkIsOpen(t *testing.T) {
+	t.Parallel()
 	one := target(t)
 	h := newConfinedHost(t, func(c *HostConfig) {
 		c.NoSandbox, c.Log = true, slog.New(slog.DiscardHandler)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheProgressOfADelivery(t *testing.T) {
+	t.Parallel()
 	next := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	failed := []outbound.Attempt{{Number: 1, Error: outbound.FaultTimeout}, {Number: 2, Status: 503}}
 	for name, c := range map[string]struct {

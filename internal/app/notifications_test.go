@@ -93,6 +93,7 @@ func (b *browser) signIn() {
 }
 
 func TestNotificationsOfASignIn(t *testing.T) {
+	t.Parallel()
 	text, err := seal.Generate()
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +166,7 @@ func TestNotificationsOfASignIn(t *testing.T) {
 
 // The key of the notifications is a sealed value like the others: "bellhop keys rotate" seals it again.
 func TestTheKeyOfNotificationsIsRotatedWithTheKeyset(t *testing.T) {
+	t.Parallel()
 	found := false
 	for _, column := range SealedColumns() {
 		found = found || column.Table == "meta" && column.Row == "notification-key" && column.Base64

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheOperatorsKeyStays(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	if _, err := ReadOperatorKey(data); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before the first start: %v", err)
@@ -38,6 +39,7 @@ func TestTheOperatorsKeyStays(t *testing.T) {
 }
 
 func TestTheHostsDataIsPrivateWhateverWasThere(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	key := filepath.Join(data, operatorKeyFile)
 	err := errors.Join(

@@ -21,6 +21,7 @@ func projectsOf(t *testing.T, text string) (HostFile, error) {
 }
 
 func TestHostFileProjects(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file, err := projectsOf(t, `projects:
   plain: `+dir+`
@@ -41,6 +42,7 @@ func TestHostFileProjects(t *testing.T) {
 }
 
 func TestInvalidProjectsAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"a missing directory":   {"/no/such", "project x: /no/such is not a directory"},
 		"nothing":               {"{}", "project x: name its path, or what to clone"},
@@ -60,6 +62,7 @@ func TestInvalidProjectsAreRefused(t *testing.T) {
 }
 
 func TestOpenWorkspacesAcceptsTheDataOfDev(t *testing.T) {
+	t.Parallel()
 	dev := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dev, "host"), 0o700); err != nil {
 		t.Fatal(err)

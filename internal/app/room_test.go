@@ -19,6 +19,7 @@ import (
 // On a disk without room for a start the server answers health checks, refuses all
 // else with 507, and opens by itself once there is room.
 func TestAServerThatCannotOpenForWantOfRoomWaitsForIt(t *testing.T) {
+	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +57,7 @@ func TestAServerThatCannotOpenForWantOfRoomWaitsForIt(t *testing.T) {
 }
 
 func TestOnlyAFullDiskIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	wrong := errors.New("wrong keyset")
 	err := openWithRoom(t.Context(), nil, slog.New(slog.DiscardHandler), func() error { return wrong })
 	if !errors.Is(err, wrong) {

@@ -23,6 +23,7 @@ import (
 )
 
 func TestSandboxOfTheHostFile(t *testing.T) {
+	t.Parallel()
 	file, err := readHostFile(t, `
 agents: {mine: {command: [/bin/true]}}
 projects: {shop: /tmp}
@@ -148,6 +149,7 @@ func (h *confinedHost) start(agent, dir, script string, output io.Writer) (*proc
 }
 
 func TestAnAgentWorksInItsCloneAlone(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHost(t, nil)
 	for script, want := range map[string]bool{
 		`echo x >f && git add f && git -c user.name=A -c user.email=a@b commit -qm f && git log --oneline`: true,
@@ -174,6 +176,7 @@ func TestAnAgentWorksInItsCloneAlone(t *testing.T) {
 }
 
 func TestAnAgentsEntryOpensItsFiles(t *testing.T) {
+	t.Parallel()
 	login := filepath.Join(directory(t), "auth.json")
 	home, shared := directory(t), directory(t)
 	for _, path := range []string{login, filepath.Join(home, "x"), filepath.Join(shared, "x")} {
@@ -204,6 +207,7 @@ func TestAnAgentsEntryOpensItsFiles(t *testing.T) {
 }
 
 func TestWithoutASandboxTheHostReportsIt(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHost(t, func(c *HostConfig) { c.NoSandbox = true })
 	if !h.shell("", `ls "$DATA/workspaces"`) {
 		t.Error("there is a sandbox")
@@ -214,6 +218,7 @@ func TestWithoutASandboxTheHostReportsIt(t *testing.T) {
 }
 
 func TestTheStatusShowsTheSandbox(t *testing.T) {
+	t.Parallel()
 	h, _ := runHost(t, t.TempDir(), nil, &providertest.Fake{})
 	status, err := h.Domain.Status(context.Background())
 	if err != nil {
@@ -226,6 +231,7 @@ func TestTheStatusShowsTheSandbox(t *testing.T) {
 }
 
 func TestPathsInTheHostsDataStopTheStart(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	for name, file := range map[string]HostFile{
 		"an agent's path":   {Sandbox: SandboxFile{Agents: map[string]SandboxPaths{"claude": {Read: []string{data}}}}},

@@ -28,6 +28,7 @@ func partRoutes() []*echo.Route {
 
 // The routes of broker/api are compared there.
 func TestEveryRouteOfAPartHasAScope(t *testing.T) {
+	t.Parallel()
 	routes := partRoutes()
 	if len(routes) < 30 {
 		t.Errorf("only %d routes", len(routes))
@@ -42,6 +43,7 @@ func TestEveryRouteOfAPartHasAScope(t *testing.T) {
 
 // The document is made from the types of the parts, not from the parts of a running broker.
 func TestEveryRouteOfAPartIsDocumented(t *testing.T) {
+	t.Parallel()
 	document, err := apitable.Broker()
 	if err != nil {
 		t.Fatal(err)

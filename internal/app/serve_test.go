@@ -21,6 +21,7 @@ func (s silent) Close() error              { close(s.ended); return nil }
 func (s silent) Addr() net.Addr            { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
 func TestAServerEndsAfterTheStreamsThatItsHandlersLeft(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{listener: silent{make(chan struct{})}, http: &http.Server{}}
 		last, ignore := make(chan struct{}), func() {}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheDoctorShowsOwedEnds(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t)
 	since := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	must := func(err error) {

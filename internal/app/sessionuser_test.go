@@ -35,6 +35,7 @@ func writeAs(t *testing.T, path string) {
 
 // The files of an earlier version belong to root. A session's programs get them at its first start.
 func TestASessionsProgramsHaveAUserOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHost(t, nil)
 	users := h.Users()
 	if users == nil {
@@ -82,6 +83,7 @@ func (h *confinedHost) openSession(session string) {
 
 // A project that is used in place, and a login, stay root's.
 func TestFilesOutsideOfTheDataKeepTheirOwner(t *testing.T) {
+	t.Parallel()
 	login := filepath.Join(directory(t), "auth.json")
 	writeAs(t, login)
 	h := newConfinedHost(t, func(c *HostConfig) {
@@ -106,6 +108,7 @@ func TestFilesOutsideOfTheDataKeepTheirOwner(t *testing.T) {
 }
 
 func TestWithoutNamespacesProgramsReachTheirSessionAlone(t *testing.T) {
+	t.Parallel()
 	openLauncher(t)
 	h := newConfinedHost(t, func(c *HostConfig) {
 		off := false
@@ -149,6 +152,7 @@ func openLauncher(t *testing.T) {
 }
 
 func TestTheFileNamesAUser(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHost(t, func(c *HostConfig) {
 		c.File.Sandbox.User = "daemon"
 		openTo(t, filepath.Dir(c.Data))
@@ -176,6 +180,7 @@ func TestTheFileNamesAUser(t *testing.T) {
 }
 
 func TestUserIDsAreGivenOnceUntilNoneIsLeft(t *testing.T) {
+	t.Parallel()
 	manager, err := workspace.New(workspace.Options{Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -209,6 +214,7 @@ func TestUserIDsAreGivenOnceUntilNoneIsLeft(t *testing.T) {
 
 // A workspace that was created by name belongs to the session that works in it.
 func TestTheUserOfAWorkspaceIsThatOfItsSession(t *testing.T) {
+	t.Parallel()
 	h := newConfinedHost(t, nil)
 	info, err := h.workspaces.Create(t.Context(), "shop", "room", "owner")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestTerminalsOfAHostFile(t *testing.T) {
+	t.Parallel()
 	for content, want := range map[string]TerminalFile{
 		"":              {},
 		"terminal: off": {},

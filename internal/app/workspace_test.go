@@ -92,6 +92,7 @@ func newHostOfAda(t *testing.T) *hostOfAda {
 }
 
 func TestASessionNamesAWorkspaceOfItsUser(t *testing.T) {
+	t.Parallel()
 	h := newHostOfAda(t)
 	for name, c := range map[string]struct {
 		key  string
@@ -133,6 +134,7 @@ func TestASessionNamesAWorkspaceOfItsUser(t *testing.T) {
 }
 
 func TestAWorkspaceDecidesTheProjectOfItsSession(t *testing.T) {
+	t.Parallel()
 	h := newHostOfAda(t)
 	if _, err := h.host.Domain.Open(t.Context(), &protocol.OpenSessionRequest{
 		SessionID: "s1", WebhookURL: "http://127.0.0.1:1/", Workspace: "fix", Project: "blog",
@@ -154,6 +156,7 @@ func TestAWorkspaceDecidesTheProjectOfItsSession(t *testing.T) {
 }
 
 func TestTheHostListsTheWorkspacesOfAKey(t *testing.T) {
+	t.Parallel()
 	h := newHostOfAda(t)
 	for key, want := range map[string]int{adasKey: 1, bobsKey: 0} {
 		status, body := h.get("/workspaces", key)
