@@ -17,11 +17,11 @@ func (w *writer) applyWrite(in *agenthost.Write) error {
 		return w.dropSession(in.SessionID)
 	}
 	if in.Session != nil {
-		if err := put(w, sessions.UpsertOne, sessions, in.Session); err != nil {
+		if err := put(w, sessions.UpsertOne(), sessions, in.Session); err != nil {
 			return err
 		}
 	}
-	if err := putAll(w, turns.UpsertOne, turns, in.Turns); err != nil {
+	if err := putAll(w, turns.UpsertOne(), turns, in.Turns); err != nil {
 		return err
 	}
 	for _, at := range in.DropEvents {
@@ -31,19 +31,19 @@ func (w *writer) applyWrite(in *agenthost.Write) error {
 			return err
 		}
 	}
-	if err := putAll(w, events.InsertOne, events, in.Events); err != nil {
+	if err := putAll(w, events.InsertOne(), events, in.Events); err != nil {
 		return err
 	}
-	if err := putAll(w, prompts.UpsertOne, prompts, in.Prompts); err != nil {
+	if err := putAll(w, prompts.UpsertOne(), prompts, in.Prompts); err != nil {
 		return err
 	}
-	if err := putAll(w, interactions.UpsertOne, interactions, in.Interactions); err != nil {
+	if err := putAll(w, interactions.UpsertOne(), interactions, in.Interactions); err != nil {
 		return err
 	}
 	if err := w.putTokens(in); err != nil {
 		return err
 	}
-	return putAll(w, deadLetters.InsertOne, deadLetters, in.DeadLetters)
+	return putAll(w, deadLetters.InsertOne(), deadLetters, in.DeadLetters)
 }
 
 func (w *writer) putTokens(in *agenthost.Write) error {
@@ -59,7 +59,7 @@ func (w *writer) putTokens(in *agenthost.Write) error {
 			return err
 		}
 	}
-	return putAll(w, tokens.InsertOne, tokens, in.Tokens)
+	return putAll(w, tokens.InsertOne(), tokens, in.Tokens)
 }
 
 // DropTokens implements agenthost.Journal.

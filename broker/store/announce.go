@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -32,7 +33,8 @@ var (
 
 // announceSQL locks the task's row and takes its next numbers. Its parts do nothing when
 // there is no such task.
-var announceSQL = `WITH t AS (
+var announceSQL = sync.OnceValue(func() string {
+	return `WITH t AS (
 	UPDATE tasks SET rev = rev + 1, last_seq = last_seq + 1, last_activity_at = $3::timestamptz, changed_at = $3::timestamptz
 	WHERE id = $1 AND user_id = $2 AND deleted_at IS NULL RETURNING id, no, rev, last_seq
 ), new_message AS (
@@ -45,6 +47,7 @@ var announceSQL = `WITH t AS (
 	INSERT INTO change_ranges (task_no, rev, n, kind, seq) SELECT no, rev, 1, 'message', last_seq FROM t
 )
 SELECT rev FROM t`
+})
 
 // Announce implements broker.TurnAnnouncer. While rows of an earlier version are moved it
 // writes nothing and returns 0, because the message may be one of those rows.
@@ -61,7 +64,7 @@ func (s *Store) Announce(ctx context.Context, userID string, m *broker.Message, 
 		args = append(args, announcedTurn[i].Value(t))
 	}
 	var rev int64
-	err := s.conn(ctx).Statement.ConnPool.QueryRowContext(ctx, announceSQL, args...).Scan(&rev)
+	err := s.conn(ctx).Statement.ConnPool.QueryRowContext(ctx, announceSQL(), args...).Scan(&rev)
 	switch pg := (*pgconn.PgError)(nil); {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, nil

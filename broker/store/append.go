@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -64,7 +65,8 @@ var (
 // locked is left out. The plan must not depend on how many tasks there were when
 // it was made: MATERIALIZED and LATERAL keep it at one index lookup per task. All
 // changes of a task are one range, since each text is one message and one change.
-var appendSQL = `WITH wanted AS MATERIALIZED (
+var appendSQL = sync.OnceValue(func() string {
+	return `WITH wanted AS MATERIALIZED (
 	SELECT * FROM ` + table.Unnest("w", 1, wantedTask) + ` ORDER BY no
 ), locked AS MATERIALIZED (
 	SELECT w.* FROM wanted w CROSS JOIN LATERAL (
@@ -86,6 +88,7 @@ var appendSQL = `WITH wanted AS MATERIALIZED (
 	SELECT no, was_rev + 1, rev - was_rev, 'message', last_seq - (rev - was_rev) + 1 FROM locked
 )
 SELECT no FROM locked`
+})
 
 const uniqueViolation = "23505"
 
@@ -93,7 +96,7 @@ const uniqueViolation = "23505"
 // tasks that were written.
 func (s *Store) appendGroup(ctx context.Context, group []*appendRequest) (map[int64]bool, error) {
 	// gorm would expand an array into a list of values.
-	rows, err := s.conn(ctx).Statement.ConnPool.QueryContext(ctx, appendSQL, appendArgs(group)...)
+	rows, err := s.conn(ctx).Statement.ConnPool.QueryContext(ctx, appendSQL(), appendArgs(group)...)
 	if err == nil {
 		var done map[int64]bool
 		if done, err = numbersOf(rows); err == nil {

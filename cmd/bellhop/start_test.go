@@ -14,12 +14,10 @@ import (
 
 // maxOfPackage limits what a package of ours may do before main, in allocations of memory: each process pays for
 // them, also the helpers that start every program of an agent.
-const maxOfPackage = 400
+const maxOfPackage = 300
 
-// maxOfTables are the limits of packages that build the statements of their tables before main.
-var maxOfTables = map[string]int{
-	"broker/store": 3500, "notebook/store": 900, "webhook/outbound/store": 650, "agenthost/journal": 650,
-}
+// maxOfTables are the limits of packages with many tables: each column is two functions.
+var maxOfTables = map[string]int{"broker/store": 1400}
 
 // initialized is a line of GODEBUG=inittrace=1: "init PACKAGE @2.3 ms, 0.02 ms clock, 4096 bytes, 26 allocs".
 var initialized = regexp.MustCompile(`(?m)^init bellhop/(\S+) @.* (\d+) allocs$`)

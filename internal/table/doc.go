@@ -10,7 +10,7 @@
 //	)
 //
 // Adding a column is a migration, a field and one such row. The texts of the
-// statements are built by New, once, with ? as the placeholder.
+// statements are built once, at the first use, with ? as the placeholder.
 //
 // The package depends on SQL and database/sql, but on no driver and no domain. The
 // caller runs the statements (internal/database, agenthost/journal).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Table is a table whose rows are Rs.
@@ -13,25 +14,37 @@ type Table[R any] struct {
 	Name    string
 	Columns []Column[R]
 
-	Placeholders string // of the values of one row
-
-	// InsertOne and UpsertOne take the values of one row, as AppendValues gives them.
-	InsertOne, UpsertOne string
-
-	names      string
-	insert     string // up to the rows
-	row        string
-	onConflict string
-	update     string
-	updated    []Column[R] // the parameters of update
+	once  sync.Once
+	built texts[R] // at the first use: most processes run no statement, and a package has hundreds of columns
 }
 
-// New builds the texts of the statements. A name may also be a join, and the
-// name of a column any expression, where rows are only read.
+// texts are the statements of a table, and their parts.
+type texts[R any] struct {
+	names        string
+	placeholders string // of the values of one row
+	row          string
+	insert       string // up to the rows
+	onConflict   string
+	update       string
+	updated      []Column[R] // the parameters of update
+	insertOne    string
+	upsertOne    string
+}
+
+// New returns a table. A name may also be a join, and the name of a column any expression, where rows are only read.
 func New[R any](name string, columns ...Column[R]) *Table[R] {
-	t := &Table[R]{Name: name, Columns: columns, names: Names("", columns)}
-	t.Placeholders = strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
-	t.row = "( " + t.Placeholders + ")" // gorm expands bytes right after a "("
+	return &Table[R]{Name: name, Columns: columns}
+}
+
+func (t *Table[R]) texts() *texts[R] {
+	t.once.Do(func() { t.built = build(t.Name, t.Columns) })
+	return &t.built
+}
+
+func build[R any](name string, columns []Column[R]) texts[R] {
+	t := texts[R]{names: Names("", columns)}
+	t.placeholders = strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
+	t.row = "( " + t.placeholders + ")" // gorm expands bytes right after a "("
 	t.insert = "INSERT INTO " + name + " (" + t.names + ") VALUES "
 	var keys, changing []Column[R]
 	for _, c := range columns {
@@ -46,10 +59,19 @@ func New[R any](name string, columns ...Column[R]) *Table[R] {
 	t.update = "UPDATE " + name + " SET " + Settings(changing) +
 		" WHERE " + each(keys, " AND ", func(c string) string { return c + " = ?" })
 	t.updated = slices.Concat(changing, keys)
-	t.InsertOne = t.insert + t.row
-	t.UpsertOne = t.InsertOne + t.onConflict
+	t.insertOne = t.insert + t.row
+	t.upsertOne = t.insertOne + t.onConflict
 	return t
 }
+
+// Placeholders are those of the values of one row.
+func (t *Table[R]) Placeholders() string { return t.texts().placeholders }
+
+// InsertOne takes the values of one row, as AppendValues gives them.
+func (t *Table[R]) InsertOne() string { return t.texts().insertOne }
+
+// UpsertOne is InsertOne that overwrites, as Upsert does.
+func (t *Table[R]) UpsertOne() string { return t.texts().upsertOne }
 
 // Statement is SQL and the values of its placeholders.
 type Statement struct {
@@ -62,7 +84,7 @@ func (t *Table[R]) Insert(rows ...R) Statement { return t.write(rows, "") }
 
 // Upsert is Insert that overwrites the rows whose key exists, except for their
 // fixed columns.
-func (t *Table[R]) Upsert(rows ...R) Statement { return t.write(rows, t.onConflict) }
+func (t *Table[R]) Upsert(rows ...R) Statement { return t.write(rows, t.texts().onConflict) }
 
 func (t *Table[R]) write(rows []R, suffix string) Statement {
 	if len(rows) == 0 {
@@ -72,18 +94,20 @@ func (t *Table[R]) write(rows []R, suffix string) Statement {
 	for i := range rows {
 		args = t.AppendValues(args, &rows[i])
 	}
-	return Statement{SQL: t.insert + t.row + strings.Repeat(","+t.row, len(rows)-1) + suffix, Args: args}
+	text := t.texts()
+	return Statement{SQL: text.insert + text.row + strings.Repeat(","+text.row, len(rows)-1) + suffix, Args: args}
 }
 
 // Update writes the columns that are neither key nor fixed to the row that has
 // r's key.
 func (t *Table[R]) Update(r *R) Statement {
-	return Statement{SQL: t.update, Args: AppendValuesOf(make([]any, 0, len(t.updated)), t.updated, r)}
+	text := t.texts()
+	return Statement{SQL: text.update, Args: AppendValuesOf(make([]any, 0, len(text.updated)), text.updated, r)}
 }
 
 // Select reads all columns; rest is the part after FROM and the table's name.
 func (t *Table[R]) Select(rest string) string {
-	return "SELECT " + t.names + " FROM " + t.Name + " " + rest
+	return "SELECT " + t.texts().names + " FROM " + t.Name + " " + rest
 }
 
 // AppendValues appends what r writes, column by column.

@@ -63,9 +63,9 @@ func TestStatements(t *testing.T) {
 			[]any{"a", "k", int64(3), "a", "k", int64(3)},
 		},
 		"no rows": {pair.Insert(), "", nil},
-		"upsert":  {pair.Upsert(n), pair.UpsertOne, []any{"a", "k", int64(3)}},
+		"upsert":  {pair.Upsert(n), pair.UpsertOne(), []any{"a", "k", int64(3)}},
 		"upsert one": {
-			table.Statement{SQL: pair.UpsertOne}, pair.InsertOne + " ON CONFLICT (id) DO UPDATE SET size = excluded.size", nil,
+			table.Statement{SQL: pair.UpsertOne()}, pair.InsertOne() + " ON CONFLICT (id) DO UPDATE SET size = excluded.size", nil,
 		},
 		"update": {pair.Update(&n), "UPDATE pairs SET size = ? WHERE id = ?", []any{int64(3), "a"}},
 		"select": {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"bellhop/internal/database"
@@ -46,11 +47,14 @@ const heldSQL = `held AS MATERIALIZED (
 			SELECT d.id FROM deliveries d WHERE d.id = w.id AND d.lease = w.lease FOR NO KEY UPDATE) locked)`
 
 var (
-	renewSQL = `WITH wanted AS MATERIALIZED (SELECT * FROM ` + table.Unnest("w", 2, claimColumns) + ` ORDER BY id),
+	renewSQL = sync.OnceValue(func() string {
+		return `WITH wanted AS MATERIALIZED (SELECT * FROM ` + table.Unnest("w", 2, claimColumns) + ` ORDER BY id),
 	` + heldSQL + `
 	UPDATE deliveries d SET next_at = $1 FROM held h WHERE d.id = h.id RETURNING d.id`
+	})
 
-	recordAllSQL = `WITH wanted AS MATERIALIZED (SELECT * FROM ` + table.Unnest("w", 1, conclusionColumns) + ` ORDER BY id),
+	recordAllSQL = sync.OnceValue(func() string {
+		return `WITH wanted AS MATERIALIZED (SELECT * FROM ` + table.Unnest("w", 1, conclusionColumns) + ` ORDER BY id),
 	` + heldSQL + `, concluded AS (
 		UPDATE deliveries d SET lease = '', ` + table.Assignments("h", concludedColumns) + ` FROM held h WHERE d.id = h.id
 	), logged AS (
@@ -58,14 +62,19 @@ var (
 		SELECT id, ` + table.Names("", attemptColumns) + ` FROM held WHERE number > 0
 	)
 	SELECT id FROM held`
+	})
 
-	recordSQL = `UPDATE deliveries SET lease = '', ` + table.Settings(concludedColumns) + ` WHERE id = ? AND lease = ?`
+	recordSQL = sync.OnceValue(func() string {
+		return `UPDATE deliveries SET lease = '', ` + table.Settings(concludedColumns) + ` WHERE id = ? AND lease = ?`
+	})
 
-	advanceAllSQL = `UPDATE deliveries d SET next_at = $1, reason = ''
+	advanceAllSQL = sync.OnceValue(func() string {
+		return `UPDATE deliveries d SET next_at = $1, reason = ''
 	FROM ` + table.Unnest("o", 3, orderColumns) + ` CROSS JOIN LATERAL (
 		SELECT f.id FROM deliveries f WHERE f.endpoint_id = o.endpoint_id AND f.order_key = o.order_key AND f.finished_at IS NULL
 		ORDER BY f.position, f.id LIMIT 1) AS first
 	WHERE d.id = first.id AND d.state = 'queued' AND d.reason = $2 RETURNING d.id`
+	})
 )
 
 // Renew implements outbound.QueueStore.
@@ -75,7 +84,7 @@ func (s *Store) Renew(ctx context.Context, claims map[string]string, until time.
 		all = append(all, claimed{id, claims[id]})
 	}
 	if s.postgres() {
-		return s.ids(ctx, renewSQL, database.AppendArrays([]any{until.UTC()}, claimColumns, pointers(all)))
+		return s.ids(ctx, renewSQL(), database.AppendArrays([]any{until.UTC()}, claimColumns, pointers(all)))
 	}
 	err = s.db.Write(ctx, func(ctx context.Context) error {
 		held = nil
@@ -107,7 +116,7 @@ func (s *Store) Record(ctx context.Context, c outbound.Conclusion) error {
 
 func (s *Store) recordOne(ctx context.Context, c outbound.Conclusion) (held bool, err error) {
 	args := table.AppendValuesOf(nil, concludedColumns, c.Delivery)
-	rows, err := s.db.Exec(ctx, "Delivery", c.ID, recordSQL, table.AppendValuesOf(args, conclusionKey, c.Delivery)...)
+	rows, err := s.db.Exec(ctx, "Delivery", c.ID, recordSQL(), table.AppendValuesOf(args, conclusionKey, c.Delivery)...)
 	if err != nil || rows == 0 || c.Attempt == nil {
 		return rows > 0, err
 	}
@@ -128,7 +137,7 @@ func (s *Store) RecordAll(ctx context.Context, all []outbound.Conclusion) (held 
 			return nil
 		})
 	}
-	ids, err := s.ids(ctx, recordAllSQL, database.AppendArrays(nil, conclusionColumns, pointers(all)))
+	ids, err := s.ids(ctx, recordAllSQL(), database.AppendArrays(nil, conclusionColumns, pointers(all)))
 	if err != nil {
 		return nil, err
 	}

@@ -29,17 +29,17 @@ func TestClaimingScansNoTable(t *testing.T) {
 		name, sql string
 		args      []any
 	}{
-		{"candidates", candidatesSQL, []any{now, 512}},
-		{"latest candidates", latestCandidatesSQL, []any{now, 64}},
+		{"candidates", candidatesSQL(), []any{now, 512}},
+		{"latest candidates", latestCandidatesSQL(), []any{now, 64}},
 		{"hosts", store.dueHostsSQL(), []any{"", 512, now, 512, hosts, 64}},
-		{"candidates of hosts", candidatesOfAllSQL, []any{hosts, now, 4}},
+		{"candidates of hosts", candidatesOfAllSQL(), []any{hosts, now, 4}},
 		{"claimable", store.claimableSQL(), []any{some, now, now}},
 		{"claim", store.claimSQL(), []any{"lease", now, now, some}},
 		{"park", store.parkSQL(), []any{now, "waiting", some, now}},
-		{"renew", renewSQL, database.AppendArrays([]any{now}, claimColumns, pointers(claims))},
-		{"record", recordAllSQL, database.AppendArrays(nil, conclusionColumns, pointers(ends))},
-		{"advance", advanceAllSQL, database.AppendArrays([]any{now, "waiting"}, orderColumns, pointers(orders))},
-		{"next due", nextDueSQL, []any{now}},
+		{"renew", renewSQL(), database.AppendArrays([]any{now}, claimColumns, pointers(claims))},
+		{"record", recordAllSQL(), database.AppendArrays(nil, conclusionColumns, pointers(ends))},
+		{"advance", advanceAllSQL(), database.AppendArrays([]any{now, "waiting"}, orderColumns, pointers(orders))},
+		{"next due", nextDueSQL(), []any{now}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plan, err := explain(t.Context(), db, c.sql, c.args)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"bellhop/internal/database"
@@ -16,24 +17,38 @@ const earlierOpen = `(d.order_key <> '' AND EXISTS (SELECT 1 FROM deliveries p W
 	AND (p.position < d.position OR p.id < d.id)))`
 
 // insertSQL numbers the delivery behind the open ones of its order.
-var insertSQL = `INSERT INTO deliveries (position, ` + table.Names("", deliveries.Columns) + `)
+var insertSQL = sync.OnceValue(func() string {
+	return `INSERT INTO deliveries (position, ` + table.Names("", deliveries.Columns) + `)
 	VALUES ((SELECT COALESCE(max(position), 0) + 1 FROM deliveries WHERE endpoint_id = ? AND order_key = ? AND finished_at IS NULL),
-	` + deliveries.Placeholders + `) ON CONFLICT (endpoint_id, message_id) DO NOTHING`
+	` + deliveries.Placeholders() + `) ON CONFLICT (endpoint_id, message_id) DO NOTHING`
+})
 
 var (
-	latestCandidatesSQL = candidates.Select(`WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at DESC LIMIT ?`)
+	latestCandidatesSQL = sync.OnceValue(func() string {
+		return candidates.Select(`WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at DESC LIMIT ?`)
+	})
 
-	candidatesSQL = candidates.Select(`WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`)
+	candidatesSQL = sync.OnceValue(func() string {
+		return candidates.Select(`WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`)
+	})
 
-	candidatesOfSQL = candidates.Select(`WHERE d.state = 'queued' AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`)
+	candidatesOfSQL = sync.OnceValue(func() string {
+		return candidates.Select(`WHERE d.state = 'queued' AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`)
+	})
 
 	// candidatesOfAllSQL is candidatesOfSQL for each host of an array.
-	candidatesOfAllSQL = `SELECT one.* FROM unnest(?::text[]) AS h (host) CROSS JOIN LATERAL (
+	candidatesOfAllSQL = sync.OnceValue(func() string {
+		return `SELECT one.* FROM unnest(?::text[]) AS h (host) CROSS JOIN LATERAL (
 		` + candidates.Select(`WHERE d.state = 'queued' AND d.host = h.host AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`) + `) AS one`
+	})
 
-	creationSQL = creation.Select(`WHERE state = 'queued' ORDER BY created_at LIMIT 1`)
+	creationSQL = sync.OnceValue(func() string {
+		return creation.Select(`WHERE state = 'queued' ORDER BY created_at LIMIT 1`)
+	})
 
-	nextDueSQL = nextDue.Select(`WHERE state = 'queued' AND next_at > ? ORDER BY next_at LIMIT 1`)
+	nextDueSQL = sync.OnceValue(func() string {
+		return nextDue.Select(`WHERE state = 'queued' AND next_at > ? ORDER BY next_at LIMIT 1`)
+	})
 )
 
 // dueHostsSQL steps from host to host in the index. It reads only the first row of each host, the one
@@ -79,19 +94,19 @@ func (s *Store) parkSQL() string {
 func (s *Store) Insert(ctx context.Context, d *outbound.Delivery) (bool, error) {
 	row := *d
 	row.Attempts, row.Lease, row.AttemptedAt, row.FinishedAt = 0, "", nil, nil
-	rows, err := s.db.Exec(ctx, "Delivery", d.ID, insertSQL,
+	rows, err := s.db.Exec(ctx, "Delivery", d.ID, insertSQL(),
 		deliveries.AppendValues([]any{d.EndpointID, d.OrderKey}, &row)...)
 	return rows > 0, err
 }
 
 // Candidates implements outbound.QueueStore.
 func (s *Store) Candidates(ctx context.Context, now time.Time, limit int) ([]outbound.Delivery, error) {
-	return s.query(ctx, candidates, candidatesSQL, now.UTC(), limit)
+	return s.query(ctx, candidates, candidatesSQL(), now.UTC(), limit)
 }
 
 // LatestCandidates implements outbound.QueueStore.
 func (s *Store) LatestCandidates(ctx context.Context, now time.Time, limit int) ([]outbound.Delivery, error) {
-	list, err := s.query(ctx, candidates, latestCandidatesSQL, now.UTC(), limit)
+	list, err := s.query(ctx, candidates, latestCandidatesSQL(), now.UTC(), limit)
 	slices.Reverse(list)
 	return list, err
 }
@@ -126,11 +141,11 @@ func (s *Store) CandidatesOf(
 	ctx context.Context, now time.Time, hosts []string, perHost int,
 ) ([]outbound.Delivery, error) {
 	if s.postgres() {
-		return s.query(ctx, candidates, candidatesOfAllSQL, s.db.Texts(hosts), now.UTC(), perHost)
+		return s.query(ctx, candidates, candidatesOfAllSQL(), s.db.Texts(hosts), now.UTC(), perHost)
 	}
 	var all []outbound.Delivery
 	for _, host := range hosts {
-		list, err := s.query(ctx, candidates, candidatesOfSQL, host, now.UTC(), perHost)
+		list, err := s.query(ctx, candidates, candidatesOfSQL(), host, now.UTC(), perHost)
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +212,7 @@ func (s *Store) Advance(ctx context.Context, orders []outbound.Order, now time.T
 	if s.postgres() {
 		args := append([]any{now.UTC(), outbound.ReasonWaiting},
 			database.AppendArrays(nil, orderColumns, pointers(orders))...)
-		_, err := s.ids(ctx, advanceAllSQL, args)
+		_, err := s.ids(ctx, advanceAllSQL(), args)
 		return err
 	}
 	return s.db.Write(ctx, func(ctx context.Context) error {
@@ -214,7 +229,7 @@ func (s *Store) Advance(ctx context.Context, orders []outbound.Order, now time.T
 
 // NextDue implements outbound.QueueStore.
 func (s *Store) NextDue(ctx context.Context, now time.Time) (time.Time, bool, error) {
-	rows, err := s.query(ctx, nextDue, nextDueSQL, now.UTC())
+	rows, err := s.query(ctx, nextDue, nextDueSQL(), now.UTC())
 	if err != nil || len(rows) == 0 {
 		return time.Time{}, false, err
 	}
@@ -239,7 +254,7 @@ func (s *Store) Backlog(ctx context.Context) (outbound.Backlog, error) {
 			b.Held = one.N
 		}
 	}
-	oldest, err := s.query(ctx, creation, creationSQL)
+	oldest, err := s.query(ctx, creation, creationSQL())
 	if err == nil && len(oldest) > 0 {
 		b.Oldest = oldest[0].CreatedAt
 	}
