@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -74,9 +76,14 @@ type commandLine struct {
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	Manual       manualCommand       `cmd:"" hidden:"" help:"Print the manual page."`
-	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`
+	VerifyWorker verifyWorkerCommand `cmd:"" name:"verify-worker" hidden:""`
 	Torture      tortureCommand      `cmd:"" hidden:"" help:"Prove that no event is lost and none stored twice."`
 
+	Log logFlags `embed:""`
+}
+
+// logFlags are flags of every command.
+type logFlags struct {
 	LogLevel  slog.Level `env:"BELLHOP_LOG_LEVEL" default:"info" help:"Minimum log level: debug, info, warn or error."`
 	LogFormat string     `env:"BELLHOP_LOG_FORMAT" enum:"text,json" default:"text" help:"Log as text or json lines, on stderr."`
 }
@@ -107,24 +114,25 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		env := &environment{ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr}
 		return exitCodeOf(command.Run(env), stderr)
 	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	var cli commandLine
+	completes := os.Getenv("COMP_LINE") != "" // a shell asks to complete a command line
+	name := args[0]
+	if completes {
+		name = ""
+	}
 	exitCode := -1
-	parser, err := kong.New(&cli,
-		kong.Name("bellhop"), kong.Description(description), kong.UsageOnError(),
-		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exitCode = code }),
-		kong.Resolvers(secretFileResolver{os.LookupEnv, os.ReadFile}),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
-		helpVars(),
-	)
+	parser, err := newParser(&cli, name, stdout, stderr, func(code int) { exitCode = code })
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "bellhop:", err)
 		return 2
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
-	if kongcompletion.Register(parser); exitCode >= 0 { // answered a shell that completes a command line
-		return exitCode
+	if completes {
+		if kongcompletion.Register(parser); exitCode >= 0 {
+			return exitCode
+		}
 	}
 	parsed, err := parser.Parse(args)
 	if exitCode >= 0 {
@@ -150,7 +158,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		}()
 	}
 	env := &environment{
-		ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli),
+		ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, cli.Log),
 	}
 	return exitCodeOf(parsed.Run(env), stderr)
 }
@@ -166,6 +174,35 @@ func unparsed(args []string) interface{ Run(env *environment) error } {
 		return versionCommand{}
 	case verifyWorkerName:
 		return verifyWorkerCommand{}
+	}
+	return nil
+}
+
+// newParser returns a parser that fills in cli. Where name is a command's, it knows no other: the texts of all commands
+// cost more time than most commands take. The manual shows all.
+func newParser(cli *commandLine, name string, stdout, stderr io.Writer, exit func(int)) (*kong.Kong, error) {
+	grammar, options := any(cli), []kong.Option{
+		kong.Name("bellhop"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(stdout, stderr), kong.Exit(exit),
+		kong.Resolvers(secretFileResolver{os.LookupEnv, os.ReadFile}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		helpVars(),
+	}
+	if command := cli.command(name); command != nil && name != manualName {
+		grammar, options = &cli.Log, append(options, command)
+	}
+	return kong.New(grammar, options...)
+}
+
+// command returns the command of this name, or nil.
+func (c *commandLine) command(name string) kong.Option {
+	all := reflect.ValueOf(c).Elem()
+	for i := range all.NumField() {
+		field := all.Type().Field(i)
+		if _, ok := field.Tag.Lookup("cmd"); !ok || name != cmp.Or(field.Tag.Get("name"), strings.ToLower(field.Name)) {
+			continue
+		}
+		return kong.DynamicCommand(name, field.Tag.Get("help"), "", all.Field(i).Addr().Interface(), string(field.Tag))
 	}
 	return nil
 }
@@ -215,9 +252,9 @@ func missingSecretsHint(err error) string {
 	return hint.String()
 }
 
-func newLogger(w io.Writer, cli *commandLine) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: cli.LogLevel}
-	if cli.LogFormat == "json" {
+func newLogger(w io.Writer, flags logFlags) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: flags.LogLevel}
+	if flags.LogFormat == "json" {
 		return slog.New(requestid.LogHandler(slog.NewJSONHandler(w, opts)))
 	}
 	return slog.New(requestid.LogHandler(slog.NewTextHandler(w, opts)))

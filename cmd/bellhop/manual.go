@@ -8,6 +8,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
+const manualName = "manual"
+
 type manualCommand struct{}
 
 // Run prints the manual page bellhop(1) in roff.
