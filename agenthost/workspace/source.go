@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -142,8 +142,8 @@ var unusualWords = [][]byte{[]byte("worktree"), []byte("include"), []byte("exten
 
 // usualVersion matches the line of a repository's settings without extensions; usualHead matches its HEAD.
 var (
-	usualVersion = regexp.MustCompile(`(?mi)^\s*repositoryformatversion\s*=\s*0$`)
-	usualHead    = regexp.MustCompile(`^(ref: refs/[!-~]+|[0-9a-f]{40})\n$`)
+	usualVersion = lazyregexp.New(`(?mi)^\s*repositoryformatversion\s*=\s*0$`)
+	usualHead    = lazyregexp.New(`^(ref: refs/[!-~]+|[0-9a-f]{40})\n$`)
 )
 
 // usualRepository returns the repository at the top of a work tree if all of it is as git writes it, without starting

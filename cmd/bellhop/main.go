@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -186,9 +187,12 @@ func newParser(cli *commandLine, name string, stdout, stderr io.Writer, exit fun
 		kong.Writers(stdout, stderr), kong.Exit(exit),
 		kong.Resolvers(secretFileResolver{os.LookupEnv, os.ReadFile}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
-		helpVars(),
 	}
-	if command := cli.command(name); command != nil && name != manualName {
+	command := cli.command(name)
+	if command == nil || slices.Contains(commandsWithVars, name) {
+		options = append(options, helpVars())
+	}
+	if command != nil && name != manualName {
 		grammar, options = &cli.Log, append(options, command)
 	}
 	return kong.New(grammar, options...)
@@ -218,6 +222,10 @@ func exitCodeOf(err error, stderr io.Writer) int {
 	}
 	return 1
 }
+
+// commandsWithVars are the commands whose texts have helpVars, or that show such texts. For each flag of a command kong
+// looks for others in the value of each of them.
+var commandsWithVars = []string{"agents", "bench", "dev", "torture", manualName}
 
 // helpVars are the values of ${agents}, ${programs} and others in help texts.
 func helpVars() kong.Vars {

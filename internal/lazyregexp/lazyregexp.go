@@ -35,6 +35,8 @@ func (r *Regexp) regexp() *regexp.Regexp {
 // MatchString is that of regexp.Regexp, as are the other methods.
 func (r *Regexp) MatchString(s string) bool { return r.regexp().MatchString(s) }
 
+func (r *Regexp) Match(b []byte) bool { return r.regexp().Match(b) }
+
 func (r *Regexp) FindString(s string) string { return r.regexp().FindString(s) }
 
 func (r *Regexp) FindStringIndex(s string) []int { return r.regexp().FindStringIndex(s) }
