@@ -93,7 +93,7 @@ func sameContents(t *testing.T, gitDir, reference string) {
 	}
 }
 
-func TestAnEmptyRepositoryEqualsWhatGitWrites(t *testing.T) { //nolint:paralleltest // it changes umask and environment of the process
+func TestAnEmptyRepositoryEqualsWhatGitWrites(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".gitconfig",
 		"[init]\n\tdefaultBranch = trunk\n\ttemplateDir = "+home+

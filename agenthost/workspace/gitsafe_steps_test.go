@@ -228,7 +228,7 @@ var hostVariables = []string{
 	"GIT_DEFAULT_HASH=sha256", "GIT_PREFIX=x", "GIT_QUARANTINE_PATH=HOOKS", "GIT_SSL_NO_VERIFY=1",
 }
 
-func TestNoVariableOfTheHostReachesGit(t *testing.T) { //nolint:paralleltest // the environment of the process is what it tests
+func TestNoVariableOfTheHostReachesGit(t *testing.T) {
 	shop, home := remote(t), t.TempDir()
 	tr := newTraps(t, "file://"+shop)
 	trap := tr.program(filepath.Join(tr.dir, "trap"), "of the environment")

@@ -28,7 +28,7 @@ func TestTheProgramCompilesForEverySystemOfARelease(t *testing.T) {
 		if target.Arch != "arm64" || testing.Short() && target.OS != "windows" { // slow under the race detector
 			continue
 		}
-		t.Run(target.String(), func(t *testing.T) { //nolint:paralleltest // they share the parsed files
+		t.Run(target.String(), func(t *testing.T) {
 			all, err := linkedOn(target)
 			if err != nil {
 				t.Fatal(err)

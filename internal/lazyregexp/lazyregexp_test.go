@@ -8,6 +8,7 @@ import (
 )
 
 func TestAnExpressionMatchesAsThatOfThePackageRegexp(t *testing.T) {
+	t.Parallel()
 	const text, of = `(a+)(\d)?`, "xaa1 b a"
 	lazy, known := New(text), regexp.MustCompile(text)
 	for name, results := range map[string][2]any{
@@ -32,6 +33,7 @@ func TestAnExpressionMatchesAsThatOfThePackageRegexp(t *testing.T) {
 }
 
 func TestNewFailsInATestIfAnExpressionIsWrong(t *testing.T) {
+	t.Parallel()
 	defer func() {
 		if recover() == nil {
 			t.Error("New accepted it")
@@ -41,6 +43,7 @@ func TestNewFailsInATestIfAnExpressionIsWrong(t *testing.T) {
 }
 
 func TestAProgramCompilesAtTheFirstUse(t *testing.T) {
+	t.Parallel()
 	inTest = false
 	defer func() { inTest = true }()
 	lazy := New("a")

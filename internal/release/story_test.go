@@ -26,6 +26,7 @@ var only = flag.String("targets", "linux/amd64,windows/arm64", "systems that the
 
 // TestARelease builds HEAD twice, and installs what it has built.
 func TestARelease(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Fatal("run it as root: packages are installed into a root of their own")
 	}

@@ -15,6 +15,7 @@ var shortened = regexp.MustCompile(`"BELLHOP_LONG"|testenv\.(Long|Rounds)\(`)
 
 // A package whose tests are shortened belongs to a part of "make test-long", and every listed test exists.
 func TestEveryShortenedPackageBelongsToALongPart(t *testing.T) {
+	t.Parallel()
 	script, err := os.ReadFile(filepath.Join("..", "..", "scripts", "test-long"))
 	Must(t, err)
 	var packages []string

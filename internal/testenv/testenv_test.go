@@ -46,7 +46,7 @@ func migrate(url string) error {
 	return conn.Close(context.Background())
 }
 
-func TestTestsDivideBetweenTheDatabases(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestTestsDivideBetweenTheDatabases(t *testing.T) {
 	t.Setenv("BELLHOP_DATABASES", "")
 	found := map[string]int{}
 	for i := range 20 {

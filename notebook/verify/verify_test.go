@@ -49,7 +49,7 @@ func spin() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	for {
+	for { //nolint:staticcheck // it spins on purpose
 	}
 }
 

@@ -308,7 +308,7 @@ func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
 }
 
 // Case 59 of docs/reliability.md.
-func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) {
+func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) { //nolint:paralleltest // it sets the environment
 	proxy := outboundtest.Receive(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, proxy.URL)

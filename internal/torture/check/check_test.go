@@ -99,12 +99,14 @@ func (b *builder) tool(turn, call string) []Content {
 }
 
 func TestAValidObservationHasNoViolation(t *testing.T) {
+	t.Parallel()
 	for _, v := range Run(sample()) {
 		t.Error(v)
 	}
 }
 
 func TestEveryMutationIsCaught(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(testenv.Rounds(t)) {
 		result := TestSelf(sample(), seed)
 		for _, missed := range result.Missed {
@@ -119,6 +121,7 @@ func TestEveryMutationIsCaught(t *testing.T) {
 // A restored journal excuses texts that a reader saw and rows that are late. Damage to those would
 // prove nothing, so the self-test takes others.
 func TestEveryMutationIsCaughtAfterARestore(t *testing.T) {
+	t.Parallel()
 	o := sample()
 	for _, s := range o.Sessions {
 		s.JournalRestores, s.DatabaseRestores = 1, 1
@@ -152,6 +155,7 @@ func TestEveryMutationIsCaughtAfterARestore(t *testing.T) {
 }
 
 func TestThereAreTwentyKindsOfLossDoublingOrderAndReceipt(t *testing.T) {
+	t.Parallel()
 	kinds := map[string]int{}
 	for _, m := range mutations {
 		kind, _, _ := strings.Cut(m.name, ":")
@@ -169,6 +173,7 @@ func TestThereAreTwentyKindsOfLossDoublingOrderAndReceipt(t *testing.T) {
 
 // What a restored journal explains is no violation; without the restore it is.
 func TestARestoreExplainsWhatItMayLose(t *testing.T) {
+	t.Parallel()
 	damage := func(s *Session) {
 		last := s.Rows[len(s.Rows)-1]
 		s.Unsent = append(s.Unsent, Event{ID: "gone", At: Cursor{1, last.At.Seq + 1}, Turn: last.Turn, Type: Text})
@@ -189,6 +194,7 @@ func TestARestoreExplainsWhatItMayLose(t *testing.T) {
 // A turn that a restored journal had forgotten runs again. Its tool may end in another way then, and
 // each end has a message.
 func TestATurnThatRanAgainHasTheEndsOfBothRuns(t *testing.T) {
+	t.Parallel()
 	for _, swapped := range []bool{false, true} {
 		o := sample()
 		s := o.Sessions[0]
@@ -220,6 +226,7 @@ func TestATurnThatRanAgainHasTheEndsOfBothRuns(t *testing.T) {
 
 // A database that went back may lack a message, or have a turn twice, that no host has begun.
 func TestARestoredDatabaseExplainsWhatNoHostHasBegun(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(s *Session, turn string){
 		"a message is lost": func(s *Session, turn string) {
 			s.Sent = append(s.Sent, Sent{MessageID: "m-lost", Label: "lost", Text: "lost", Turns: []string{turn}})
@@ -256,6 +263,7 @@ func TestARestoredDatabaseExplainsWhatNoHostHasBegun(t *testing.T) {
 // After a restore of the database a message comes back with the turn that its host ran. A turn that
 // was announced for it in the meantime stays so until its tokens expire.
 func TestARestoreLeavesAnAnnouncedTurnBehind(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		restores int
@@ -285,6 +293,7 @@ func TestARestoreLeavesAnAnnouncedTurnBehind(t *testing.T) {
 // The agent's own ledger shows that a prompt was begun, also if the journal does not. A turn that
 // ended in another way than not-started was begun, too.
 func TestARestoredDatabaseExcusesNothingThatWasBegun(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(s *Session){
 		"a message that the agent has begun is lost": func(s *Session) {
 			s.Sent = append(s.Sent, Sent{MessageID: "m-lost", Label: "lost", Text: "lost", Turns: []string{"turn-lost"}})
@@ -315,6 +324,7 @@ func TestARestoredDatabaseExcusesNothingThatWasBegun(t *testing.T) {
 // The host renumbered an event, the broker acknowledged it there, and the host's journal went back
 // to the time before.
 func TestARowStaysWhereItsEventWasAcknowledged(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		row, acknowledged Cursor
 		restored          int // databases

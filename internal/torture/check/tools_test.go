@@ -7,6 +7,7 @@ import (
 
 // A host with a restored journal may close a tool of the script with an error, and no other.
 func TestAClosedToolIsOneOfTheScript(t *testing.T) {
+	t.Parallel()
 	for call, valid := range map[string]bool{"call-label-2": true, "call-of-no-script": false} {
 		o := sample()
 		s := o.Sessions[0]
@@ -23,6 +24,7 @@ func TestAClosedToolIsOneOfTheScript(t *testing.T) {
 // A host that restarts closes the tool that was running with an error. That is no loss, but only
 // in a turn that did not end by itself.
 func TestAToolThatTheEndOfItsTurnClosedIsNoLoss(t *testing.T) {
+	t.Parallel()
 	for _, finish := range []string{"other", "stop"} {
 		o := sample()
 		s := o.Sessions[0]
@@ -48,6 +50,7 @@ func TestAToolThatTheEndOfItsTurnClosedIsNoLoss(t *testing.T) {
 // A host with a restored journal settles a tool whose result the broker has. The first result
 // stays in the message.
 func TestAToolThatIsSettledAgainKeepsItsResult(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		restores int
 		shown    string
