@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # Without the folder of the checkout in what is compiled, all clones share one build cache.
 export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # Test binaries need no debugger, whose tables are a third of what a link costs. "vet" runs once, for all.
-GOTEST  := go test -ldflags=-w -vet=off -p 6 -timeout 25m
+GOTEST  := go test -ldflags=-w -vet=off -p 4 -timeout 25m
 # What tests start: one program with fail points for e2e, torture, cmd/bellhop, the agents and the browsers.
 PROGRAM := $(CURDIR)/bin/test/bellhop
 export BELLHOP_TEST_BINARY ?= $(PROGRAM)
@@ -174,9 +174,10 @@ bench-agents: build ## measure what the host adds to real agents: latency, start
 bench-web: build ## measure frame times, heap and time to the first text in a real browser
 	cd web && npm run bench --silent
 
-# The lanes run side by side: where one waits for processes and timers, another computes.
-check: ready ## everything that CI runs: all tests on both databases, agents, lint, race detector
-	$(MAKE) -j4 check-go test-web test-agents check-lint
+# Two lanes side by side: where one waits for processes and timers, the other computes. More of them would gain nothing
+# on two cores, and would take the time away that tests give each other.
+check: ready ## everything that CI runs: all tests on both databases, agents, lint, race detector, release build
+	$(MAKE) -j2 check-go check-web-agents
 	$(MAKE) build
 	bin/bellhop version
 	bin/bellhop sbom >/dev/null
@@ -185,9 +186,11 @@ check: ready ## everything that CI runs: all tests on both databases, agents, li
 check-go: export BELLHOP_DATABASES := both
 check-go: ready
 	$(call go-tests,-tags full)
-
-check-lint:
-	$(MAKE) lint
 	$(MAKE) race
 
-.PHONY: help dev reference console console-dev generate setup ready program test test-go test-web test-web-core check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check check-go check-lint
+check-web-agents:
+	$(MAKE) lint
+	$(MAKE) test-web
+	$(MAKE) test-agents
+
+.PHONY: help dev reference console console-dev generate setup ready program test test-go test-web test-web-core check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check check-go check-web-agents

@@ -56,7 +56,7 @@ func TestClientsThatBreakTheRulesAreClosedWithTheRightCode(t *testing.T) {
 
 func TestASlowClientIsDisconnectedAndTheSessionContinues(t *testing.T) {
 	t.Parallel()
-	s := start(t, Config{Limits: wsline.Limits{QueueLines: 8}, Times: wsline.Times{Write: time.Minute}})
+	s := start(t, Config{Limits: wsline.Limits{QueueLines: 8}, Times: wsline.Times{Write: time.Hour}})
 	session := s.open("", "")
 	slow, good := s.dial(session, ""), s.dial(session, "&replay=all")
 	// More than the buffers of the connection and the queue hold.
