@@ -174,10 +174,10 @@ bench-agents: build ## measure what the host adds to real agents: latency, start
 bench-web: build ## measure frame times, heap and time to the first text in a real browser
 	cd web && npm run bench --silent
 
-# Two lanes side by side: where one waits for processes and timers, the other computes. More of them would gain nothing
-# on two cores, and would take the time away that tests give each other.
+# Browsers fill both cores. Beside Go's tests, which wait for processes and timers, run the linters and the agents' programs.
 check: ready ## everything that CI runs: all tests on both databases, agents, lint, race detector, release build
-	$(MAKE) -j2 check-go check-web-agents
+	$(MAKE) test-web
+	$(MAKE) -j2 check-go check-agents
 	$(MAKE) build
 	bin/bellhop version
 	bin/bellhop sbom >/dev/null
@@ -188,9 +188,8 @@ check-go: ready
 	$(call go-tests,-tags full)
 	$(MAKE) race
 
-check-web-agents:
+check-agents: ready
 	$(MAKE) lint
-	$(MAKE) test-web
 	$(MAKE) test-agents
 
-.PHONY: help dev reference console console-dev generate setup ready program test test-go test-web test-web-core check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check check-go check-web-agents
+.PHONY: help dev reference console console-dev generate setup ready program test test-go test-web test-web-core check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check check-go check-agents
