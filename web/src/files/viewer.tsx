@@ -100,8 +100,7 @@ function Text({ path, text, wrap, line, more, loading }: TextProps) {
     if (missing && more && !loading) more();
   }, [missing, more, loading]);
   useEffect(() => {
-    if (line !== undefined && !missing)
-      box.current?.querySelector(`[data-line="${line}"]`)?.scrollIntoView({ block: 'center' });
+    if (line !== undefined && !missing && box.current) return keepInView(box.current, `[data-line="${line}"]`);
   }, [line, missing]);
   if (text === '') return <Empty icon="file" title="An empty file" />;
   const blocks = Array.from({ length: Math.ceil(lines.length / blockLines) }, (_, i) => i * blockLines);
@@ -129,6 +128,25 @@ function Text({ path, text, wrap, line, more, loading }: TextProps) {
       )}
     </div>
   );
+}
+
+/**
+ * Shows the element in the middle of the box, and again whenever the blocks around it take another height than the one
+ * they had kept free, until the user scrolls. Returns what ends it.
+ */
+function keepInView(box: HTMLElement, selector: string): () => void {
+  const show = () => box.querySelector(selector)?.scrollIntoView({ block: 'center' });
+  show();
+  const heights = new ResizeObserver(show);
+  for (const block of box.children) heights.observe(block);
+  const listening = new AbortController();
+  const end = () => {
+    heights.disconnect();
+    listening.abort();
+  };
+  for (const act of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
+    box.addEventListener(act, end, { passive: true, signal: listening.signal });
+  return end;
 }
 
 function linesOf(text: string): readonly string[] {
