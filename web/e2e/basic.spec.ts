@@ -11,7 +11,7 @@ async function isDone({ page }: Console, world: World, id: string, turns: number
   await expect
     .poll(async () => (await world.api.messages(id)).filter((m) => m.role === 'ASSISTANT').length)
     .toBe(turns);
-  await expect(page.getByRole('button', { name: /^Stop/ })).toBeHidden();
+  await expect(page.getByRole('button', { name: /^Stop/ })).toHaveCount(0);
   await expect(page.getByRole('main').getByText('Done', { exact: true })).toBeVisible();
   const row = page.getByRole('region', { name: 'Tasks' }).locator(`a[href$="${id}"]`);
   await expect(row).toContainText('Done');
