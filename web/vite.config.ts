@@ -39,6 +39,8 @@ export default defineConfig({
     environment: 'jsdom',
     include: ['src/**/*.test.{ts,tsx}'],
     restoreMocks: true,
+    // A page for each file would take most of the time; scripts/test-setup.ts leaves the next file an empty one.
+    isolate: false,
     setupFiles: ['scripts/test-setup.ts'],
     // Generous, because a busy machine must not fail a test.
     testTimeout: 60_000,
