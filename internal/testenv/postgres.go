@@ -1,11 +1,15 @@
 package testenv
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,10 +75,50 @@ func newCluster(parent string, port int) (*pgserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Init(); err != nil {
+	if err := fill(c); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.Dir()))
 	}
 	return c, nil
+}
+
+// fill gives c the files of an empty cluster. They are copied from the user's cache, because initdb takes five times
+// as long and runs for most test binaries. A copy comes into the cache whole or not at all.
+func fill(c *pgserver.Server) error {
+	cache, err := os.UserCacheDir()
+	version := pgserver.Version(context.Background())
+	if err != nil || version == "" {
+		return c.Init()
+	}
+	made := filepath.Join(cache, "bellhop", "tests", strings.ReplaceAll(version, " ", "-"))
+	if _, err := os.Stat(made); err == nil {
+		return copyOwned(made, c.Data())
+	}
+	if err := c.Init(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(made), 0o700); err != nil {
+		return err
+	}
+	own, err := os.MkdirTemp(filepath.Dir(made), "new-")
+	if err != nil {
+		return err
+	}
+	err = copyOwned(c.Data(), filepath.Join(own, "data"))
+	if err == nil {
+		err = os.Rename(filepath.Join(own, "data"), made)
+	}
+	if errors.Is(err, fs.ErrExist) { // another binary was first
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(own))
+}
+
+// copyOwned copies a folder that does not exist at to, with its owner.
+func copyOwned(from, to string) error {
+	if out, err := exec.CommandContext(context.Background(), "cp", "-a", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w\n%s", from, err, out)
+	}
+	return nil
 }
 
 // Main runs the tests, those of rapid with fewer draws unless BELLHOP_LONG is set. Then it stops PostgreSQL if one was
