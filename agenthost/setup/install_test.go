@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -290,6 +291,27 @@ func TestAnotherPlatformsInstallIsNotUsed(t *testing.T) {
 	if got, err := w.cache().Find(t.Context(), "fake", setup.Want{}); err == nil {
 		t.Errorf("found %+v", got)
 	}
+}
+
+func TestAnInstallBesideStartsOfOtherProgramsRuns(t *testing.T) {
+	t.Parallel()
+	ctx, end := context.WithCancel(t.Context())
+	var starters sync.WaitGroup
+	for range 2 {
+		starters.Go(func() {
+			for ctx.Err() == nil {
+				_ = exec.CommandContext(ctx, "true").Run()
+			}
+		})
+	}
+	for range 20 {
+		w := newTestRegistry(t, program("1.2.3"))
+		if _, _, err := w.installer.Install(t.Context(), "fake"); err != nil {
+			t.Error(err)
+		}
+	}
+	end()
+	starters.Wait()
 }
 
 func TestCheckReportsAProgramThatDoesNotRun(t *testing.T) {

@@ -58,13 +58,13 @@ func unpackEntries(ctx context.Context, root *os.Root, entries *tar.Reader) erro
 		if remaining -= header.Size; remaining < 0 {
 			return fmt.Errorf("more than %d bytes: refused", maxUnpacked)
 		}
-		if err := unpackEntry(root, header, entries); err != nil {
+		if err := unpackEntry(ctx, root, header, entries); err != nil {
 			return err
 		}
 	}
 }
 
-func unpackEntry(root *os.Root, header *tar.Header, content io.Reader) error {
+func unpackEntry(ctx context.Context, root *os.Root, header *tar.Header, content io.Reader) error {
 	name, err := entryName(header.Name)
 	if err != nil {
 		return err
@@ -81,13 +81,13 @@ func unpackEntry(root *os.Root, header *tar.Header, content io.Reader) error {
 		if name == "" {
 			return fmt.Errorf("%q is outside the package's directory: refused", header.Name)
 		}
-		return unpackFile(root, name, header.Mode&0o111 != 0, content)
+		return unpackFile(ctx, root, name, header.Mode&0o111 != 0, content)
 	default:
 		return fmt.Errorf("%q is neither a file nor a directory: refused", header.Name)
 	}
 }
 
-func unpackFile(root *os.Root, name string, executable bool, content io.Reader) error {
+func unpackFile(ctx context.Context, root *os.Root, name string, executable bool, content io.Reader) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
@@ -100,7 +100,10 @@ func unpackFile(root *os.Root, name string, executable bool, content io.Reader) 
 		return err
 	}
 	_, err = io.Copy(file, content)
-	return errors.Join(err, file.Sync(), file.Close())
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil || !executable {
+		return err
+	}
+	return awaitWriters(ctx, root, name)
 }
 
 // entryName returns an entry's path without its first element; "" is the package's
