@@ -139,8 +139,7 @@ func TestTheNetworkOfAnAgent(t *testing.T) {
 }
 
 // A name that is not listed is asked about, of the program's own session, if the file wants that.
-func TestUsersAllowUnlistedNames(t *testing.T) {
-	t.Parallel()
+func TestUsersAllowUnlistedNames(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	testenv.Resolve(t, func(string) []string { return []string{"127.0.0.2"} })
 	one := target(t)
 	port := one.URL[strings.LastIndexByte(one.URL, ':'):]

@@ -18,8 +18,7 @@ import (
 
 // A program in the sandbox of a running host connects to a name that is not listed: the user of
 // its session is asked, and the connection goes on after the yes.
-func TestAProgramWaitsForTheUsersYes(t *testing.T) {
-	t.Parallel()
+func TestAProgramWaitsForTheUsersYes(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	testenv.Resolve(t, func(string) []string { return []string{"127.0.0.2"} })
 	one := target(t)
 	port := one.URL[strings.LastIndexByte(one.URL, ':'):]

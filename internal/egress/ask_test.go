@@ -11,8 +11,7 @@ import (
 
 // A name that no rule lists is asked about, on both ways. Addresses, and names without a dot,
 // are the operator's matter.
-func TestUnlistedNamesAreAskedAbout(t *testing.T) {
-	t.Parallel()
+func TestUnlistedNamesAreAskedAbout(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	testenv.Resolve(t, func(string) []string { return []string{"127.0.0.1"} })
 	own := []string{"127.0.0.0/8", "listed.example:PORT"}
 	for name, c := range map[string]struct {

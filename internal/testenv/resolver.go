@@ -14,6 +14,7 @@ import (
 // name that ends with a dot, none for NXDOMAIN.
 func Resolve(t testing.TB, answer func(name string) []string) {
 	t.Helper()
+	t.Setenv("RES_OPTIONS", "") // a test that runs beside others fails here: they would have the resolver, too
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

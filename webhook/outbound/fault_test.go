@@ -207,8 +207,7 @@ func TestAClosedPortIsRetried(t *testing.T) {
 }
 
 // Case 54 of docs/reliability.md.
-func TestAnUnknownNameIsRetried(t *testing.T) {
-	t.Parallel()
+func TestAnUnknownNameIsRetried(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	testenv.Resolve(t, func(string) []string { return nil })
 	p := newKit(t, outboundtest.SQLite(t))
 	id := p.enqueue(p.endpoint("https://hooks.example.com/x"), "", "msg_1")[0]
@@ -240,8 +239,7 @@ func strict(o *outbound.WorkerOptions) {
 }
 
 // Case 56 of docs/reliability.md.
-func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
-	t.Parallel()
+func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	var address atomic.Value
 	testenv.Resolve(t, func(string) []string { return []string{address.Load().(string)} })
 	p := newKit(t, outboundtest.SQLite(t), strict)
@@ -260,8 +258,7 @@ func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
 
 // Case 57: a name that had a public address when it was saved has a private one when it is
 // sent.
-func TestDNSRebindingGainsNothing(t *testing.T) {
-	t.Parallel()
+func TestDNSRebindingGainsNothing(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	var asked atomic.Int32
 	testenv.Resolve(t, func(string) []string {
 		asked.Add(1)
