@@ -17,8 +17,8 @@ var messagesBy = map[string]*table.Table[messageRow]{
 }
 
 func lookup(column, kind string) *table.Table[messageRow] {
-	return messageRows("unnest(?::"+kind+`[]) AS wanted (value) CROSS JOIN LATERAL (
-		SELECT * FROM log WHERE `+ofTask+` AND seq IS NOT NULL AND `+column+` = wanted.value OFFSET 0) AS found`, textBody)
+	return messageRows("unnest(?::" + kind + `[]) AS wanted (value) CROSS JOIN LATERAL (
+		SELECT * FROM log WHERE ` + ofTask + ` AND seq IS NOT NULL AND ` + column + ` = wanted.value OFFSET 0) AS found`)
 }
 
 // messagesAmong returns the messages of a task with one of these values in a column, in the order of seq. in
@@ -27,11 +27,7 @@ func (s *Store) messagesAmong(
 	ctx context.Context, taskID, column string, in func(column string) string, values any,
 ) ([]broker.Message, error) {
 	selected := selection{condition: in(column), args: []any{values}}
-	moving, err := s.moving(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if moving || !s.postgres() {
+	if !s.postgres() {
 		return s.messages(ctx, taskID, selected)
 	}
 	found, err := database.Find(ctx, s.db, messagesBy[column], "Messages of task", taskID, "ORDER BY seq", values, taskID)

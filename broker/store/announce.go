@@ -49,12 +49,8 @@ var announceSQL = sync.OnceValue(func() string {
 SELECT rev FROM t`
 })
 
-// Announce implements broker.TurnAnnouncer. While rows of an earlier version are moved it
-// writes nothing and returns 0, because the message may be one of those rows.
+// Announce implements broker.TurnAnnouncer.
 func (s *Store) Announce(ctx context.Context, userID string, m *broker.Message, t *broker.Turn) (int64, error) {
-	if moving, err := s.moving(ctx); err != nil || moving {
-		return 0, err
-	}
 	row := logRow{message: *m, indexed: wordsOf(userID, m.Message.Message)}
 	args := []any{m.TaskID, userID, m.CreatedAt.UTC()}
 	for i := range announcedMessage {

@@ -22,12 +22,8 @@ import (
 func (s *Store) Appends() bool { return s.postgres() }
 
 // Append implements broker.AppendStore. Concurrent requests share a statement
-// and its commit, so it must not be called inside a Write. While rows of an earlier
-// version are moved it writes nothing: only Apply looks for them.
+// and its commit, so it must not be called inside a Write.
 func (s *Store) Append(ctx context.Context, rev int64, cursor protocol.Cursor, b *broker.Batch) (bool, error) {
-	if moving, err := s.moving(ctx); err != nil || moving {
-		return false, err
-	}
 	rows, _, err := logRows(b)
 	if err != nil {
 		return false, err

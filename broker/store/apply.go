@@ -20,9 +20,6 @@ func (s *Store) Apply(ctx context.Context, b *broker.Batch) error {
 	if err != nil {
 		return err
 	}
-	if err := s.beforeApply(ctx, b); err != nil {
-		return err
-	}
 	if s.postgres() {
 		statements = []table.Statement{joined(statements)}
 	}

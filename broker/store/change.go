@@ -55,37 +55,14 @@ func (c *changeRange) appendAfter(refs []broker.ChangeRef, since int64) []broker
 	return refs
 }
 
-// oldChanges reads the changes that are not yet moved to change_ranges, see Move. The
-// message of an old change may have been moved before it. That move was a later change of
-// the message, so the old change may name the task instead.
-var oldChanges = table.New(`old_changes c
-	LEFT JOIN old_messages m ON c.kind = 'message' AND m.task_id = c.task_id AND m.id = c.ref_id`,
-	table.Integer("c.rev", func(c *broker.ChangeRef) *int64 { return &c.Rev }),
-	table.Text(oldChangeKind, func(c *broker.ChangeRef) *broker.ChangeKind { return &c.Kind }),
-	table.Integer("COALESCE(m.seq, 0)", func(c *broker.ChangeRef) *int64 { return &c.Seq }),
-	table.OptionalText(oldChangeRef, func(c *broker.ChangeRef) *string { return &c.RefID }),
-)
-
-const (
-	oldChangeKind = `CASE WHEN c.kind = 'message' AND m.seq IS NULL THEN 'task' ELSE c.kind END`
-	oldChangeRef  = `CASE WHEN c.kind = 'interaction' THEN c.ref_id END`
-)
-
 // ChangeRefs implements broker.FeedStore.
 func (s *Store) ChangeRefs(ctx context.Context, taskID string, since int64, limit int) ([]broker.ChangeRef, error) {
-	old, err := whileMoving(ctx, s, func() ([]broker.ChangeRef, error) {
-		return database.Find(ctx, s.db, oldChanges, "Changes of task", taskID,
-			"WHERE c.task_id = ? AND c.rev > ? ORDER BY c.rev LIMIT ?", taskID, since, limit)
-	})
-	if err != nil {
-		return nil, err
-	}
 	ranges, err := s.rangesAfter(ctx, taskID, since, limit+1)
 	var refs []broker.ChangeRef
 	for i := range ranges {
 		refs = ranges[i].appendAfter(refs, since)
 	}
-	return merged(old, refs, func(a, b *broker.ChangeRef) bool { return a.Rev < b.Rev }, limit), err
+	return refs[:min(len(refs), limit)], err
 }
 
 // Revs implements broker.FeedStore.

@@ -46,7 +46,6 @@ func (s *Store) Incarnation(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case newest.number > 0 && newest.fingerprint == fingerprint:
-		s.setIncarnation(newest.id)
 		return newest.id, nil
 	}
 	s.db.Reconnect()
@@ -91,14 +90,5 @@ func (s *Store) beginIncarnation(ctx context.Context, after int64, fingerprint, 
 		return "", err
 	}
 	newest, err := s.newestIncarnation(ctx)
-	s.setIncarnation(newest.id)
 	return newest.id, err
-}
-
-// setIncarnation stores the current incarnation. If it is a new one, moved is reset: the
-// database may have been restored from a backup in which rows are not moved yet.
-func (s *Store) setIncarnation(id string) {
-	if s.incarnation.Swap(id) != id {
-		s.moved.Store(false)
-	}
 }

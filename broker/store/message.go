@@ -21,8 +21,7 @@ type messageRow struct {
 }
 
 // messageColumns has the columns of a message that are the same in rows that are written, which are rows of the
-// log, and in rows that are read. A new column of messages is one row here; its migration adds it to log and to
-// old_messages.
+// log, and in rows that are read. A new column of messages is one row here.
 func messageColumns[R any](of func(*R) *broker.Message) []table.Column[R] {
 	return []table.Column[R]{
 		table.OptionalText("id", func(r *R) *string { return &of(r).ID }),
@@ -36,25 +35,20 @@ func messageColumns[R any](of func(*R) *broker.Message) []table.Column[R] {
 	}
 }
 
-// messageRows has the columns of a message in a table; body is the expression for the
-// body of a text event.
-func messageRows(name, body string) *table.Table[messageRow] {
+// messageRows has the columns of a message in rows of the log.
+func messageRows(name string) *table.Table[messageRow] {
 	return table.New(name, append(messageColumns(func(m *messageRow) *broker.Message { return &m.Message }),
 		table.Text("turn_id", func(m *messageRow) *string { return &m.TurnID }),
 		table.OptionalText("message", func(m *messageRow) *string { return &m.Message.Message.Message }),
 		table.JSON("COALESCE(artifacts, '[]')", func(m *messageRow) *[]protocol.Artifact { return &m.Artifacts }),
 		table.OptionalText("event_id", func(m *messageRow) *string { return &m.EventID }),
 		table.Time("created_at", func(m *messageRow) *time.Time { return &m.CreatedAt }),
-		table.OptionalTextBytes(body, func(m *messageRow) *json.RawMessage { return &m.body }),
+		table.OptionalTextBytes("CASE WHEN type = 'text' THEN body END",
+			func(m *messageRow) *json.RawMessage { return &m.body }),
 	)...)
 }
 
-const textBody = "CASE WHEN type = 'text' THEN body END"
-
-var (
-	messages    = messageRows("log", textBody)
-	oldMessages = messageRows("old_messages", "NULL")
-)
+var messages = messageRows("log")
 
 // selection selects messages of a task.
 type selection struct {
@@ -65,9 +59,9 @@ type selection struct {
 	limit       int  // 0 = all
 }
 
-// rest returns the part after FROM and the table's name.
-func (q selection) rest(task string) string {
-	rest := "WHERE " + task + " AND " + q.condition
+// rest returns the part after FROM log.
+func (q selection) rest() string {
+	rest := "WHERE " + ofTask + " AND seq IS NOT NULL AND " + q.condition
 	if !q.unordered {
 		rest += " ORDER BY seq"
 	}
@@ -91,19 +85,10 @@ func (q selection) values(taskID string) []any {
 
 // messages returns the selected messages of a task, by seq.
 func (s *Store) messages(ctx context.Context, taskID string, q selection) ([]broker.Message, error) {
-	old, err := whileMoving(ctx, s, func() ([]messageRow, error) {
-		return database.Find(ctx, s.db, oldMessages, "Messages of task", taskID, q.rest("task_id = ?"), q.values(taskID)...)
-	})
+	found, err := database.Find(ctx, s.db, messages, "Messages of task", taskID, q.rest(), q.values(taskID)...)
 	if err != nil {
 		return nil, err
 	}
-	found, err := database.Find(ctx, s.db, messages, "Messages of task", taskID,
-		q.rest(ofTask+" AND seq IS NOT NULL"), q.values(taskID)...)
-	if err != nil {
-		return nil, err
-	}
-	isBefore := func(a, b *messageRow) bool { return a.Seq != b.Seq && a.Seq < b.Seq != q.newestFirst }
-	found = merged(old, found, isBefore, q.limit)
 	return read(taskID, found)
 }
 
@@ -214,52 +199,27 @@ func (s *Store) RunningTools(ctx context.Context, taskID, turnID string) ([]brok
 	})
 }
 
-func textRows(name, ofEvent string) *table.Table[broker.StoredText] {
-	return table.New(name,
-		table.Integer("seq", func(m *broker.StoredText) *int64 { return &m.Seq }),
-		table.Text("event_id", func(m *broker.StoredText) *string { return &m.EventID }),
-		table.OptionalText("message", func(m *broker.StoredText) *string { return &m.Text }),
-		table.Bool(ofEvent, func(m *broker.StoredText) *bool { return &m.OfEvent }),
-	)
-}
-
-var (
-	texts    = textRows("log", "COALESCE(type = 'text', FALSE)")
-	oldTexts = textRows("old_messages", "FALSE")
+var texts = table.New("log",
+	table.Integer("seq", func(m *broker.StoredText) *int64 { return &m.Seq }),
+	table.Text("event_id", func(m *broker.StoredText) *string { return &m.EventID }),
+	table.OptionalText("message", func(m *broker.StoredText) *string { return &m.Text }),
+	table.Bool("type = 'text'", func(m *broker.StoredText) *bool { return &m.OfEvent }),
 )
 
 // Texts implements broker.VerifyStore. It reads no bodies: the events have them.
 func (s *Store) Texts(ctx context.Context, taskID string, after int64, limit int) ([]broker.StoredText, error) {
 	q := selection{condition: "seq > ? AND event_id <> '' AND tool_call_id IS NULL", args: []any{after}, limit: limit}
-	old, err := whileMoving(ctx, s, func() ([]broker.StoredText, error) {
-		return database.Find(ctx, s.db, oldTexts, "Messages of task", taskID, q.rest("task_id = ?"), q.values(taskID)...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	found, err := database.Find(ctx, s.db, texts, "Messages of task", taskID,
-		q.rest(ofTask+" AND seq IS NOT NULL"), q.values(taskID)...)
-	return merged(old, found, func(a, b *broker.StoredText) bool { return a.Seq < b.Seq }, limit), err
+	return database.Find(ctx, s.db, texts, "Messages of task", taskID, q.rest(), q.values(taskID)...)
 }
 
 // StuckMessages implements broker.MaintenanceStore. For a message that was checked
 // in again, the time counts from the announcement of its last turn.
 func (s *Store) StuckMessages(ctx context.Context, before time.Time, limit int) ([]broker.StuckMessage, error) {
-	find := func(from string) ([]broker.StuckMessage, error) {
-		var stuck []broker.StuckMessage
-		err := s.conn(ctx).Raw(`SELECT tasks.id AS task_id, m.id AS message_id
-			FROM `+from+` JOIN turns ON turns.task_id = tasks.id AND turns.id = m.turn_id
-			WHERE m.status = 'SENDING' AND turns.announced_at <= ? AND tasks.deleted_at IS NULL
-			AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.task_id = tasks.id AND q.id = m.id)
-			ORDER BY m.created_at LIMIT ?`, before.UTC(), limit).Scan(&stuck).Error
-		return stuck, database.Fault(err, "Messages", "")
-	}
-	old, err := whileMoving(ctx, s, func() ([]broker.StuckMessage, error) {
-		return find("old_messages m JOIN tasks ON tasks.id = m.task_id")
-	})
-	if err != nil {
-		return nil, err
-	}
-	stuck, err := find("log m JOIN tasks ON tasks.no = m.task_no")
-	return append(old, stuck...), err
+	var stuck []broker.StuckMessage
+	err := s.conn(ctx).Raw(`SELECT tasks.id AS task_id, m.id AS message_id
+		FROM log m JOIN tasks ON tasks.no = m.task_no JOIN turns ON turns.task_id = tasks.id AND turns.id = m.turn_id
+		WHERE m.status = 'SENDING' AND turns.announced_at <= ? AND tasks.deleted_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.task_id = tasks.id AND q.id = m.id)
+		ORDER BY m.created_at LIMIT ?`, before.UTC(), limit).Scan(&stuck).Error
+	return stuck, database.Fault(err, "Messages", "")
 }

@@ -9,15 +9,10 @@ import (
 	"bellhop/internal/database"
 )
 
-// purgedRows lists the tables that have many rows of a task. Rows of the old tables come
-// first, because they move to the log meanwhile. A row of the log has an event, a message or
+// purgedRows lists the tables that have many rows of a task. A row of the log has an event, a message or
 // both, and the two indexes find it by either. The foreign keys delete the rows of the tables
 // that are not named.
 var purgedRows = []database.Chunks{
-	{Table: "old_events", Key: "event_id", Where: "task_id = ?"},
-	{Table: "old_messages", Key: "seq", Where: "task_id = ?"},
-	{Table: "old_changes", Key: "rev", Where: "task_id = ?"},
-	{Table: "log_moves", Key: "task_id", Where: "task_id = ?"},
 	{Table: "log", Key: "event_id", Where: ofTask + " AND event_id IS NOT NULL"},
 	{Table: "log", Key: "seq", Where: ofTask + " AND seq IS NOT NULL"},
 	{Table: "change_ranges", Key: "rev", Where: ofTask},
@@ -154,10 +149,9 @@ func (s *Store) eachTask(
 // PruneChanges implements broker.MaintenanceStore. A task that fails is left for the next
 // time.
 func (s *Store) PruneChanges(ctx context.Context, keep int64) (int64, error) {
-	const due = `t.rev, t.rev > ? AND (
-		EXISTS (SELECT 1 FROM change_ranges c WHERE c.task_no = t.no AND c.rev <= t.rev - ?)
-		OR EXISTS (SELECT 1 FROM old_changes c WHERE c.task_id = t.id AND c.rev <= t.rev - ?)) AS due`
-	return s.eachTask(ctx, due, []any{keep, keep, keep}, func(t prunedTask) (int64, error) {
+	const due = `t.rev, t.rev > ? AND EXISTS (
+		SELECT 1 FROM change_ranges c WHERE c.task_no = t.no AND c.rev <= t.rev - ?) AS due`
+	return s.eachTask(ctx, due, []any{keep, keep}, func(t prunedTask) (int64, error) {
 		return s.pruneChanges(ctx, t.ID, t.Rev-keep)
 	})
 }
@@ -165,20 +159,11 @@ func (s *Store) PruneChanges(ctx context.Context, keep int64) (int64, error) {
 // pruneChanges deletes a task's changes up to rev, in order: a reader of the feed detects only that the first
 // ones are gone. A range that continues behind rev is cut.
 func (s *Store) pruneChanges(ctx context.Context, taskID string, rev int64) (deleted int64, err error) {
-	_, err = whileMoving(ctx, s, func() ([]struct{}, error) {
-		deleted, err = s.db.DeleteChunks(ctx, "Changes of task", taskID, database.Chunks{
-			Table: "old_changes", Key: "rev", Where: "task_id = ? AND rev <= ?", Args: []any{taskID, rev}, InOrder: true,
-		})
-		return nil, err
-	})
-	if err != nil {
-		return deleted, err
-	}
-	n, err := s.db.DeleteChunks(ctx, "Changes of task", taskID, database.Chunks{
+	deleted, err = s.db.DeleteChunks(ctx, "Changes of task", taskID, database.Chunks{
 		Table: "change_ranges", Key: "rev", Where: ofTask + " AND rev + n - 1 <= ? AND rev <= ?",
 		Args: []any{taskID, rev, rev}, InOrder: true,
 	})
-	if deleted += n; err != nil {
+	if err != nil {
 		return deleted, err
 	}
 	_, err = s.db.Exec(ctx, "Changes of task", taskID, `UPDATE change_ranges

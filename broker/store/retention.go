@@ -49,11 +49,7 @@ const unpruned = `epoch IS NOT NULL AND late = FALSE AND (epoch, event_seq) > (?
 // PruneEvents implements broker.MaintenanceStore. An event keeps its row, with id and position: a host that
 // sends it again gets the same answer. The body of a text event is the text of its message and
 // stays. event_prunings has the position up to which this is done, so no row is looked at twice.
-// While rows of an earlier version are moved, nothing is removed.
 func (s *Store) PruneEvents(ctx context.Context, before time.Time) (int64, error) {
-	if moving, err := s.moving(ctx); err != nil || moving {
-		return 0, err
-	}
 	const due = `t.deleted_at IS NULL AND COALESCE((SELECT l.created_at FROM log l
 		WHERE l.task_no = t.no AND l.epoch IS NOT NULL AND l.late = FALSE
 		AND (l.epoch, l.event_seq) > (COALESCE(p.epoch, 0), COALESCE(p.seq, 0))

@@ -17,9 +17,6 @@ const maxRanges = 2000
 func (s *Store) changedSince(
 	ctx context.Context, taskID string, q broker.MessageQuery,
 ) (seqs []int64, known bool, err error) {
-	if moving, err := s.moving(ctx); err != nil || moving {
-		return nil, false, err
-	}
 	since := max(*q.Since, 0)
 	ranges, err := s.rangesAfter(ctx, taskID, since, maxRanges+1)
 	if err != nil || len(ranges) > maxRanges || len(ranges) > 0 && ranges[0].first.Rev > since+1 {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"sync/atomic"
 
 	"gorm.io/gorm"
 
@@ -16,9 +15,6 @@ type Store struct {
 	sealer *seal.Sealer
 
 	commits groupCommit
-
-	moved       atomic.Bool  // no row is left in the tables of an earlier version
-	incarnation atomic.Value // id of the incarnation for which moved holds
 }
 
 // New wraps an open, migrated database.

@@ -150,7 +150,7 @@ func userByEmail(ctx context.Context, admin *app.Admin, email string) (*broker.U
 }
 
 type migrateCommand struct {
-	Up     migrateUpCommand     `cmd:"" help:"Apply the missing migrations and move rows of earlier versions. 'bellhop serve' does this, too."`
+	Up     migrateUpCommand     `cmd:"" help:"Apply the missing migrations. 'bellhop serve' does this, too."`
 	Status migrateStatusCommand `cmd:"" help:"List the migrations and when they were applied; change nothing."`
 }
 
@@ -158,7 +158,7 @@ type migrateUpCommand struct {
 	databaseFlags `embed:""`
 }
 
-// Run applies missing migrations and moves rows, then prints all migrations.
+// Run applies missing migrations, then prints all migrations.
 func (c migrateUpCommand) Run(env *environment) error {
 	return showMigrations(env, c.config(env), app.Migrate)
 }
@@ -184,12 +184,7 @@ func showMigrations(env *environment, c app.StoreConfig, load schemaLoader) erro
 	for _, m := range schema.Migrations {
 		rows = append(rows, []string{fmt.Sprintf("%04d", m.Version), m.Name, formatTime(m.AppliedAt)})
 	}
-	err = table(env.stdout, []string{"VERSION", "NAME", "APPLIED"}, rows)
-	if schema.Unmoved > 0 {
-		_, _ = fmt.Fprintf(env.stdout, "The rows of %d tasks are not moved yet. "+
-			"'bellhop serve' moves them while it runs, 'bellhop migrate up' at once.\n", schema.Unmoved)
-	}
-	return err
+	return table(env.stdout, []string{"VERSION", "NAME", "APPLIED"}, rows)
 }
 
 // table prints rows in columns, or "none" if there are no rows.

@@ -370,7 +370,6 @@ func (b *Broker) Run(ctx context.Context) error {
 	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
 		b.browsers.Run, b.incarnation.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
-		func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
 		func(ctx context.Context) error { return b.Store.Index(ctx, b.config.Log) },
 	}
 	if b.guard != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
@@ -71,17 +70,12 @@ func (c StoreConfig) newSealer() (*seal.Sealer, error) {
 // Schema is the state of a database's schema.
 type Schema struct {
 	Migrations []database.Migration
-	Unmoved    int64 // tasks whose rows are still where an earlier version kept them
 }
 
-// Migrate applies the missing migrations and moves the rows of earlier versions, which
-// may take minutes. If ctx ends, the next Migrate or a broker continues.
+// Migrate applies the missing migrations.
 func Migrate(ctx context.Context, c StoreConfig) (*Schema, error) {
 	return withDatabase(ctx, c, func(db *database.DB) error {
-		if err := db.Migrate(ctx, migrations.For(db.Dialect())); err != nil {
-			return err
-		}
-		return errors.Join(store.New(db, nil).Move(ctx, c.Log), ctx.Err())
+		return db.Migrate(ctx, migrations.For(db.Dialect()))
 	})
 }
 
@@ -103,10 +97,5 @@ func withDatabase(ctx context.Context, c StoreConfig, do func(*database.DB) erro
 	if schema.Migrations, err = db.MigrationStatus(ctx, migrations.For(db.Dialect())); err != nil {
 		return nil, err
 	}
-	for _, m := range schema.Migrations {
-		if m.Name == store.LogMigration && m.AppliedAt != nil {
-			schema.Unmoved, err = store.New(db, nil).MovesLeft(ctx, math.MaxInt32)
-		}
-	}
-	return schema, err
+	return schema, nil
 }

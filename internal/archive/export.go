@@ -27,7 +27,7 @@ type Options struct {
 type Counts struct{ Users, Tasks, Sources, Rows int }
 
 // Export writes the tasks and notebooks of users as they are at one moment. CodeConflict: a turn of one
-// of the tasks is open, or the broker still moves rows of an earlier version.
+// of the tasks is open.
 func Export(ctx context.Context, o Options, users []User, w io.Writer) (Counts, error) {
 	var counts Counts
 	out := newWriter(w)
@@ -58,17 +58,6 @@ func Export(ctx context.Context, o Options, users []User, w io.Writer) (Counts, 
 }
 
 func mayExport(ctx context.Context, db *database.DB, users []User) error {
-	var moves int
-	if err := db.Conn(ctx).Raw(`SELECT count(*) FROM log_moves`).Row().Scan(&moves); err != nil {
-		return database.Fault(err, "log_moves", "")
-	}
-	if moves > 0 {
-		return &protocol.Error{
-			Code:    protocol.CodeConflict,
-			Message: fmt.Sprintf("The broker still moves the rows of %d tasks of an earlier version", moves),
-			Hint:    "Export when its log says that it has finished",
-		}
-	}
 	for _, user := range users {
 		var open int
 		err := db.Conn(ctx).Raw(`SELECT count(*) FROM turns n JOIN tasks t ON t.id = n.task_id
