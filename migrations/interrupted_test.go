@@ -1,9 +1,6 @@
 package migrations_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -15,86 +12,79 @@ import (
 	"bellhop/migrations"
 )
 
-const searchMigration = "_search.sql"
-
-// until returns the files before the one whose name ends with last, and that file with the given text.
-func until(t *testing.T, last, text string) fs.FS {
-	t.Helper()
-	all := migrations.For(database.Postgres)
-	names, err := fs.Glob(all, "*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := fstest.MapFS{}
-	for _, name := range names {
-		if strings.HasSuffix(name, last) {
-			if text != "" {
-				files[name] = &fstest.MapFile{Data: []byte(text)}
+// A migration is one transaction: stopped after a statement, it leaves nothing, and its repetition gives the schema of a
+// run without a stop.
+func TestAStoppedMigrationLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []database.Dialect{database.SQLite, database.Postgres} {
+		t.Run(string(dialect), func(t *testing.T) {
+			files := contentsOf(t, dialect)
+			complete := shapeOf(t, open(t, emptyDatabase(t, dialect)))
+			db := atVersion(t, emptyDatabase(t, dialect), files, 0)
+			for n, file := range files {
+				before := shapeOf(t, db)
+				parts := statementsOf(t, file)
+				for i := 0; i < len(parts); i += stopEvery() {
+					stopped := "-- +goose Up\n" + strings.Join(parts[:i+1], "") + "SELECT stopped;\n"
+					err := migrate(t, db, append(slices.Clone(files[:n]), migration{file.name, stopped}))
+					if err == nil || !strings.Contains(err.Error(), "stopped") {
+						t.Fatalf("%s, after %d statements: %v", file.name, i+1, err)
+					}
+					if after := shapeOf(t, db); !slices.Equal(after, before) {
+						t.Fatalf("%s, after %d statements: the schema is\n%q\nwant\n%q", file.name, i+1, after, before)
+					}
+				}
+				testenv.Must(t, migrate(t, db, files[:n+1]))
 			}
-			return files
-		}
-		data, err := fs.ReadFile(all, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = &fstest.MapFile{Data: data}
+			if got := shapeOf(t, db); !slices.Equal(got, complete) {
+				t.Errorf("%q\nwant %q", got, complete)
+			}
+		})
 	}
-	t.Fatalf("there is no migration %s", last)
-	return nil
 }
 
-// The migration of the search is not one transaction. When it stops after any of its statements, its
-// repetition goes on, and the schema is that of a run without a stop. A stopped CREATE INDEX
-// CONCURRENTLY leaves an index that is not valid.
-func TestTheSearchMigrationGoesOnAfterEachInterruption(t *testing.T) {
-	t.Parallel()
-	parts := statementsOf(t, searchMigration)
-	complete := indexes(t, open(t, testenv.Postgres(t, nil)))
-	db, err := database.Open(t.Context(), testenv.Postgres(t, nil), database.Options{Synchronous: "OFF"})
-	if err != nil {
-		t.Fatal(err)
+// stopEvery returns how many statements are between two stops.
+func stopEvery() int {
+	if testenv.Long() {
+		return 1
 	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	migrate := func(files fs.FS) error { return db.Migrate(t.Context(), files) }
-	if err := migrate(until(t, searchMigration, "")); err != nil {
-		t.Fatal(err)
+	return 16
+}
+
+// migration is a file of one database.
+type migration struct{ name, content string }
+
+// contentsOf returns the migrations of a database in their order.
+func contentsOf(t *testing.T, dialect database.Dialect) (all []migration) {
+	t.Helper()
+	names, err := fs.Glob(migrations.For(dialect), "*.sql")
+	testenv.Must(t, err)
+	for _, name := range names {
+		data, err := fs.ReadFile(migrations.For(dialect), name)
+		testenv.Must(t, err)
+		all = append(all, migration{name, string(data)})
 	}
-	for i := range parts {
-		stopped := "-- +goose NO TRANSACTION\n-- +goose Up\n" + strings.Join(parts[:i+1], "\n") + "\nSELECT stopped;"
-		if err := migrate(until(t, searchMigration, stopped)); err == nil || !strings.Contains(err.Error(), "stopped") {
-			t.Fatalf("after %d statements: %v", i+1, err)
-		}
-		if name, made := indexOf(parts[i]); made { // as a stop inside the statement leaves it
-			write(t, db, `UPDATE pg_index SET indisvalid = FALSE, indisready = FALSE WHERE indexrelid = '`+name+`'::regclass`)
-		}
+	return all
+}
+
+func migrate(t *testing.T, db *database.DB, files []migration) error {
+	t.Helper()
+	all := fstest.MapFS{}
+	for _, file := range files {
+		all[file.name] = &fstest.MapFile{Data: []byte(file.content)}
 	}
-	if err := migrate(migrations.For(database.Postgres)); err != nil {
-		t.Fatal(err)
-	}
-	if got := indexes(t, db); !slices.Equal(got, complete) {
-		t.Errorf("%q\nwant %q", got, complete)
-	}
+	return db.Migrate(t.Context(), all)
 }
 
 // statementsOf returns the statements of a migration, each with its lines for goose.
-func statementsOf(t *testing.T, name string) (parts []string) {
+func statementsOf(t *testing.T, file migration) (parts []string) {
 	t.Helper()
-	all := migrations.For(database.Postgres)
-	names, err := fs.Glob(all, "*"+name)
-	if err != nil || len(names) != 1 {
-		t.Fatalf("%q, %v", names, err)
-	}
-	data, err := fs.ReadFile(all, names[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	part, block := "", false
-	for line := range strings.Lines(string(data)) {
-		if strings.HasPrefix(line, "-- +goose NO") || strings.HasPrefix(line, "-- +goose Up") {
+	for line := range strings.Lines(file.content) {
+		switch {
+		case strings.HasPrefix(line, "-- +goose NO TRANSACTION"):
+			t.Fatalf("%s is not one transaction: test that its repetition goes on after each statement", file.name)
+		case strings.HasPrefix(line, "-- +goose Up"):
 			continue
 		}
 		part += line
@@ -105,41 +95,8 @@ func statementsOf(t *testing.T, name string) (parts []string) {
 			parts, part, block = append(parts, part), "", false
 		}
 	}
-	if len(parts) < 15 {
-		t.Fatalf("%d statements", len(parts))
+	if len(parts) == 0 || strings.TrimSpace(part) != "" {
+		t.Fatalf("%s: %d statements, and %q", file.name, len(parts), part)
 	}
 	return parts
-}
-
-// indexOf returns the name of the index that a statement makes.
-func indexOf(statement string) (name string, made bool) {
-	_, rest, made := strings.Cut(statement, "CREATE INDEX CONCURRENTLY IF NOT EXISTS ")
-	name, _, _ = strings.Cut(rest, " ")
-	return name, made
-}
-
-// indexes returns all indexes and whether they are valid, and all triggers.
-func indexes(t *testing.T, db *database.DB) []string {
-	t.Helper()
-	all := lines(t, db, `SELECT indexrelid::regclass || ' ' || indisvalid || ' ' || indisready || ' '
-			|| pg_get_indexdef(indexrelid)
-		FROM pg_index WHERE indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace) ORDER BY 1`)
-	if slices.ContainsFunc(all, func(line string) bool { return strings.Contains(line, " false ") }) {
-		t.Errorf("not valid: %q", all)
-	}
-	return append(all, lines(t, db, `SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1`)...)
-}
-
-func write(t *testing.T, db *database.DB, sql string) {
-	t.Helper()
-	err := db.Write(t.Context(), func(ctx context.Context) error {
-		result := db.Conn(ctx).Exec(sql)
-		if result.Error == nil && result.RowsAffected != 1 {
-			return errors.New(fmt.Sprint(result.RowsAffected, " rows"))
-		}
-		return result.Error
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -3,38 +3,36 @@ package migrations_test
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"bellhop/internal/database"
 	"bellhop/internal/testenv"
-	"bellhop/migrations"
+	"bellhop/protocol"
 )
 
-// A database of each earlier version, with a row in every table that the version had, gets the schema of a new
-// database, and loses no value of a row.
-func TestEveryEarlierVersionUpgradesWithItsRows(t *testing.T) {
+// A database of each version, with a row in every table that the version has, gets the schema of a new database, and
+// loses no value of a row.
+func TestEveryVersionUpgradesWithItsRows(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []database.Dialect{database.SQLite, database.Postgres} {
 		t.Run(string(dialect), func(t *testing.T) {
-			newest := shapeOf(t, atVersion(t, emptyDatabase(t, dialect), dialect, versions(t, dialect)))
-			for _, n := range upgradedFrom(t, dialect) {
+			files := contentsOf(t, dialect)
+			newest := shapeOf(t, atVersion(t, emptyDatabase(t, dialect), files, len(files)))
+			for n := 1; n <= len(files); n++ {
 				url := emptyDatabase(t, dialect)
-				db := atVersion(t, url, dialect, n)
+				db := atVersion(t, url, files, n)
 				fill(t, db)
 				before := contents(t, db)
-				if len(before) < 14 {
-					t.Fatalf("version %d has %d tables with rows", n, len(before))
+				if len(before) < 30 {
+					t.Fatalf("%s: %d tables with rows", files[n-1].name, len(before))
 				}
 				testenv.Must(t, db.Close()) // statements that connections remember are of the earlier schema
-				db = atVersion(t, url, dialect, versions(t, dialect))
-				expectRows(t, db, n, before)
+				db = atVersion(t, url, files, len(files))
+				expectRows(t, db, files[n-1].name, before)
 				if got := shapeOf(t, db); !slices.Equal(got, newest) {
-					t.Errorf("from version %d the schema is\n%q\nwant\n%q", n, got, newest)
+					t.Errorf("from %s the schema is\n%q\nwant\n%q", files[n-1].name, got, newest)
 				}
 				testenv.Must(t, db.Close())
 			}
@@ -42,51 +40,51 @@ func TestEveryEarlierVersionUpgradesWithItsRows(t *testing.T) {
 	}
 }
 
-// upgradedFrom returns the versions that are upgraded: all, or on PostgreSQL, where a migration takes longer, the
-// first, the last and those beside migrations that rename, remove or rewrite something. BELLHOP_LONG=1 takes all.
-func upgradedFrom(t *testing.T, dialect database.Dialect) (all []int) {
-	t.Helper()
-	last := versions(t, dialect) - 1
-	if dialect == database.Postgres && os.Getenv("BELLHOP_LONG") == "" {
-		return []int{1, movedAt - 1, movedAt, emptiedAt - 1, searchAt - 1, last}
+// No database of before 0.1.0 is upgraded: none of its tables gets a column, and no row is changed.
+func TestADatabaseOfBeforeTheFirstReleaseStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []database.Dialect{database.SQLite, database.Postgres} {
+		t.Run(string(dialect), func(t *testing.T) {
+			url := emptyDatabase(t, dialect)
+			early := []migration{
+				{"0001_broker.sql", "-- +goose Up\nCREATE TABLE tasks (id text NOT NULL PRIMARY KEY, body text);\n"},
+				{"0031_forge_tokens.sql", "-- +goose Up\nCREATE TABLE forge_tokens (id text NOT NULL PRIMARY KEY);\n"},
+			}
+			db := atVersion(t, url, early, len(early))
+			fill(t, db)
+			rows, schema := contents(t, db), shapeOf(t, db)
+			const applied = "SELECT count(*) FROM goose_db_version"
+			versions := lines(t, db, applied)
+			err := migrate(t, db, contentsOf(t, dialect))
+			testenv.WantCode(t, err, protocol.CodeInvalid)
+			if err == nil || !strings.Contains(err.Error(), "made before Bellhop 0.1.0: it has version 31") {
+				t.Errorf("%v", err)
+			}
+			if got := shapeOf(t, db); !slices.Equal(got, schema) {
+				t.Errorf("the schema is\n%q\nwas\n%q", got, schema)
+			}
+			if got := lines(t, db, applied); !slices.Equal(got, versions) {
+				t.Errorf("%q versions, were %q", got, versions)
+			}
+			expectRows(t, db, "0031", rows)
+		})
 	}
-	for n := 1; n <= last; n++ {
-		all = append(all, n)
-	}
-	return all
-}
-
-func versions(t *testing.T, dialect database.Dialect) int {
-	t.Helper()
-	names, err := fs.Glob(migrations.For(dialect), "*.sql")
-	testenv.Must(t, err)
-	return len(names)
 }
 
 func emptyDatabase(t *testing.T, dialect database.Dialect) (url string) {
 	t.Helper()
-	if dialect == database.Postgres {
-		return testenv.Postgres(t, nil)
-	}
-	return "sqlite:" + t.TempDir() + "/x.db"
+	return testenv.Empty(t, string(dialect))
 }
 
 // atVersion opens a database and applies what it lacks of the first n migrations.
-func atVersion(t *testing.T, url string, dialect database.Dialect, n int) *database.DB {
+func atVersion(t *testing.T, url string, files []migration, n int) *database.DB {
 	t.Helper()
 	db, err := database.Open(t.Context(), url, database.Options{Synchronous: "OFF"})
 	testenv.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() }) // again, if the test has closed it
-	all := migrations.For(dialect)
-	names, err := fs.Glob(all, "*.sql")
-	testenv.Must(t, err)
-	files := fstest.MapFS{}
-	for _, name := range names[:n] {
-		data, err := fs.ReadFile(all, name)
-		testenv.Must(t, err)
-		files[name] = &fstest.MapFile{Data: data}
+	if n > 0 {
+		testenv.Must(t, migrate(t, db, files[:n]))
 	}
-	testenv.Must(t, db.Migrate(t.Context(), files))
 	return db
 }
 
@@ -230,33 +228,11 @@ func rowsOf(t *testing.T, db *database.DB, table string, columns []string) []str
 	return lines(t, db, query)
 }
 
-// moved are tables that a migration renamed: a later step moves their rows while brokers serve.
-var moved = map[string]string{"events": "old_events", "messages": "old_messages", "changes": "old_changes"}
-
-const (
-	movedAt   = 7  // 0007_log
-	searchAt  = 27 // 0027_search
-	emptiedAt = 22 // 0022_stream_origins removes the origins that hosts could name freely
-)
-
-func expectRows(t *testing.T, db *database.DB, from int, before map[string]content) {
+func expectRows(t *testing.T, db *database.DB, from string, before map[string]content) {
 	t.Helper()
 	for table, old := range before {
-		now := table
-		if from < movedAt && moved[table] != "" {
-			now = moved[table]
-		}
-		want := old.rows
-		if table == "stream_origins" && from < emptiedAt {
-			want = nil
-		}
-		if got := rowsOf(t, db, now, old.columns); !slices.Equal(got, want) || len(old.rows) != 1 {
-			t.Errorf("from version %d, %s has %q, want %q", from, now, got, want)
-		}
-	}
-	if from < movedAt {
-		if tasks := lines(t, db, "SELECT task_id FROM log_moves"); !slices.Equal(tasks, []string{"one"}) {
-			t.Errorf("from version %d, tasks whose rows wait to be moved: %q", from, tasks)
+		if got := rowsOf(t, db, table, old.columns); !slices.Equal(got, old.rows) || len(old.rows) != 1 {
+			t.Errorf("from %s, %s has %q, want %q", from, table, got, old.rows)
 		}
 	}
 }

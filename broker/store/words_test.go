@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"testing"
 
 	"bellhop/broker"
@@ -11,7 +10,7 @@ import (
 	"bellhop/internal/testenv/plans"
 )
 
-// Rows of an earlier version, or of an archive, have no words. They are added in steps.
+// Rows of an archive have no words. They are added in steps.
 func TestRowsWithoutWordsAreFoundLater(t *testing.T) {
 	t.Parallel()
 	testenv.EachDatabase(t, func(t *testing.T, kind string) {
@@ -41,16 +40,6 @@ func TestRowsWithoutWordsAreFoundLater(t *testing.T) {
 		want("the", 1) // the large task
 		want("task", 150)
 		want("words 150", 2) // of the large task, and of another
-
-		// A broker of an earlier version changes a title and does not know its words.
-		if kind == "postgres" {
-			_, err = db.Exec(context.Background(), "title", "", `UPDATE tasks SET title = 'renamed' WHERE id = 'task-7'`)
-			must(t, err)
-			_, err = s.IndexStep(t.Context())
-			must(t, err)
-			want("task", 149)
-			want("renamed", 1)
-		}
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"bellhop/protocol"
 )
 
 // Migration is a numbered file and the time it was applied, nil if it was not.
@@ -28,9 +30,10 @@ const migrateAttempts = 5
 
 // Migrate applies every file NNNN_name.sql of fsys that is not applied yet, each in
 // its own transaction. Several processes may call it at the same time. A database
-// that is newer than fsys, or half-way between its files, is an error.
+// that is newer than fsys, half-way between its files, or has others before its first
+// one is an error, and is not changed.
 func (d *DB) Migrate(ctx context.Context, fsys fs.FS) error {
-	return d.withProvider(fsys, func(p *goose.Provider) error {
+	return d.withProvider(ctx, fsys, func(p *goose.Provider) error {
 		var err error
 		for attempt := range migrateAttempts {
 			if err = up(ctx, p); err == nil || errors.Is(err, errNewer) || errors.Is(err, errHalfWay) || d.dialect == Postgres {
@@ -50,7 +53,7 @@ func (d *DB) Migrate(ctx context.Context, fsys fs.FS) error {
 // MigrationStatus lists the files of fsys in order. Errors are those of Migrate.
 func (d *DB) MigrationStatus(ctx context.Context, fsys fs.FS) ([]Migration, error) {
 	var list []Migration
-	err := d.withProvider(fsys, func(p *goose.Provider) error {
+	err := d.withProvider(ctx, fsys, func(p *goose.Provider) error {
 		if err := checkVersion(ctx, p); err != nil {
 			return err
 		}
@@ -109,7 +112,7 @@ func checkVersion(ctx context.Context, p *goose.Provider) error {
 	return nil
 }
 
-func (d *DB) withProvider(fsys fs.FS, use func(*goose.Provider) error) (err error) {
+func (d *DB) withProvider(ctx context.Context, fsys fs.FS, use func(*goose.Provider) error) (err error) {
 	pool, err := d.migrator()
 	if err != nil {
 		return Fault(err, "database", d.dialect)
@@ -119,7 +122,37 @@ func (d *DB) withProvider(fsys fs.FS, use func(*goose.Provider) error) (err erro
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
+	if err := d.refuseEarlier(ctx, pool, p.ListSources()[0]); err != nil {
+		return err
+	}
 	return use(p)
+}
+
+// refuseEarlier refuses a database that was made by files before the first one. goose would take it for one that
+// lacks files, or apply the first one to its tables.
+func (d *DB) refuseEarlier(ctx context.Context, pool *sql.DB, first *goose.Source) error {
+	exists := `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '` + goose.DefaultTablename + `'`
+	if d.dialect == Postgres {
+		exists = `SELECT count(to_regclass('` + goose.DefaultTablename + `'))`
+	}
+	var tables, version int64
+	err := pool.QueryRowContext(ctx, exists).Scan(&tables)
+	if err == nil && tables > 0 {
+		err = pool.QueryRowContext(ctx, fmt.Sprintf(`SELECT COALESCE(max(version_id), 0) FROM %s WHERE version_id < %d`,
+			goose.DefaultTablename, first.Version)).Scan(&version)
+	}
+	switch {
+	case err != nil:
+		return Fault(err, "database", d.dialect)
+	case version <= 0: // goose's own row has 0
+		return nil
+	}
+	return &protocol.Error{
+		Code: protocol.CodeInvalid,
+		Message: fmt.Sprintf("The database was made before Bellhop 0.1.0: it has version %d, upgrades begin with %d (%s). "+
+			"Nothing was changed", version, first.Version, name(first.Path)),
+		Hint: "Start with an empty database, or run the bellhop that made this one",
+	}
 }
 
 func (d *DB) provider(pool *sql.DB, fsys fs.FS) (*goose.Provider, error) {

@@ -10,6 +10,7 @@ import (
 
 	"bellhop/internal/database"
 	"bellhop/internal/testenv"
+	"bellhop/protocol"
 )
 
 func files(pairs ...string) fstest.MapFS {
@@ -115,6 +116,57 @@ func TestADatabaseHalfWayBetweenVersionsIsRefused(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A database of files that are no more is refused before goose looks at it: goose would run the first file on it.
+func TestADatabaseOfEarlierFilesIsRefusedUnchanged(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		db := open(t, url, database.Options{})
+		if err := db.Migrate(t.Context(), files(second...)); err != nil {
+			t.Fatal(err)
+		}
+		fillNotes(t, db, 1)
+		before := everythingIn(t, db)
+		later := files("0032_schema.sql", "CREATE TABLE another (id INTEGER);", "0033_more.sql", "DROP TABLE notes;")
+		_, statusErr := db.MigrationStatus(t.Context(), later)
+		refusals := []error{db.Migrate(t.Context(), later), statusErr}
+		if db.Dialect() == database.Postgres { // where goose would add a table for its lock
+			behind := open(t, url, database.Options{Pooler: database.PoolerTransaction})
+			refusals = append(refusals, behind.Migrate(t.Context(), later))
+		}
+		for _, err := range refusals {
+			testenv.WantCode(t, err, protocol.CodeInvalid)
+			const want = "made before Bellhop 0.1.0: it has version 2, upgrades begin with 32 (schema). Nothing was changed"
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v", err)
+			}
+		}
+		if after := everythingIn(t, db); after != before {
+			t.Errorf("before\n%s\nafter\n%s", before, after)
+		}
+	})
+}
+
+// everythingIn lists tables with their columns, and the rows of those that a migration would change.
+func everythingIn(t *testing.T, db *database.DB) string {
+	t.Helper()
+	schema := `SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name`
+	if db.Dialect() == database.Postgres {
+		schema = `SELECT concat_ws(' ', table_name, column_name, data_type) FROM information_schema.columns
+			WHERE table_schema = 'public' ORDER BY table_name, ordinal_position`
+	}
+	var all []string
+	for _, query := range []string{
+		schema, `SELECT id FROM notes`, `SELECT CAST(version_id AS text) FROM goose_db_version ORDER BY id`,
+	} {
+		var found []string
+		if err := db.Conn(t.Context()).Raw(query).Scan(&found).Error; err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d rows, %v", query, len(found), err)
+		}
+		all = append(all, found...)
+	}
+	return strings.Join(all, "\n")
 }
 
 func TestAFailedMigrationLeavesNothing(t *testing.T) {
