@@ -439,29 +439,19 @@ CREATE TABLE session_ends (
 );
 CREATE INDEX session_ends_due ON session_ends (due_at);
 
--- Tasks whose stream tokens and streams must end, because their user was disabled, and whose hosts have not confirmed
--- it (broker/revocations.go).
+-- What hosts have to end, and have not confirmed (broker/revocations.go): all stream tokens and streams of a task's
+-- session, because its user was disabled, or in all sessions those of a sign-in or an API token that has ended.
 CREATE TABLE revocations (
-    task_id    text NOT NULL PRIMARY KEY REFERENCES tasks (id) ON DELETE CASCADE,
-    due_at     timestamp NOT NULL,
-    attempts   integer NOT NULL,
-    expires_at timestamp NOT NULL
-);
-CREATE INDEX revocations_due ON revocations (due_at);
-
--- Sign-ins and API tokens that have ended, and whose stream tokens and streams the host of the task has not confirmed
--- to have ended. Deleted tasks lose their host.
-CREATE TABLE ended_credentials (
     task_id    text NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
-    credential text NOT NULL,
-    host_id    text REFERENCES hosts (id) ON DELETE CASCADE,
+    credential text NOT NULL, -- '' for all of the task's session
+    host_id    text REFERENCES hosts (id) ON DELETE CASCADE, -- with a credential, as a deleted task has lost its host
     due_at     timestamp NOT NULL,
     attempts   integer NOT NULL,
     expires_at timestamp NOT NULL,
     PRIMARY KEY (task_id, credential)
 );
-CREATE INDEX ended_credentials_due ON ended_credentials (due_at);
-CREATE INDEX ended_credentials_host ON ended_credentials (host_id);
+CREATE INDEX revocations_due ON revocations (due_at);
+CREATE INDEX revocations_host ON revocations (host_id);
 
 -- Links to transcripts of tasks (broker/share.go). A row is removed when its link has expired.
 CREATE TABLE shares (
