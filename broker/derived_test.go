@@ -1,13 +1,6 @@
 package broker_test
 
-import (
-	"context"
-	"strings"
-	"testing"
-
-	"bellhop/broker"
-	"bellhop/protocol"
-)
+import "testing"
 
 // AI SDK 5 gives every text of a turn the same id, and some hosts count time in seconds.
 func TestTwoTextsOfOneIDAndSecondAreTwoTexts(t *testing.T) {
@@ -51,32 +44,4 @@ func TestTwoCallsOfOneIDAreTwoRows(t *testing.T) {
 		same(t, rows[i].Artifacts[0].Content,
 			`{'toolCallId':'x','toolName':'sh',`+want+`'isError':false,'state':'done','startedAt':9,'endedAt':9}`)
 	}
-}
-
-// A host repeats an event after the broker was upgraded.
-func TestAnEventUnderItsFormerIDIsARedelivery(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	first, turn := k.basicTask()
-	event := `{'type':'text','id':'text-9','text':'one','timestamp':9}`
-	other := `{'type':'text','id':'text-9','text':'two','timestamp':9}`
-	parsed := inbound(t, event)[0]
-	k.mustSend(first, turn, event)
-	stored, err := k.store.KnownEvents(k.ctx, first, []string{parsed.Event.DerivedID(parsed.Raw, turn)})
-	k.must(err)
-
-	second, _ := k.basicTask()
-	task, err := k.store.Task(k.ctx, k.user.UserID, second)
-	k.must(err)
-	before := stored[0]
-	before.TaskID, before.EventID = second, parsed.Event.FormerDerivedID(parsed.Raw, turn)
-	before.TurnID, before.Type, before.Body, before.ReceivedAt = turn, protocol.EventText, parsed.Raw, start
-	k.must(k.store.Write(k.ctx, func(ctx context.Context) error {
-		return k.store.Apply(ctx, &broker.Batch{Task: task, Events: []broker.StoredEvent{before}})
-	}))
-	if !strings.HasPrefix(before.EventID, "text:"+turn+":") || before.EventID == stored[0].EventID {
-		t.Fatalf("the former id is %s", before.EventID)
-	}
-	same(t, k.mustSend(second, turn, event), `{'success':true,'accepted':0,'duplicates':1,'cursor':null}`)
-	same(t, k.mustSend(second, turn, other), `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`)
 }

@@ -13,7 +13,6 @@ type incomingEvent struct {
 	event  *protocol.Event
 	raw    json.RawMessage
 	id     string // the eventId of the event, or derived from its content and turn
-	former string // the id that earlier brokers derived, "" if the event has an eventId
 	turn   string // the turnId of the event, or of the webhook token
 	prompt *protocol.TurnPrompt
 }
@@ -31,7 +30,7 @@ func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, erro
 			e.turn = claimTurn // an event of a basic host; other hosts leave out the turn only if there is none
 		}
 		if e.id == "" {
-			e.id, e.former = in.Event.DerivedID(in.Raw, e.turn), in.Event.FormerDerivedID(in.Raw, e.turn)
+			e.id = in.Event.DerivedID(in.Raw, e.turn)
 		}
 		identified[i] = e
 	}

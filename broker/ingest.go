@@ -295,9 +295,6 @@ func (s *Ingest) known(ctx context.Context, taskID string, events []incomingEven
 	ids := make([]string, 0, len(events))
 	for i := range events {
 		ids = append(ids, events[i].id)
-		if former := events[i].former; former != "" && former != events[i].id {
-			ids = append(ids, former)
-		}
 	}
 	found, err := s.Store.KnownEvents(ctx, taskID, ids)
 	if err != nil {
@@ -313,7 +310,7 @@ func (s *Ingest) known(ctx context.Context, taskID string, events []incomingEven
 			Digest: digest, Position: protocol.Cursor{Epoch: found[i].Epoch, Seq: found[i].Seq}, Late: found[i].Late,
 		}
 	}
-	return known, knownByFormerID(known, events)
+	return known, nil
 }
 
 // storedDigest returns the digest of an event, "" if retention removed its body.
@@ -322,26 +319,6 @@ func storedDigest(e *StoredEvent) (string, error) {
 		return "", nil
 	}
 	return sequencer.Digest(e.Body)
-}
-
-// knownByFormerID adds the events that are stored under the ids that earlier brokers
-// derived. Such an event is known only if its content is equal, too.
-func knownByFormerID(known map[string]sequencer.Known, events []incomingEvent) error {
-	for i := range events {
-		e := &events[i]
-		former, found := known[e.former]
-		if _, stored := known[e.id]; stored || !found {
-			continue
-		}
-		digest, err := sequencer.Digest(e.raw)
-		if err != nil {
-			return atIndex(err, i, len(events))
-		}
-		if former.Digest == digest {
-			known[e.id] = former
-		}
-	}
-	return nil
 }
 
 // refuse stores the late events and the refused one.

@@ -106,40 +106,10 @@ func (e *Event) DerivedID(raw []byte, claimTurn string) string {
 	if canonical, err := Canonical(raw); err == nil {
 		hashed = canonical
 	}
-	return e.derivedID(hashed, claimTurn)
-}
-
-// FormerDerivedID returns the id that earlier brokers derived, from (id or toolCallId,
-// timestamp) alone. An event that is sent again across an upgrade is stored under it.
-func (e *Event) FormerDerivedID(raw []byte, claimTurn string) string {
-	hashed := raw
-	switch e.Type {
-	case EventText:
-		hashed = idAndTime(e.ID, e.Timestamp)
-	case EventToolCall, EventToolResult:
-		hashed = idAndTime(e.ToolCallID, e.Timestamp)
-	default:
-		if canonical, err := Canonical(raw); err == nil {
-			hashed = canonical
-		}
-	}
-	return e.derivedID(hashed, claimTurn)
-}
-
-func (e *Event) derivedID(hashed []byte, claimTurn string) string {
 	turn := e.TurnID
 	if turn == "" {
 		turn = claimTurn
 	}
 	sum := sha256.Sum256(hashed)
 	return string(e.Type) + ":" + turn + ":" + hex.EncodeToString(sum[:16])
-}
-
-// idAndTime joins both with a NUL, which no parsed id contains.
-func idAndTime(id string, timestamp []byte) []byte {
-	number := ""
-	if len(timestamp) > 0 {
-		number = canonicalNumber(string(timestamp))
-	}
-	return []byte(id + "\x00" + number)
 }
