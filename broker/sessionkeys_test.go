@@ -3,7 +3,6 @@ package broker_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
@@ -13,7 +12,7 @@ import (
 func TestSessionKeysDependOnRootAndSessionOnly(t *testing.T) {
 	t.Parallel()
 	keyOf := func(root, session string) string {
-		key, err := broker.NewSessionKeys(broker.SessionKeyRoot{Root: seal.NewSecret(root)}, true, time.Now).Key(session)
+		key, err := broker.NewSessionKeys(seal.NewSecret(root)).Key(session)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,21 +32,6 @@ func TestSessionKeysDependOnRootAndSessionOnly(t *testing.T) {
 	}
 }
 
-func TestKeysAreBoundAfterTheGrace(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	root := broker.SessionKeyRoot{Root: seal.NewSecret("root"), Since: now.Add(time.Hour)}
-	keys := broker.NewSessionKeys(root, true, func() time.Time { return now })
-	off := broker.NewSessionKeys(root, false, func() time.Time { return now })
-	if keys.Binds() {
-		t.Error("keys are bound while replicas of an earlier release may run")
-	}
-	now = now.Add(time.Hour)
-	if !keys.Binds() || off.Binds() {
-		t.Errorf("after the grace: %v, switched off: %v", keys.Binds(), off.Binds())
-	}
-}
-
 // A list of a host's sessions names no owner of a bound one; the broker asks with its key.
 func TestAnOrphanThatIsBoundToAKeyIsAdopted(t *testing.T) {
 	t.Parallel()
@@ -59,7 +43,7 @@ func TestAnOrphanThatIsBoundToAKeyIsAdopted(t *testing.T) {
 	if err != nil || len(list.Orphans) != 1 || list.Orphans[0].Session.Title != "Lost" || list.Orphans[0].Email == "" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	k.host.foreignKeys = true // the database is of a time without keys
+	k.host.foreignKeys = true // the database has lost its keys
 	if list, err = k.adoption.List(k.ctx, k.user); err != nil || len(list.Orphans) != 1 ||
 		list.Orphans[0].Session.Title != "" {
 		t.Errorf("with the wrong keys: %+v, %v", list, err)

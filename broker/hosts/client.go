@@ -50,8 +50,6 @@ type Keys interface {
 	Key(sessionID string) (seal.Secret, error)
 	// OwnerKey returns the key of a user, which opens the workspaces that the user's sessions created.
 	OwnerKey(userID string) (seal.Secret, error)
-	// Binds reports whether hosts are asked to bind a key to sessions that have none.
-	Binds() bool
 }
 
 // Client implements broker.Link.
@@ -125,7 +123,7 @@ func (c *Client) Open(
 	ctx context.Context, t broker.Target, req *protocol.OpenSessionRequest,
 ) (*protocol.OpenSessionResponse, error) {
 	body := *req
-	body.BindKey = c.keys != nil && req.BrokerID != "" && c.keys.Binds()
+	body.BindKey = c.keys != nil && req.BrokerID != ""
 	resp, err := c.do(ctx, t, call{
 		method: http.MethodPost, path: "/session", session: req.SessionID, owner: req.Owner, body: &body,
 	})

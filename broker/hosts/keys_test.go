@@ -15,7 +15,7 @@ import (
 )
 
 // testKeys has a recognizable key for each session.
-type testKeys struct{ binds bool }
+type testKeys struct{}
 
 func (testKeys) Key(session string) (seal.Secret, error) {
 	return seal.NewSecret("key-of-" + session), nil
@@ -24,8 +24,6 @@ func (testKeys) Key(session string) (seal.Secret, error) {
 func (testKeys) OwnerKey(user string) (seal.Secret, error) {
 	return seal.NewSecret("key-of-" + user), nil
 }
-
-func (k testKeys) Binds() bool { return k.binds }
 
 func TestCallsAboutASessionHaveItsKey(t *testing.T) {
 	t.Parallel()
@@ -65,16 +63,15 @@ func TestCallsAboutASessionHaveItsKey(t *testing.T) {
 	}
 }
 
-func TestOnlyNamedBrokersBindKeysAndOnlyWhenTheyMay(t *testing.T) {
+func TestOnlyNamedBrokersBindKeys(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		keys   hosts.Keys
 		broker string
 		want   bool
 	}{
-		"a named broker":        {testKeys{binds: true}, "b1", true},
-		"it may not yet":        {testKeys{}, "b1", false},
-		"without a name":        {testKeys{binds: true}, "", false},
+		"a named broker":        {testKeys{}, "b1", true},
+		"without a name":        {testKeys{}, "", false},
 		"a broker without keys": {nil, "b1", false},
 	} {
 		t.Run(name, func(t *testing.T) {

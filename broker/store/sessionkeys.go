@@ -4,85 +4,48 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"time"
 
-	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/crypto/token"
 	"bellhop/internal/database"
 )
 
-// Rows of the table meta.
+// Rows of the table meta, each with base64 of a sealed secret.
 const (
-	sessionKeyRow      = "session-keys"       // base64 of the sealed root
-	sessionKeySinceRow = "session-keys-since" // RFC 3339
-	notificationKeyRow = "notification-key"   // base64 of the sealed key
+	sessionKeyRow      = "session-keys"
+	notificationKeyRow = "notification-key"
 )
 
-// SessionKeyRoot returns the root of the sessions' keys. The first call makes it; replicas that
-// start at the same time get the same one.
-func (s *Store) SessionKeyRoot(ctx context.Context, now time.Time) (broker.SessionKeyRoot, error) {
-	var root broker.SessionKeyRoot
-	sealed, err := s.seal("meta", "value", sessionKeyRow, seal.NewSecret(token.NewSecretHex()))
-	if err != nil {
-		return root, err
-	}
-	var stored, since string
-	err = s.db.Write(ctx, func(ctx context.Context) error {
-		first, err := s.firstBinding(ctx, now)
-		if err != nil {
-			return err
-		}
-		if stored, err = s.keepMeta(ctx, sessionKeyRow, base64.StdEncoding.EncodeToString(sealed)); err != nil {
-			return err
-		}
-		since, err = s.keepMeta(ctx, sessionKeySinceRow, first.UTC().Format(time.RFC3339))
-		return err
-	})
-	if err != nil {
-		return root, err
-	}
-	if root.Since, err = time.Parse(time.RFC3339, since); err != nil {
-		return root, fmt.Errorf("meta %s: %w", sessionKeySinceRow, err)
-	}
-	if sealed, err = base64.StdEncoding.DecodeString(stored); err != nil {
-		return root, fmt.Errorf("meta %s: %w", sessionKeyRow, err)
-	}
-	root.Root, err = s.open("meta", "value", sessionKeyRow, sealed)
-	return root, err
+// SessionKeyRoot returns the secret that the sessions' keys are derived from. The first call makes it; replicas
+// that start at the same time get the same one.
+func (s *Store) SessionKeyRoot(ctx context.Context) (seal.Secret, error) {
+	return s.keepSecret(ctx, sessionKeyRow, seal.NewSecret(token.NewSecretHex()))
 }
 
 // NotificationKey returns the key by which push services know the installation. The first call stores made;
 // replicas that start at the same time get the same one.
 func (s *Store) NotificationKey(ctx context.Context, made seal.Secret) (seal.Secret, error) {
-	sealed, err := s.seal("meta", "value", notificationKeyRow, made)
+	return s.keepSecret(ctx, notificationKeyRow, made)
+}
+
+// keepSecret seals and stores a secret in a row of the table meta unless there is one, and returns the stored one.
+func (s *Store) keepSecret(ctx context.Context, name string, made seal.Secret) (seal.Secret, error) {
+	sealed, err := s.seal("meta", "value", name, made)
 	if err != nil {
 		return seal.Secret{}, err
 	}
 	var stored string
 	err = s.db.Write(ctx, func(ctx context.Context) (err error) {
-		stored, err = s.keepMeta(ctx, notificationKeyRow, base64.StdEncoding.EncodeToString(sealed))
+		stored, err = s.keepMeta(ctx, name, base64.StdEncoding.EncodeToString(sealed))
 		return err
 	})
 	if err != nil {
 		return seal.Secret{}, err
 	}
 	if sealed, err = base64.StdEncoding.DecodeString(stored); err != nil {
-		return seal.Secret{}, fmt.Errorf("meta %s: %w", notificationKeyRow, err)
+		return seal.Secret{}, fmt.Errorf("meta %s: %w", name, err)
 	}
-	return s.open("meta", "value", notificationKeyRow, sealed)
-}
-
-// firstBinding is when an installation may begin to bind keys.
-func (s *Store) firstBinding(ctx context.Context, now time.Time) (time.Time, error) {
-	var tasks int
-	if err := s.conn(ctx).Raw(`SELECT count(*) FROM (SELECT 1 FROM tasks LIMIT 1) AS one`).Row().Scan(&tasks); err != nil {
-		return now, database.Fault(err, "tasks", "")
-	}
-	if tasks > 0 {
-		return now.Add(broker.SessionKeyGrace), nil
-	}
-	return now, nil
+	return s.open("meta", "value", name, sealed)
 }
 
 // keepMeta stores a value unless there is one, and returns the stored one.

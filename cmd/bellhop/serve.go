@@ -28,7 +28,6 @@ type serveCommand struct {
 	RememberedTasks int            `env:"BELLHOP_REMEMBERED_TASKS" default:"20000" placeholder:"N" help:"How many tasks' keys, tokens and last states are kept in memory (${default}); 0 for none."`
 	Retention       retentionFlags `embed:""`
 	Terminals       string         `env:"BELLHOP_TERMINALS" enum:"off,admins,all" default:"admins" help:"Who may open terminals in workspaces, on hosts that enable them (${enum}; ${default})."`
-	SessionKeys     string         `env:"BELLHOP_SESSION_KEYS" enum:"on,off" default:"on" help:"'off' while replicas of a release without session keys run longer than an hour beside this one."`
 	AdminListen     string         `env:"BELLHOP_ADMIN_LISTEN" placeholder:"ADDR" help:"Address for metrics and profiles (pprof), such as :7710, which is on loopback. Default: none."`
 	AdminToken      seal.Secret    `name:"admin-token-file" env:"BELLHOP_ADMIN_TOKEN" secret:"" placeholder:"FILE" help:"File with the token of requests to the admin address, at least 16 characters."`
 	DefaultAgent    string         `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none. Default: the host chooses."`
@@ -110,7 +109,7 @@ func (c serveCommand) Run(env *environment) error {
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: c.AllowedOrigins, StreamOrigins: c.StreamOrigins, TrustedProxies: c.TrustedProxies,
 		OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPassword,
-		DefaultAgent: c.DefaultAgent, NoSessionKeys: c.SessionKeys == "off", AgentLifetime: c.AgentLifetime,
+		DefaultAgent: c.DefaultAgent, AgentLifetime: c.AgentLifetime,
 		VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(),
 		DiskWarning: int64(c.DiskWarning), Retention: retention, Remember: &c.RememberedTasks,
 		TokenLife: c.TokenLife, Terminals: broker.ShellRights(c.Terminals), Quotas: c.Quotas.limits(),

@@ -47,7 +47,6 @@ type BrokerConfig struct {
 	CustomAgentURL  string
 	Terminals       broker.ShellRights // who may open terminals
 	CustomPasswords bool               // CustomAgentURL gets the stored password of the task or its host
-	NoSessionKeys   bool               // hosts are not asked to bind keys, while replicas of an earlier release run
 	DefaultAgent    string
 	AgentLifetime   time.Duration // of inactive notebook connections; 0 = 30 days
 	VerifyWorker    []string      // command line of "bellhop verify-worker"; nil = most languages are unsupported

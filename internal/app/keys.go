@@ -104,9 +104,9 @@ func (c StoreConfig) withSealed(
 
 // sessionKeys returns the keys of the installation's sessions.
 func (a *Admin) sessionKeys(ctx context.Context) (*broker.SessionKeys, error) {
-	root, err := a.Store.SessionKeyRoot(ctx, a.config.Now())
+	root, err := a.Store.SessionKeyRoot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return broker.NewSessionKeys(root, !a.config.NoSessionKeys, a.config.Now), nil
+	return broker.NewSessionKeys(root), nil
 }

@@ -45,9 +45,9 @@ func newFixture(t *testing.T, db *database.DB) *fixture {
 	f.must(errors.Join(err[:]...))
 	st := store.New(db, f.sealer(f.first))
 	f.must(st.CheckKey(t.Context()))
-	root, failure := st.SessionKeyRoot(t.Context(), start)
+	root, failure := st.SessionKeyRoot(t.Context())
 	f.must(failure)
-	f.root = root.Root
+	f.root = root
 	f.must(st.CreateUser(t.Context(), &broker.User{ID: f.user, Email: "a@example.org", CreatedAt: start}))
 	f.must(st.BeginSecondFactor(t.Context(), &broker.SecondFactor{
 		UserID: f.user, Secret: seal.NewSecret("factor"), CreatedAt: start,
@@ -104,7 +104,7 @@ func (f *fixture) opens(keyset string) {
 	f.Helper()
 	st := store.New(f.db, f.sealer(keyset))
 	f.must(st.CheckKey(f.Context()))
-	root, err := st.SessionKeyRoot(f.Context(), start)
+	root, err := st.SessionKeyRoot(f.Context())
 	f.must(err)
 	host, err := st.Host(f.Context(), f.host)
 	f.must(err)
@@ -117,7 +117,7 @@ func (f *fixture) opens(keyset string) {
 	hook, err := outboundstore.New(f.db, f.sealer(keyset)).Endpoint(f.Context(), f.user, f.endpoint)
 	f.must(err)
 	got := []string{
-		root.Root.Reveal(), host.Password.Reveal(), host.PreviousPassword.Reveal(), passwords[0].Reveal(),
+		root.Reveal(), host.Password.Reveal(), host.PreviousPassword.Reveal(), passwords[0].Reveal(),
 		passwords[1].Reveal(), secret.Reveal(), hook.Secret.Reveal(), hook.PreviousSecret.Reveal(), factor.Secret.Reveal(),
 	}
 	want := []string{
