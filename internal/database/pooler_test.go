@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -228,6 +229,23 @@ func TestProcessesMigrateOneAfterTheOtherBehindPgBouncer(t *testing.T) {
 	}
 	if err != nil || len(applied) == 0 {
 		t.Errorf("%d migrations, %v", len(applied), err)
+	}
+}
+
+// A migration may build an index beside the brokers that serve, which PostgreSQL does in no transaction.
+func TestAMigrationBuildsAnIndexConcurrentlyBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	_, pooled := unusualPostgres(t)
+	db := open(t, pooled, database.Options{Pooler: database.PoolerTransaction})
+	index := files(first...)
+	index["0002_index.sql"] = &fstest.MapFile{Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
+		"-- Found by their time.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS notes_at ON notes (at);\n")}
+	testenv.Must(t, db.Migrate(t.Context(), index))
+	var valid bool
+	testenv.Must(t, db.Conn(t.Context()).Raw(`SELECT indisvalid FROM pg_index WHERE indexrelid = 'notes_at'::regclass`).
+		Row().Scan(&valid))
+	if !valid {
+		t.Error("the index is not complete")
 	}
 }
 
