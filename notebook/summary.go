@@ -7,19 +7,12 @@ import (
 	"bellhop/protocol"
 )
 
-// showVerification returns a verification with its sentence. Rows that were stored before a member
-// existed get what follows from the others.
+// showVerification returns a verification with its sentence.
 func showVerification(v *protocol.Verification) *protocol.Verification {
 	if v == nil {
 		return nil
 	}
 	shown := *v
-	switch {
-	case shown.Verdict != protocol.Verified:
-		shown.Claim, shown.VerifiedAt = "", nil
-	case shown.Claim == "":
-		shown.Claim = protocol.ClaimParses
-	}
 	shown.Summary = summary(&shown)
 	return &shown
 }
