@@ -48,19 +48,15 @@ func scopeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// AllScopes returns the scopes of the token. A token of an earlier version has all scopes of its kind.
-func (t *APIToken) AllScopes() []Scope {
-	switch {
-	case t.Kind == TokenAgent:
+// ScopesOf returns every scope that a token of a kind may have.
+func ScopesOf(kind TokenKind) []Scope {
+	if kind == TokenAgent {
 		return []Scope{ScopeNotebooks}
-	case len(t.Scopes) == 0:
-		return AllScopes()
 	}
-	return t.Scopes
+	return AllScopes()
 }
 
 // Has reports whether the token may be used for a scope.
 func (t *APIToken) Has(scope Scope) bool {
-	scopes := t.AllScopes()
-	return slices.Contains(scopes, scope) || scope == ScopeTasksRead && slices.Contains(scopes, ScopeTasksWrite)
+	return slices.Contains(t.Scopes, scope) || scope == ScopeTasksRead && slices.Contains(t.Scopes, ScopeTasksWrite)
 }

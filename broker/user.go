@@ -73,7 +73,7 @@ type APIToken struct {
 	Name            string
 	Kind            TokenKind
 	AgentIdentifier string
-	Scopes          []Scope // empty: the token is of an earlier version and has all scopes
+	Scopes          []Scope // what it may be used for
 	Hash            []byte
 	ExpiresAt       *time.Time
 	LastUsedAt      *time.Time

@@ -78,7 +78,7 @@ func (a *API) deleteToken(ctx context.Context, req *tokenRequest) (*protocol.Suc
 
 func showToken(t *broker.APIToken) apiToken {
 	return apiToken{
-		ID: t.ID, Name: t.Name, Kind: t.Kind, AgentIdentifier: t.AgentIdentifier, Scopes: t.AllScopes(),
+		ID: t.ID, Name: t.Name, Kind: t.Kind, AgentIdentifier: t.AgentIdentifier, Scopes: t.Scopes,
 		ExpiresAt: utc(t.ExpiresAt), LastUsedAt: utc(t.LastUsedAt), CreatedAt: t.CreatedAt.UTC(),
 	}
 }

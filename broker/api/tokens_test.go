@@ -87,20 +87,16 @@ func TestATokenIsAnAdministratorOnlyInItsScope(t *testing.T) {
 	}
 }
 
-func TestATokenOfAnEarlierVersionHasAllScopes(t *testing.T) {
+func TestATokenWithoutScopesIsGoodForNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	must(t, s.db.Write(t.Context(), func(ctx context.Context) error {
 		return s.db.Conn(ctx).Exec(`UPDATE api_tokens SET scopes = '[]'`).Error
 	}))
 	for _, path := range []string{"/api/tasks", "/api/hosts", "/api/users", "/api/audit"} {
-		if rec := s.as(s.admin, "GET", path, ""); rec.Code == http.StatusForbidden {
-			t.Errorf("%s: %s", path, rec.Body)
+		if rec := s.as(s.admin, "GET", path, ""); rec.Code != http.StatusForbidden {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
 		}
-	}
-	list := s.as(s.admin, "GET", "/api/tokens", "").Body.String()
-	if !strings.Contains(list, `"scopes":["tasks:read","tasks:write","notebooks","hosts","webhooks","admin"]`) {
-		t.Error(list)
 	}
 }
 

@@ -99,12 +99,15 @@ func checkScopes(t *broker.APIToken) error {
 	if err := broker.CheckScopes(t.Scopes); err != nil {
 		return err
 	}
-	if t.Kind == broker.TokenAgent && len(t.Scopes) > 0 && !slices.Equal(t.Scopes, t.AllScopes()) {
+	all := broker.ScopesOf(t.Kind)
+	if t.Kind == broker.TokenAgent && len(t.Scopes) > 0 && !slices.Equal(t.Scopes, all) {
 		return &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "A token of kind agent has the scope notebooks only", Hint: "Leave scopes out",
 		}
 	}
-	t.Scopes = t.AllScopes()
+	if len(t.Scopes) == 0 {
+		t.Scopes = all
+	}
 	return nil
 }
 

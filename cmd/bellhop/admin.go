@@ -110,7 +110,7 @@ func (c tokensListCommand) Run(env *environment) error {
 
 func showScopes(t *broker.APIToken) string {
 	names := []string{}
-	for _, scope := range t.AllScopes() {
+	for _, scope := range t.Scopes {
 		names = append(names, string(scope))
 	}
 	return strings.Join(names, ",")

@@ -89,7 +89,7 @@ CREATE TABLE api_tokens (
     expires_at       timestamptz,
     last_used_at     timestamptz,
     created_at       timestamptz NOT NULL,
-    scopes           text NOT NULL DEFAULT '[]' -- a list of what it may be used for
+    scopes           text NOT NULL DEFAULT '[]' -- a list: what it may be used for
 );
 CREATE UNIQUE INDEX api_tokens_hash ON api_tokens (hash);
 CREATE INDEX api_tokens_user ON api_tokens (user_id);
