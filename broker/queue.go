@@ -214,10 +214,7 @@ func newQueuedMessage(taskID string, req *protocol.QueueMessageRequest) (*Queued
 		m.Files = append(m.Files, protocol.QueuedAttachment{
 			Type: a.Type, MediaType: a.MediaType, Name: a.Name, Bytes: len(a.Data) / 4 * 3,
 		})
-		sum.Write([]byte("\x00" + a.Type + "\x00" + a.MediaType + "\x00" + a.Data))
-		if a.Name != "" { // the hash of one without a name is that of earlier versions
-			sum.Write([]byte("\x00name\x00" + a.Name))
-		}
+		sum.Write([]byte("\x00" + a.Type + "\x00" + a.MediaType + "\x00" + a.Data + "\x00" + a.Name))
 	}
 	m.Hash = hex.EncodeToString(sum.Sum(nil))
 	return m, checkPromptSize(req.Message, req.Attachments)

@@ -21,7 +21,7 @@ type Recovery struct {
 	Link        RecoveryLink
 	Targets     *Targets
 	Incarnation *Incarnation
-	Reconciler  *Reconciler // for hosts that cannot compare; may be nil
+	Reconciler  *Reconciler // for hosts that serve their events and cannot compare; may be nil
 	BrokerID    string      // this installation
 	Now         func() time.Time
 	Log         *slog.Logger

@@ -151,8 +151,8 @@ func TestAReceiptThatTheDatabaseDoesNotHaveEndsTheIncarnation(t *testing.T) {
 	}
 }
 
-// A host of an earlier release knows no incarnations: the broker pulls from it.
-func TestTasksOfAnEarlierHostArePulledOnce(t *testing.T) {
+// A host may serve its events and have no route to compare them: the broker pulls from it.
+func TestTasksOfAHostThatCannotCompareArePulledOnce(t *testing.T) {
 	t.Parallel()
 	k := newRecoveryKit(t)
 	task := k.onHost()

@@ -32,8 +32,7 @@ type foundLogin struct {
 type foundKey struct{}
 
 // signInID derives the public id of a session from its cookie. It reveals nothing about the cookie,
-// nor about the hash by which the session is stored. Sessions that a broker of an earlier version
-// began have one, too.
+// nor about the hash by which the session is stored.
 func signInID(cookie string) string {
 	sum := sha256.Sum256([]byte("bellhop sign-in\x00" + cookie))
 	return base64.RawURLEncoding.EncodeToString(sum[:16])

@@ -180,7 +180,7 @@ func TestADisabledUserIsOutAtOnceAndForGood(t *testing.T) {
 	}
 }
 
-// Credentials that a broker of an earlier version stores meanwhile are refused, too.
+// Credentials that another request stores meanwhile are refused, too.
 func TestADisabledUsersNewCredentialsAreRefused(t *testing.T) {
 	t.Parallel()
 	d := open(t, "")

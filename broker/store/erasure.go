@@ -36,7 +36,7 @@ var erasedRows = []database.Chunks{
 }
 
 // EraseUser implements broker.MaintenanceStore. Rows that cannot be deleted do not stop the deletion of others.
-// A broker of an earlier version may have added credentials since the deletion.
+// A request that overlapped with the deletion may have added credentials since.
 func (s *Store) EraseUser(ctx context.Context, id string) error {
 	var deleted bool
 	err := s.conn(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM users WHERE id = ? AND deleted_at IS NOT NULL)`, id).

@@ -10,8 +10,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Rows lack their words if a broker of an earlier version wrote them, or an archive. Index adds the
-// words, a step at a time, each in its own transaction. Until then a search does not find these rows.
+// Rows of an archive lack their words. Index adds them, a step at a time, each in its own transaction. Until
+// then a search does not find these rows.
 
 const (
 	indexRows  = 200              // of one step
@@ -28,12 +28,12 @@ func (s *Store) Index(ctx context.Context, log *slog.Logger) error {
 		wait := time.Since(start)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			log.WarnContext(ctx, "words of older rows not added", "error", err)
+			log.WarnContext(ctx, "words of imported rows not added", "error", err)
 			wait = indexPause
 		case more && !announced:
 			announced = true
 			log.InfoContext(ctx,
-				"the words of older titles and messages are being added to the search; this broker serves meanwhile")
+				"the words of imported titles and messages are being added to the search; this broker serves meanwhile")
 		case !more && announced:
 			announced = false
 			log.InfoContext(ctx, "the search has the words of all titles and messages")

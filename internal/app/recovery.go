@@ -91,7 +91,7 @@ func (r *Recovery) Reconcile(
 		answer, err := r.link.Reconcile(ctx, target, req)
 		if protocol.CodeOf(err) == protocol.CodeNotFound {
 			return &protocol.Error{
-				Code: protocol.CodeNotFound, Message: "the host cannot reconcile by itself: it is of an earlier release",
+				Code: protocol.CodeNotFound, Message: "the host cannot compare its sessions with the database: it has no route for that",
 			}
 		}
 		if err != nil {

@@ -21,7 +21,7 @@ type sessionUsers struct {
 }
 
 // open returns the user of a session's programs after its state directory and the workspace root belong to
-// it. An earlier version's files belong to root, so their owner changes here once.
+// it. What the host made there belongs to root, so its owner changes here once.
 func (s *sessionUsers) open(session, root string) (*owner.ID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ func writeAs(t *testing.T, path string) {
 	}
 }
 
-// The files of an earlier version belong to root. A session's programs get them at its first start.
+// What the host made belongs to root. A session's programs get it at its first start.
 func TestASessionsProgramsHaveAUserOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	h := newConfinedHost(t, nil)

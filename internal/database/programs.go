@@ -25,7 +25,7 @@ func programName(version string) string {
 
 // Program is a version of Bellhop that has connections to the database.
 type Program struct {
-	Version   string   // "" if it does not say, such as an earlier release
+	Version   string   // "" if it does not say
 	Addresses []string // of its machines, as far as the server shows them
 	IsThis    bool     // of the same version as this program
 }

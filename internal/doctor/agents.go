@@ -13,7 +13,8 @@ import (
 // demoKind is the kind of the agent that is a script.
 const demoKind = "demo"
 
-// agents looks at what a host offers. A host that answers with something else is of an earlier release.
+// agents looks at what a host offers. A host that answers with something else does not describe itself, such as a
+// basic one.
 func (p *Prober) agents(ctx context.Context, h Host, base string) []Finding {
 	var offer protocol.HostOffer
 	for _, r := range withPasswords(h, base+"/offer") {

@@ -40,8 +40,8 @@ func CheckVersion(where, subject, version, own string) []Finding {
 	case version == own:
 		return []Finding{Good(CheckVersions, where, fmt.Sprintf("%s this version, %s.", subject, own))}
 	case version == "":
-		text, remedy = subject+" an earlier release, which does not say its version; this program is "+own+".",
-			"Upgrade the older program and start it again."
+		text, remedy = fmt.Sprintf("%s a version that it does not name; this program is %s.", subject, own),
+			"Install the same version for both and start them again."
 	case !ordered:
 		text, remedy = fmt.Sprintf("%s another version, %s; this program is %s.", subject, version, own),
 			"Install the same version for both and start them again."

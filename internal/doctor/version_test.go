@@ -24,7 +24,7 @@ func TestAnotherVersionIsNamedAndOrderedOnlyIfBothAreReleases(t *testing.T) {
 		"a commit and a release":        {"5f8ae2d", "v1.3.0", Warning, "another version"},
 		"development and a release":     {"v1.3.0", "dev", Warning, "another version, v1.3.0; this program is dev."},
 		"a number beyond all":           {"v1.2.99999999999999999999", "v1.2.3", Warning, "another version"},
-		"a release that does not say":   {"", "v1.3.0", Warning, "an earlier release"},
+		"a program that does not say":   {"", "v1.3.0", Warning, "a version that it does not name; this program is v1.3.0."},
 		"this program is not a version": {"v1.3.0", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestEachOtherVersionOnTheDatabaseIsNamedWithItsMachines(t *testing.T) {
 		{Version: "v1.2.9", Addresses: []string{"10.0.0.5", "10.0.0.4", "10.0.0.5"}},
 		{Version: "v1.3.0", Addresses: []string{"10.0.0.6"}},
 	}, "v1.3.0")
-	if len(found) != 2 || found[0].Where != "10.0.0.9" || !strings.Contains(found[0].Message, "an earlier release") ||
+	if len(found) != 2 || found[0].Where != "10.0.0.9" || !strings.Contains(found[0].Message, "does not name") ||
 		found[1].Where != "10.0.0.4, 10.0.0.5" || !strings.Contains(found[1].Message, "older than") {
 		t.Errorf("%+v", found)
 	}

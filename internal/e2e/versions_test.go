@@ -83,12 +83,12 @@ func TestTheDoctorNamesHostsAndReplicasOfAnotherVersion(t *testing.T) {
 	in.addHost(admin, "")
 	runBroker(t, app.BrokerConfig{StoreConfig: in.of("v1.2.8")})
 	runBroker(t, app.BrokerConfig{StoreConfig: in.of("v1.3.0-7-g5f8ae2d")})
-	runBroker(t, app.BrokerConfig{StoreConfig: in.of("")}) // as an earlier release, which names no version
+	runBroker(t, app.BrokerConfig{StoreConfig: in.of("")}) // it names no version
 	in.expect("v1.3.0", doctor.Warning, "host-v1.2.9", "It runs v1.2.9, which is older than this program, v1.3.0.")
-	in.expect("v1.3.0", doctor.Warning, "host-", "It runs an earlier release, which does not say its version")
+	in.expect("v1.3.0", doctor.Warning, "host-", "It runs a version that it does not name")
 	in.expect("v1.3.0", doctor.Warning, "", "is of v1.2.8, which is older than this program, v1.3.0.")
 	in.expect("v1.3.0", doctor.Warning, "", "is of another version, v1.3.0-7-g5f8ae2d;")
-	in.expect("v1.3.0", doctor.Warning, "", "A program on the database is of an earlier release")
+	in.expect("v1.3.0", doctor.Warning, "", "A program on the database is of a version that it does not name")
 
 	list, err := admin.client().Agents(t.Context())
 	testenv.Must(t, err)

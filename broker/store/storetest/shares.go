@@ -93,7 +93,7 @@ func testEndsOfShares(t *testing.T, s suite) {
 	works("first", true)
 	at := now
 	set(ada, &at)
-	works("first", false) // also if a broker of an earlier version disabled the user
+	works("first", false) // the row of the link is still there
 	set(ada, nil)
 	s.must(s.store.RevokeUser(s.ctx, ada, now))
 	works("first", false)

@@ -112,7 +112,7 @@ func testSignIns(t *testing.T, s suite) {
 	sign("two", ada, time.Minute, time.Hour)
 	sign("bob's", bob, 0, time.Hour)
 	sign("expired", ada, 0, 0)
-	s.must(s.store.CommitLogin(s.ctx, "of an earlier version", []byte{1}, now.Add(time.Hour)))
+	s.must(s.store.CommitLogin(s.ctx, "not described yet", []byte{1}, now.Add(time.Hour)))
 	list := func(want ...string) []broker.SignIn {
 		t.Helper()
 		found, err := s.store.SignIns(s.ctx, ada, now)
@@ -134,7 +134,7 @@ func testSignIns(t *testing.T, s suite) {
 	if used == nil || !used.Equal(now.Add(time.Minute)) {
 		t.Errorf("used %v", used)
 	}
-	if _, used, found, err := s.store.FindLogin(s.ctx, "of an earlier version"); used != nil || !found || err != nil {
+	if _, used, found, err := s.store.FindLogin(s.ctx, "not described yet"); used != nil || !found || err != nil {
 		t.Errorf("%v %t %v", used, found, err)
 	}
 	s.code(s.store.EndSignIn(s.ctx, bob, "id-one", now), protocol.CodeNotFound)
