@@ -5,7 +5,6 @@ package torture
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -95,15 +94,10 @@ func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
 // testdata/version-before, which a release moves on. --other-binary runs any other version.
 func versionBefore(t *testing.T) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", "version-before"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	commit := strings.TrimSpace(string(content))
-	if out, err := git("cat-file", "-e", commit+"^{commit}"); err != nil {
-		t.Fatalf("the version before, commit %s of testdata/version-before, is not in this folder's git history "+
-			"(a shallow clone, or an exported tree): %v\n%s\n"+
-			"Hint: git fetch --unshallow, or run `bellhop torture --other-binary`.", commit, err, out)
+	commit := testenv.VersionBefore(t, filepath.Join("..", ".."))
+	if commit == "" {
+		t.Fatal("there is no version before this one: 0.1.0 is the first\nHint: the first commit after 0.1.0 writes the " +
+			"commit of 0.1.0 into internal/torture/testdata/version-before; `bellhop torture --other-binary` mixes any two.")
 	}
 	folder := filepath.Join(t.TempDir(), "before")
 	if out, err := git("worktree", "add", "--detach", folder, commit); err != nil {
