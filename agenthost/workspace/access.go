@@ -35,12 +35,6 @@ func (m *Manager) Access(ctx context.Context, path string) (Access, error) {
 			return Access{}, err
 		}
 		access.Read = objectDirectories(filepath.Join(src.gitDir, "objects"), nil)
-	case kindWorktree: // its commits are written into the project's repository
-		src, err := m.recordSource(ctx, rec)
-		if err != nil {
-			return Access{}, err
-		}
-		access.Write = append(access.Write, src.gitDir)
 	case kindShared: // the repository may lie above the project
 		src, err := m.findRepository(ctx, m.rootDir(rec))
 		if err == nil && src != nil {

@@ -33,8 +33,7 @@ func (m *Manager) makeForProject(ctx context.Context, rec *record, p Project) er
 		}
 		return m.makeShared(ctx, rec, p)
 	}
-	// An earlier record may have had another git directory or base.
-	rec.Kind, rec.Repository, rec.Prefix, rec.Base, rec.Worktree = kindClone, src.gitDir, src.prefix, src.startCommit, ""
+	rec.Kind, rec.Repository, rec.Prefix, rec.Base = kindClone, src.gitDir, src.prefix, src.startCommit
 	if err := m.saveRecord(rec); err != nil {
 		return err
 	}
@@ -44,8 +43,12 @@ func (m *Manager) makeForProject(ctx context.Context, rec *record, p Project) er
 // addClone makes a session's clone, at the session's branch if the project has it.
 // The clone reads the project's objects and writes its own.
 func (m *Manager) addClone(ctx context.Context, rec *record, src *source) error {
-	path := m.rootDir(rec)
-	if err := errors.Join(m.removeRemains(ctx, rec, src, path), removeAll(m.mirrorDir(rec))); err != nil {
+	if rec.State != stateReady { // remains of an interrupted attempt
+		if err := removeAll(m.rootDir(rec)); err != nil {
+			return err
+		}
+	}
+	if err := removeAll(m.mirrorDir(rec)); err != nil {
 		return err
 	}
 	refs, err := m.chooseBranch(ctx, rec, src)

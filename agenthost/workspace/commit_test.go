@@ -184,9 +184,6 @@ func TestCommitRefusesRepositoriesOfOthers(t *testing.T) {
 	if k.Ships("s1", "shared") != nil {
 		t.Error("a project's own directory is shipped")
 	}
-	k.oldWorktree("s2", "shop", shop)
-	_, err = k.tryCommit("s2", "shop", "Work")
-	errorHint(t, err, protocol.CodeConflict)
 	_, err = k.tryCommit("s3", "shop", "Work")
 	errorHint(t, err, protocol.CodeNotFound)
 	k.session("s4", "shop")

@@ -10,9 +10,9 @@ import (
 	"bellhop/internal/lazyregexp"
 )
 
-// Programs of a session can change the settings of a repository that is used in place, or that has the
-// session's worktree, at any time: also between two runs of git. So git takes HEAD and index from there,
-// and all else from a directory that only the host writes (GIT_COMMON_DIR).
+// Programs of a session can change the settings of a repository that is used in place at any time: also
+// between two runs of git. So git takes HEAD and index from there, and all else from a directory that only
+// the host writes (GIT_COMMON_DIR).
 
 // keptSettings are the settings of such a repository that change what git finds in its files. None of
 // them names a program, a file or another repository.

@@ -128,13 +128,6 @@ func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repositor
 func (m *Manager) repository(ctx context.Context, rec *record) (repository, error) {
 	root := m.rootDir(rec)
 	switch rec.Kind {
-	case kindWorktree:
-		src, err := m.recordSource(ctx, rec)
-		if err != nil {
-			return repository{}, err
-		}
-		gitDir := filepath.Join(src.gitDir, "worktrees", rec.Worktree)
-		return m.withHostSettings(ctx, nil, gitDir, root, m.mirrorDir(rec))
 	case kindPlain:
 		return repository{}, nil
 	case kindOwn:

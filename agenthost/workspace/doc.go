@@ -15,15 +15,14 @@
 //	<data>/state/<sessionId>            the state directory
 //	<data>/state/<sessionId>/.base/     the basis of the diff of a directory used in place
 //
-// A session's directory is of one of five kinds:
+// A session's directory is of one of four kinds:
 //
 //	clone     the project is a git repository: a clone on a branch of its own, which
 //	          reads the project's objects; the host fetches the branch into the project
-//	worktree  as clone, of a session of an earlier version: a worktree of the project
 //	own       no project: a git repository of its own, with an empty first commit,
 //	          written without starting git
 //	shared    a project without commits, or worktree: false: the project's directory itself
-//	found     no project and no repository, because git is missing or the session is older than records
+//	found     no project and no repository, because git is missing
 //
 // A session can instead work in a workspace created by name, which it neither owns nor removes.
 //

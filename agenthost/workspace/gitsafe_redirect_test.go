@@ -156,12 +156,13 @@ func TestMissingObjectsAreNotFetched(t *testing.T) {
 func TestAFilterThatComesLateIsNotStarted(t *testing.T) {
 	t.Parallel()
 	shop := remote(t)
-	k := open(t, map[string]Project{"shop": {Path: shop, InPlace: true}, "old": {Path: shop}})
-	dir := k.session("s1", "shop")
-	k.oldWorktree("s2", "old", shop)
-	write(t, dir, "x.ab", "changed\n")
-	for _, id := range []string{"s1", "s2"} {
-		rec, err := k.existingRecord(id, map[string]string{"s1": "shop", "s2": "old"}[id])
+	run(t, shop, "worktree", "add", "--quiet", shop+"-two", "HEAD")
+	k := open(t, map[string]Project{
+		"shop": {Path: shop, InPlace: true}, "a worktree of it": {Path: shop + "-two", InPlace: true},
+	})
+	for project, id := range map[string]string{"shop": "s1", "a worktree of it": "s2"} {
+		k.session(id, project)
+		rec, err := k.existingRecord(id, project)
 		must(t, err)
 		repo, err := k.repository(t.Context(), rec)
 		must(t, err)
@@ -171,7 +172,7 @@ func TestAFilterThatComesLateIsNotStarted(t *testing.T) {
 		for _, args := range [][]string{{"add", "--update", "."}, {"status"}, {"update-index", "--refresh"}} {
 			_, _ = k.git.execute(t.Context(), call{repo: repo, args: args}, safeConfig)
 			if sprung := tr.sprung(); sprung != "" {
-				t.Errorf("%s: %s started: %s", id, args[0], sprung)
+				t.Errorf("%s: %s started: %s", project, args[0], sprung)
 			}
 		}
 		must(t, os.WriteFile(filepath.Join(shop, ".git", "config"), nil, 0o600))

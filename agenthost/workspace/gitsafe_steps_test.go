@@ -46,29 +46,20 @@ var steps = []struct {
 	{"list workspaces", true, true, func(s site) error { _, err := s.List(s.Context()); return err }},
 	{"list files", true, true, func(s site) error { _, err := s.Paths(s.Context(), s.id, s.project, ""); return err }},
 	{"discard a file", true, false, func(s site) error {
-		if len(s.Ships(s.id, s.project)) == 0 { // the worktree of an earlier version
-			return nil
-		}
 		_, err := s.Discard(s.Context(), s.id, s.project, &protocol.DiscardRequest{Paths: []string{"y.worse"}})
 		return err
 	}},
 	{"discard a part of a file", true, false, func(s site) error {
-		if len(s.Ships(s.id, s.project)) == 0 {
-			return nil
-		}
 		write(s.T, s.dir, "part.ab", "part\n")
 		_, err := s.tryDiscardHunk(s.id, s.project, "part.ab", "@@ -0,0 +1 @@\n+part\n")
 		return err
 	}},
 	{"commit", true, false, func(s site) error {
-		if len(s.Ships(s.id, s.project)) == 0 {
-			return nil
-		}
 		_, err := s.tryCommit(s.id, s.project, "By the host")
 		return err
 	}},
 	{"push", false, false, func(s site) error {
-		if len(s.Ships(s.id, s.project)) == 0 || s.isRemote {
+		if s.isRemote {
 			return nil
 		}
 		_, err := s.Push(s.Context(), s.id, s.project, &protocol.PushRequest{}, nil)
@@ -78,9 +69,6 @@ var steps = []struct {
 		return err
 	}},
 	{"fetch the commits of the remote", false, false, func(s site) error {
-		if len(s.Ships(s.id, s.project)) == 0 {
-			return nil
-		}
 		_, err := s.FetchRemote(s.Context(), s.id, s.project, nil)
 		if protocol.CodeOf(err) == protocol.CodeNoRemote && s.projects[s.project].Clone == "" {
 			return nil
@@ -200,13 +188,11 @@ func TestNoSettingOfARepositoryStartsAProgram(t *testing.T) {
 func TestNoSettingOfAWorktreeStartsAProgram(t *testing.T) {
 	t.Parallel()
 	shop := remote(t)
-	k := open(t, map[string]Project{"shop": {Path: shop}})
-	s := site{k, "s1", "shop", k.oldWorktree("s1", "shop", shop), false}
-	commitIn(t, s.dir)
-	write(t, s.dir, "y.ab", "y\n")
+	run(t, shop, "worktree", "add", "--quiet", shop+"-two", "HEAD")
+	s := begun(t, map[string]Project{"shop": {Path: shop + "-two", InPlace: true}}, "shop")
 	run(t, shop, "config", "extensions.worktreeConfig", "true")
 	tr := newTraps(t, "file://"+shop)
-	tr.config(filepath.Join(shop, ".git", "worktrees", "s1", "config.worktree"), dangers)
+	tr.config(filepath.Join(shop, ".git", "worktrees", filepath.Base(shop)+"-two", "config.worktree"), dangers)
 	tr.hooks(filepath.Join(shop, ".git", "hooks"))
 	write(t, shop, ".git/info/attributes", trapAttributes)
 	s.tryAll(tr)

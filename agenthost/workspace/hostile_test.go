@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellhop/internal/testenv"
+	"bellhop/protocol"
 )
 
 // tryRun runs git, which may fail.
@@ -136,9 +137,13 @@ func TestDotGitFilesAreNotFollowed(t *testing.T) {
 	run(t, other, "add", ".")
 	run(t, other, "commit", "--quiet", "-m", "secret")
 	k := open(t, map[string]Project{"shop": {Path: shop}})
-	dir := k.oldWorktree("s1", "shop", shop)
+	dir := k.session("s1", "shop")
+	must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 	must(t, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: "+filepath.Join(other, ".git")+"\n"), 0o600))
 	write(t, dir, "work.txt", "work\n")
+	_, err := k.Diff(t.Context(), "s1", "shop")
+	errorHint(t, err, protocol.CodeConflict)
+	k.session("s1", "shop")
 	equal(t, "diff", fileLines(k.diff("s1", "shop")), "added work.txt")
 	must(t, k.Delete(t.Context(), dir, true))
 	equal(t, "the other", run(t, other, "status", "--porcelain"), "")

@@ -189,10 +189,26 @@ func (m *Manager) isDirty(ctx context.Context, rec *record, repo repository) (bo
 	return len(out) > 0 || m.hasSubmodules(rec, repo), nil
 }
 
+// hasSubmodules reports whether a submodule is checked out. Its content is not
+// inspected, so it counts as unfinished work.
+func (m *Manager) hasSubmodules(rec *record, repo repository) bool {
+	if rec.Kind == kindShared {
+		found, err := hasEntries(filepath.Join(repo.gitDir, "modules"))
+		return err == nil && found
+	}
+	agent, err := m.openGitDir(rec)
+	if err != nil {
+		return true
+	}
+	defer agent.Close()
+	names, err := readDir(agent, "modules")
+	return err != nil || len(names) > 0
+}
+
 // unfinishedWorkOfBranch handles a workspace whose directory was removed by hand:
-// the branch of a clone or worktree may still hold commits.
+// the branch of a clone may still hold commits.
 func (m *Manager) unfinishedWorkOfBranch(ctx context.Context, rec *record) (unfinished, error) {
-	if rec.Kind != kindWorktree && rec.Kind != kindClone {
+	if rec.Kind != kindClone {
 		return unfinished{}, nil
 	}
 	src, err := m.recordSource(ctx, rec)

@@ -114,15 +114,11 @@ func errNoFiles(project string) error {
 
 // pathsRepository returns the repository that lists a workspace's files. A clone's commits are not fetched.
 func (m *Manager) pathsRepository(ctx context.Context, rec *record) (repository, error) {
-	switch rec.Kind {
-	case kindClone, kindOwn:
+	if rec.Kind == kindClone || rec.Kind == kindOwn {
 		repo, _, err := m.mirror(ctx, rec)
 		return repo, err
-	case kindShared, kindPlain:
-		return m.inPlaceRepository(ctx, rec)
-	default:
-		return m.repository(ctx, rec)
 	}
+	return m.inPlaceRepository(ctx, rec)
 }
 
 var listWorkTreeArgs = []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,13 +21,15 @@ import (
 type kind string
 
 const (
-	kindClone    kind = "clone"
-	kindWorktree kind = "worktree"
-	kindOwn      kind = "own"
-	kindShared   kind = "shared"
-	kindPlain    kind = "found"
-	kindNamed    kind = "named"
+	kindClone  kind = "clone"
+	kindOwn    kind = "own"
+	kindShared kind = "shared"
+	kindPlain  kind = "found"
+	kindNamed  kind = "named"
+	kindNone   kind = "" // it is not decided yet
 )
+
+var kinds = []kind{kindClone, kindOwn, kindShared, kindPlain, kindNamed, kindNone}
 
 // state is the progress of a workspace.
 type state string
@@ -56,12 +59,11 @@ type record struct {
 	Repository string `json:"repository,omitempty"` // git directory
 	Path       string `json:"path,omitempty"`       // directory of a shared workspace
 
-	Prefix   string `json:"prefix,omitempty"`   // the project's subdirectory in its repository
-	Worktree string `json:"worktree,omitempty"` // name of the worktree in its repository
-	Branch   string `json:"branch,omitempty"`
-	Format   string `json:"objectFormat,omitempty"` // of git's object names; "" = sha1
-	Base     string `json:"base,omitempty"`         // commit that diffs compare with; a tree if the workspace is shared
-	NoBase   string `json:"noBase,omitempty"`       // why Base is missing
+	Prefix string `json:"prefix,omitempty"` // the project's subdirectory in its repository
+	Branch string `json:"branch,omitempty"`
+	Format string `json:"objectFormat,omitempty"` // of git's object names; "" = sha1
+	Base   string `json:"base,omitempty"`         // commit that diffs compare with; a tree if the workspace is shared
+	NoBase string `json:"noBase,omitempty"`       // why Base is missing
 
 	Pushed *pushed `json:"pushed,omitempty"` // nil = the host has not pushed yet
 }
@@ -104,6 +106,9 @@ func (m *Manager) readRecord(key string) (*record, error) {
 	}
 	if err == nil {
 		err = json.Unmarshal(content, rec)
+	}
+	if err == nil && !slices.Contains(kinds, rec.Kind) {
+		err = fmt.Errorf("the kind %q is not known", rec.Kind)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("workspace record: %w", err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"bellhop/protocol"
@@ -163,7 +162,7 @@ func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (ke
 	if err := removeAll(m.mirrorDir(rec)); err != nil {
 		return true, fmt.Errorf("remove the workspace's mirror: %w", err)
 	}
-	if rec.Kind == kindWorktree || rec.Kind == kindClone {
+	if rec.Kind == kindClone {
 		if err := m.removeBranch(ctx, rec); err != nil {
 			m.log.Warn("cannot remove a session's branch from its project", "workspace", rec.Key, "error", err)
 		}
@@ -171,8 +170,7 @@ func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (ke
 	return false, m.releaseRecord(rec)
 }
 
-// removeBranch removes the branch of a clone or worktree from the project, and the
-// entry of a worktree. Git keeps the branch if another worktree has it checked out.
+// removeBranch removes the branch of a clone from the project. Git keeps the branch if it is checked out there.
 func (m *Manager) removeBranch(ctx context.Context, rec *record) error {
 	src, err := m.recordSource(ctx, rec)
 	if err != nil || rec.Branch == "" { // making it ended before the branch existed
@@ -183,11 +181,6 @@ func (m *Manager) removeBranch(ctx context.Context, rec *record) error {
 		return err
 	}
 	defer release()
-	if rec.Worktree != "" {
-		if err := removeAll(filepath.Join(src.gitDir, "worktrees", rec.Worktree)); err != nil {
-			return err
-		}
-	}
 	_, err = m.inProject(ctx, src, "branch", "--quiet", "-D", "--end-of-options", rec.Branch)
 	if exitedWith(err, 1) { // the branch does not exist
 		return nil

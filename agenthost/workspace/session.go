@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"bellhop/protocol"
 )
@@ -74,18 +75,11 @@ func (m *Manager) sessionRecord(sessionID, project string) (*record, error) {
 		}
 		other, err := m.readRecord(projectKey(sessionID, project))
 		if protocol.CodeOf(err) == protocol.CodeNotFound {
-			return m.newRecord(projectKey(sessionID, project), sessionID, project), nil
+			return m.firstRecord(projectKey(sessionID, project), sessionID, project)
 		}
 		return other, err
 	case protocol.CodeNotFound:
-		rec = m.newRecord(sessionID, sessionID, project)
-		if m.hasWorkedBefore(sessionID, project) {
-			rec.Kind = kindShared
-			if project == "" {
-				rec.Kind = kindPlain
-			}
-		}
-		return rec, nil
+		return m.firstRecord(sessionID, sessionID, project)
 	default:
 		return nil, err
 	}
@@ -95,15 +89,30 @@ func (m *Manager) newRecord(key, sessionID, project string) *record {
 	return &record{Key: key, Session: sessionID, Project: project, State: stateMaking, CreatedAt: m.now().UTC()}
 }
 
-// hasWorkedBefore reports whether a session without a record worked under a
-// version that wrote no records; it keeps its directory. Today a record is
-// written before the state directory exists.
-func (m *Manager) hasWorkedBefore(sessionID, project string) bool {
-	if _, err := os.Lstat(m.dataPath("state", sessionID)); err == nil {
-		return true
+// firstRecord is newRecord for a workspace that was never made. A record is written before its directory, so
+// files without a record are not the remains of an attempt: their record was lost. They are refused
+// (CodeConflict), because making a workspace would remove them.
+func (m *Manager) firstRecord(key, sessionID, project string) (*record, error) {
+	path := m.dataPath("workspaces", key)
+	found, err := hasEntries(path)
+	if err != nil {
+		return nil, err
 	}
-	entries, err := os.ReadDir(m.dataPath("workspaces", sessionID))
-	return project == "" && err == nil && len(entries) > 0
+	if found {
+		return nil, &protocol.Error{
+			Code: protocol.CodeConflict, Message: "The session's workspace has files, but the record of it is gone",
+			Hint: "Look at " + path + " on the agent host, and move it away: the session gets a new workspace then",
+		}
+	}
+	return m.newRecord(key, sessionID, project), nil
+}
+
+func hasEntries(path string) (bool, error) {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return len(entries) > 0, err
 }
 
 // makeWorkspace creates the workspace of a record that is not ready. Each kind
@@ -114,14 +123,9 @@ func (m *Manager) makeWorkspace(ctx context.Context, rec *record) error {
 		return err
 	}
 	var err error
-	switch {
-	case rec.Kind == kindShared:
-		err = m.makeShared(ctx, rec, m.projects[rec.Project])
-	case rec.Kind == kindPlain:
-		err = m.makePlain(ctx, rec)
-	case rec.Project == "":
+	if rec.Project == "" {
 		err = m.makeOwnRepository(ctx, rec)
-	default:
+	} else {
 		err = m.makeForProject(ctx, rec, m.projects[rec.Project])
 	}
 	if err != nil {
@@ -137,14 +141,25 @@ func (m *Manager) repair(ctx context.Context, rec *record) error {
 	switch rec.Kind {
 	case kindClone:
 		return m.repairClone(ctx, rec)
-	case kindWorktree:
-		return m.repairWorktree(ctx, rec)
 	case kindOwn, kindPlain:
 		m.removeOwnStaleLock(rec)
 		return m.makePrivateDir("workspaces", rec.Key)
 	default:
 		return m.checkDirectory(rec.Project, m.rootDir(rec))
 	}
+}
+
+// staleLock is longer than git takes to write a file that it has locked.
+const staleLock = 2 * time.Minute
+
+// removeStaleLock removes a lock of this name that a killed git left behind. With the lock
+// of the index, every git command of the agent would fail.
+func (m *Manager) removeStaleLock(gitDir *os.Root, name string) {
+	info, err := gitDir.Lstat(name)
+	if err != nil || m.now().Sub(info.ModTime()) < staleLock {
+		return
+	}
+	m.log.Warn("removed a stale lock of git", "directory", gitDir.Name(), "name", name, "error", gitDir.Remove(name))
 }
 
 // removeOwnStaleLock does nothing for a workspace without a git directory.

@@ -96,23 +96,50 @@ func TestDirectoriesUsedInPlace(t *testing.T) {
 	}
 }
 
-func TestSessionsWithoutARecordKeepTheirDirectory(t *testing.T) {
+// A restored data directory can lack the records, whose directory is hidden.
+func TestFilesWithoutARecordAreKept(t *testing.T) {
 	t.Parallel()
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
-	must(t, os.MkdirAll(filepath.Join(k.data, "state", "old1"), 0o700))
-	must(t, os.MkdirAll(filepath.Join(k.data, "state", "old2"), 0o700))
-	write(t, filepath.Join(k.data, "workspaces", "old2"), "notes.txt", "mine\n")
-	for range 2 {
-		equal(t, "in a project", k.session("old1", "shop"), shop)
-		dir := k.session("old2", "")
-		equal(t, "of its own", dir, filepath.Join(k.data, "workspaces", "old2"))
-		if exists(filepath.Join(dir, ".git")) {
-			t.Error("a repository was made in it")
+	for id, project := range map[string]string{"s1": "", "s2": "shop"} {
+		dir := k.session(id, project)
+		write(t, dir, "notes.txt", "mine\n")
+		must(t, os.Remove(k.recordPath(id)))
+		_, _, err := k.Dir(t.Context(), id, project)
+		if hint := errorHint(t, err, protocol.CodeConflict); !strings.Contains(hint, dir) {
+			t.Errorf("the hint names no directory: %s", hint)
+		}
+		if !exists(filepath.Join(dir, "notes.txt")) {
+			t.Error("a file was removed")
+		}
+		must(t, os.Rename(dir, dir+".away"))
+		if k.session(id, project) != dir || !exists(filepath.Join(dir, ".git")) {
+			t.Error("no new workspace was made")
 		}
 	}
-	write(t, filepath.Join(k.data, "workspaces", "old2"), "more.txt", "more\n")
-	equal(t, "diff", fileLines(k.diff("old2", "")), "added more.txt")
+}
+
+// Nothing is done with a workspace of a kind that this version does not know.
+func TestAWorkspaceOfAnotherKindIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	k := open(t, nil)
+	dir := k.session("s1", "")
+	rec, err := k.readRecord("s1")
+	must(t, err)
+	rec.Kind = "tree"
+	must(t, k.saveRecord(rec))
+	for what, err := range map[string]error{
+		"Dir":    func() error { _, _, err := k.Dir(t.Context(), "s1", ""); return err }(),
+		"Delete": k.Delete(t.Context(), dir, true),
+		"Diff":   func() error { _, err := k.Diff(t.Context(), "s1", ""); return err }(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), `the kind "tree" is not known`) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := k.Prune(t.Context(), false); err != nil || !exists(dir) {
+		t.Errorf("pruned: %v", err)
+	}
 }
 
 func TestASessionThatChangesItsProject(t *testing.T) {

@@ -48,8 +48,7 @@ func (rec *record) startFrom(branch string) error {
 
 // canBranch returns an error if the workspace of a record cannot start from the branch that it names.
 func (m *Manager) canBranch(rec *record) error {
-	if rec.From != "" &&
-		(rec.Project == "" || rec.Kind == kindShared || rec.Kind == kindPlain || m.projects[rec.Project].InPlace) {
+	if rec.From != "" && (rec.Project == "" || m.projects[rec.Project].InPlace) {
 		return errNoBranches(rec.Project)
 	}
 	return nil
