@@ -22,12 +22,16 @@ const fileCache = 64 << 10
 // File reads a journal, also while its host runs, or a copy of one. It writes nothing.
 type File struct{ journal Journal }
 
-// OpenFile opens a journal for reading.
+// OpenFile opens a journal for reading. CodeConflict: it was made before 0.1.0.
 func OpenFile(path string) (*File, error) {
 	if _, err := os.Stat(path); err != nil { // SQLite would create it
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	readers, err := openReaders(location{path: path}, fmt.Sprintf("cache_size(-%d)", fileCache))
+	at := location{path: path}
+	if err := checkAge(at); err != nil {
+		return nil, err
+	}
+	readers, err := openReaders(at, fmt.Sprintf("cache_size(-%d)", fileCache))
 	if err != nil {
 		return nil, fmt.Errorf("open journal for reading: %w", err)
 	}

@@ -47,7 +47,7 @@ var _ agenthost.Journal = (*Journal)(nil)
 
 // Open opens <dir>/journal.db and creates it if it is missing. A damaged file is
 // set aside and reported by Notices; other failures are errors. Only one process
-// at a time can have a journal open.
+// at a time can have a journal open. CodeConflict: the journal was made before 0.1.0; it is not changed.
 func Open(dir string, now time.Time) (*Journal, error) { return openOn("", dir, now) }
 
 // openOn opens a journal on a VFS of SQLite; "" is the operating system's.
@@ -85,6 +85,9 @@ func (l location) uri(query url.Values) string {
 
 func open(at location, now time.Time) (*Journal, error) {
 	path := at.path
+	if err := checkAge(at); err != nil {
+		return nil, err
+	}
 	conn, err := openWriter(at)
 	if damaged(err) {
 		if err := setAside(path, now); err != nil {

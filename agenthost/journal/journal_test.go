@@ -193,41 +193,6 @@ func TestTokensOfACredentialAreDropped(t *testing.T) {
 	}
 }
 
-// A journal that the first version of the program wrote is migrated when it is opened.
-func TestAJournalOfAnEarlierVersionIsMigrated(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	schema, err := schemas.ReadFile("schema/0001_journal.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := sqlite3.Open(filepath.Join(dir, fileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = conn.Exec(string(schema) + fmt.Sprintf(`PRAGMA user_version = 1;
-		INSERT INTO sessions (id, broker_id, webhook_url, basic, agent, project, model, native, epoch, seq, acked_epoch, acked_seq,
-			offset_reserved, status, reason, remembered, outbox_state, outbox_error, created_at, active_at)
-		VALUES ('s', 'b', 'http://x/?token=y', 1, 'a', 'p', 'm', 'n', 1, 1, 1, 1, 4097, '%s', 'waiting', '["rm"]', '%s', 'e', %[3]d, %[3]d);
-		INSERT INTO events (session_id, epoch, seq, event_id, turn_id, type, body, frame_epoch, frame, part)
-		VALUES ('s', 1, 1, 'e1', 't1', 'text', CAST('{"seq":1}' AS BLOB), 1, 10, CAST('part' AS BLOB))`,
-		protocol.StatusIdle, agenthost.OutboxOK, noon.UnixMilli()))
-	if err := errors.Join(err, conn.Close()); err != nil {
-		t.Fatal(err)
-	}
-	j := opened(t, dir)
-	before := session("s", 1)
-	before.Dir, before.Secret = "", ""
-	loaded, err := j.Load(t.Context())
-	want(t, "load", loaded, []agenthost.Loaded{{Session: *before}}, err)
-	events, err := j.Events(t.Context(), "s", 1, 0, 10)
-	want(t, "events", events, []agenthost.EventRecord{event("s", 1)}, err)
-	write(t, j, &agenthost.Write{
-		SessionID: "s", Session: session("s", 1),
-		Prompts: []agenthost.PromptRecord{{SessionID: "s", TurnID: "t", Text: "x"}},
-	})
-}
-
 func second[T any](_ T, err error) error { return err }
 
 func TestAWriteIsAtomic(t *testing.T) {
