@@ -63,7 +63,7 @@ type (
 		TurnID       string                 `json:"turnId"`
 		New          bool                   `json:"new"` // the turn was not announced
 		Request      protocol.PromptRequest `json:"request"`
-		Journaled    string                 `json:"kept"`         // the prompt, masked; recordings keep the older name
+		Journaled    string                 `json:"journaled"`    // the prompt, masked
 		Instructions string                 `json:"instructions"` // go before the prompt
 		HostStopping bool                   `json:"hostStopping"`
 		Line         bool                   `json:"line"`     // of a client of lines: it never waits

@@ -40,7 +40,7 @@ type SessionRecord struct {
 	Project        string
 	Model          string
 	Mode           protocol.PermissionMode
-	AgentSessionID string `json:"Native"` // the agent's own id of its conversation; recordings keep the older name
+	AgentSessionID string // the agent's own id of its conversation
 	Dir            string // the workspace, once an agent was opened
 	Secret         string // of programs in the workspace, "" until an agent was opened; never logged
 

@@ -31,16 +31,18 @@ type Entry struct {
 }
 
 // Read returns the entries of a recording, in order, from its rotated files too; path is
-// as in Options. An error about one line does not end it: the next line follows.
+// as in Options. An error about one line does not end it: the next line follows. After the error about
+// a beginning of another format, the next beginning follows.
 func Read(path string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		r := reader{yield: yield}
 		path := filePath(path)
 		if _, err := os.Stat(path); err != nil {
 			yield(Entry{File: path}, notARecording(path, err))
 			return
 		}
 		for n := maxFiles - 1; n >= 0; n-- {
-			if !readFile(partPath(path, n), yield) {
+			if !r.readFile(partPath(path, n)) {
 				return
 			}
 		}
@@ -54,58 +56,75 @@ func notARecording(path string, err error) error {
 	}
 }
 
-// readFile reports whether the reader wants more.
-func readFile(path string, yield func(Entry, error) bool) bool {
+// reader reads the files of a recording, the oldest first.
+type reader struct {
+	yield   func(Entry, error) bool
+	unknown bool // the last beginning has another format
+}
+
+// readFile reports whether more is wanted.
+func (r *reader) readFile(path string) bool {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
 	if err != nil {
-		return yield(Entry{File: path}, err)
+		return r.yield(Entry{File: path}, err)
 	}
 	defer func() { _ = file.Close() }()
-	reader := bufio.NewReader(file)
+	lines := bufio.NewReader(file)
 	for line := 1; ; line++ {
-		raw, err := reader.ReadBytes('\n')
-		if raw = bytes.TrimSuffix(raw, []byte("\n")); len(raw) > 0 {
-			e := Entry{File: path, Line: line}
-			parseErr := e.parse(raw)
-			if parseErr != nil {
-				parseErr = fmt.Errorf("%s:%d: %w", path, line, parseErr)
-			}
-			if !yield(e, parseErr) {
-				return false
-			}
+		raw, err := lines.ReadBytes('\n')
+		raw = bytes.TrimSuffix(raw, []byte("\n"))
+		if len(raw) > 0 && !r.readLine(Entry{File: path, Line: line}, raw) {
+			return false
 		}
 		if errors.Is(err, io.EOF) {
 			return true
 		}
 		if err != nil {
-			return yield(Entry{File: path, Line: line}, err)
+			return r.yield(Entry{File: path, Line: line}, err)
 		}
 	}
 }
 
-func (e *Entry) parse(raw []byte) error {
+// readLine reports whether more is wanted.
+func (r *reader) readLine(e Entry, raw []byte) bool {
 	var line struct {
 		header
 		Session string `json:"session"`
 	}
-	if err := json.Unmarshal(raw, &line); err != nil {
-		return err
+	err := json.Unmarshal(raw, &line)
+	if err == nil && line.Format > 0 {
+		err = line.checkFormat()
+		r.unknown = err != nil
+	} else if r.unknown {
+		return true
 	}
 	switch {
-	case line.Format > format:
-		return protocol.Errorf(protocol.CodeInvalid, "the recording has format %d; this program reads format %d",
-			line.Format, format)
+	case err != nil:
 	case line.Format > 0:
 		e.Part, e.At = line.Part, line.At
-		return nil
 	case line.Session == "":
-		return protocol.Errorf(protocol.CodeInvalid, "the line is no input of a session")
+		err = protocol.Errorf(protocol.CodeInvalid, "the line is no input of a session")
+	default:
+		e.Session = line.Session
+		err = json.Unmarshal(raw, &e.Input)
+		e.At = e.Input.At
 	}
-	e.Session = line.Session
-	err := json.Unmarshal(raw, &e.Input)
-	e.At = e.Input.At
-	return err
+	if err != nil {
+		err = fmt.Errorf("%s:%d: %w", e.File, e.Line, err)
+	}
+	return r.yield(e, err)
+}
+
+func (h *header) checkFormat() error {
+	switch {
+	case h.Format < format:
+		return protocol.Errorf(protocol.CodeInvalid, "the recording was made before 0.1.0, and cannot be read")
+	case h.Format > format:
+		return protocol.Errorf(protocol.CodeInvalid, "the recording has format %d; this program reads format %d",
+			h.Format, format)
+	}
+	return nil
 }

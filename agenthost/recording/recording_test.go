@@ -188,20 +188,29 @@ func TestFilesThatAreNoRecordings(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "r.jsonl")
-	lines := `{"recording":2,"at":"2026-03-01T12:00:00Z","part":1}
-{"session":"s1","kind":"Guessed","input":{}}
+	lines := `{"session":"s1","kind":"Guessed","input":{}}
 
 {"kind":"Idled","input":{}}
 text
-{"session":"s1","kind":"Idled","input":{}}`
+{"session":"s1","kind":"Idled","input":{}}
+{"recording":3,"at":"2026-03-01T12:00:00Z","part":1}
+{"session":"s1","kind":"Idled","input":{}}
+{"recording":1,"at":"2026-03-01T12:00:00Z","part":1}
+{"session":"s1","kind":"Guessed","input":{}}
+text
+{"recording":2,"at":"2026-03-01T12:00:00Z","part":1}
+{"session":"s2","kind":"Idled","input":{}}`
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	wantAll(t, read(path),
-		"error r.jsonl:1: the recording has format 2; this program reads format 1",
-		`error r.jsonl:2: unknown kind of input "Guessed"`,
-		"error r.jsonl:4: the line is no input of a session",
-		"error r.jsonl:5: invalid character 'e' in literal true (expecting 'r')",
+		`error r.jsonl:1: unknown kind of input "Guessed"`,
+		"error r.jsonl:3: the line is no input of a session",
+		"error r.jsonl:4: invalid character 'e' in literal true (expecting 'r')",
 		"s1 Idled",
+		"error r.jsonl:6: the recording has format 3; this program reads format 2",
+		"error r.jsonl:8: the recording was made before 0.1.0, and cannot be read",
+		"part 1",
+		"s2 Idled",
 	)
 }

@@ -25,8 +25,8 @@ const (
 	maxFiles = 4
 )
 
-// format is the version of the lines that Writer writes.
-const format = 1
+// format is the version of the lines that Writer writes. Recordings with a lower one were made before 0.1.0.
+const format = 2
 
 // FileName is the name of a recording in a directory.
 const FileName = "recording.jsonl"
