@@ -65,7 +65,7 @@ func TestHostsGetAnnouncementsUntilTheyHaveThem(t *testing.T) {
 			t.Errorf("%s: calls %q, want %q; notified %d, want %d", what, got, want, notified, wantNotified)
 		}
 	}
-	round("a host may have what an earlier broker sent", "http://up pw b", 1)
+	round("a host may have what a broker sent before it stopped", "http://up pw b", 1)
 	round("an empty list is sent once", "", 1)
 	made, isNew, err := s.Announce(k.ctx, k.user, &protocol.AnnounceRequest{Text: "Noon", ExpiresIn: 60})
 	if err != nil || !isNew {

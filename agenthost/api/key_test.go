@@ -314,13 +314,13 @@ func TestBindingAKey(t *testing.T) {
 		q    request
 		want int
 	}{
-		"a broker of an earlier release has none, and needs none": {
+		"a broker that binds none needs none": {
 			{open(broker), 200}, {events(), 200}, {open(broker), 200},
 		},
 		"a key that is not to be bound is only shown": {
 			{open(broker, keyHeader(ownKey)), 200}, {events(), 200}, {open(broker), 200},
 		},
-		"a session of an earlier release is bound by the next": {
+		"a session without a key is bound by the next": {
 			{open(broker), 200}, {open(bind, keyHeader(ownKey)), 200}, {events(), 403},
 		},
 		"the first key stays": {

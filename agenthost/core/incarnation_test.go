@@ -71,7 +71,7 @@ func TestAComparisonWithABrokerThatHasEverythingMovesNothing(t *testing.T) {
 	if r.state.NextJob() != core.JobRenew {
 		t.Error("a forced comparison is not made")
 	}
-	r.do(r.renewed(nil, "")) // of an earlier release
+	r.do(r.renewed(nil, ""))
 	if r.state.Comparing() {
 		t.Error("a broker that names no cursor is asked for ever")
 	}

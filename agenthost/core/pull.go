@@ -34,7 +34,7 @@ func (s *State) MayWithhold(p Pull) bool {
 // them, their order would be lost. pending is the first unacknowledged event, at the
 // first event of the journal at or after the position that the pull names.
 //
-// A broker of an earlier release names no event. It gets no later epoch then.
+// A broker that has no event there, or only asks for the epoch, names none. It gets no later epoch then.
 func (s *State) Withholds(p Pull, pending, at *EventRecord) bool {
 	begin := s.Begin(p)
 	switch {

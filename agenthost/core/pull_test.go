@@ -62,7 +62,7 @@ func TestWhatABrokerPullsComesAfterWhatItHas(t *testing.T) {
 		{"the broker has another event", pull(1, 6, "x"), at(1, 6, "e6"), true},
 		{"the journal has none there", pull(1, 7, "x"), at(2, 1, "f1"), true},
 		{"the journal has none behind it", pull(2, 9, "x"), nil, true},
-		{"an earlier broker, in an epoch that is over", pull(1, 6, ""), at(1, 6, "e6"), true},
+		{"a broker that names none, in an epoch that is over", pull(1, 6, ""), at(1, 6, "e6"), true},
 		{"a reader that stores nothing", reading, nil, false},
 	} {
 		if got := r.state.Withholds(c.pull, pending, c.at); got != c.want {
@@ -70,7 +70,7 @@ func TestWhatABrokerPullsComesAfterWhatItHas(t *testing.T) {
 		}
 	}
 	if r.state.Withholds(pull(1, 6, ""), at(2, 1, "f1"), at(1, 6, "e6")) {
-		t.Error("an earlier broker gets nothing although only later events are unacknowledged")
+		t.Error("a broker that names none gets nothing although only later events are unacknowledged")
 	}
 	r.state.Pending = 0
 	if r.state.MayWithhold(pull(1, 7, "x")) {

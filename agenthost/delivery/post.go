@@ -64,11 +64,10 @@ func splitToken(webhookURL string) (bare, token string) {
 	return u.String(), tokens[0]
 }
 
-// renewal returns the request for a new address. inQuery leaves the token in the URL, for brokers
-// that do not know protocol.HeaderWebhookToken.
-func (d *Sender) renewal(order *Order, inQuery bool) (*post, error) {
+// renewal returns the request for a new address. The token stays in the URL of a broker that wants it there.
+func (d *Sender) renewal(order *Order) (*post, error) {
 	p := &post{url: order.URL, header: jsonHeader(), body: []byte("{}")}
-	if bare, token := splitToken(order.URL); token != "" && !inQuery {
+	if bare, token := splitToken(order.URL); token != "" {
 		p.url = bare
 		p.header.Set(protocol.HeaderWebhookToken, token)
 	}

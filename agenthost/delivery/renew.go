@@ -63,11 +63,7 @@ func tokenTimes(webhookURL string) (issued, expires time.Time) {
 func (d *Sender) renew(ctx context.Context, order *Order) core.Input {
 	d.renewals <- struct{}{}
 	defer func() { <-d.renewals }()
-	r, err := d.askRenewal(ctx, order, false)
-	if _, headerToken := splitToken(order.URL); err == nil && headerToken != "" && r.status == http.StatusBadRequest {
-		// The broker is of an earlier version now, and looks for the token in the query.
-		r, err = d.askRenewal(ctx, order, true)
-	}
+	r, err := d.askRenewal(ctx, order)
 	if err != nil {
 		return core.RenewalRefused{Refusal: core.Refusal{Message: err.Error()}}
 	}
@@ -81,8 +77,8 @@ func (d *Sender) renew(ctx context.Context, order *Order) core.Input {
 	}
 }
 
-func (d *Sender) askRenewal(ctx context.Context, order *Order, inQuery bool) (*response, error) {
-	p, err := d.renewal(order, inQuery)
+func (d *Sender) askRenewal(ctx context.Context, order *Order) (*response, error) {
+	p, err := d.renewal(order)
 	if err != nil {
 		return nil, errors.New("the webhook address cannot be used")
 	}

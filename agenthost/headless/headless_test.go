@@ -32,7 +32,8 @@ func (stored) Question(_ context.Context, id string) (*protocol.Event, error) {
 	switch id {
 	case "confirm":
 		return &protocol.Event{
-			Kind: protocol.KindConfirm, InteractionID: id, ToolName: "rm", Prompt: "Run rm?\nIt deletes.", Level: "WARN",
+			Kind: protocol.KindConfirm, InteractionID: id, ToolName: "rm",
+			Prompt: "Run rm?", Level: "WARN", Warning: "It deletes.",
 		}, nil
 	case "ask":
 		return &protocol.Event{
@@ -133,7 +134,7 @@ func TestFramesBecomeLines(t *testing.T) {
 		{
 			"a permission is read from the journal", "1-17", `{"type":"tool-approval-request","approvalId":"confirm"}`,
 			[]string{
-				`{"type":"confirm","request_id":"confirm","prompt":"Run rm?\nIt deletes.","tool_name":"rm","security_warning":{"level":"WARN","message":"It deletes."}}`,
+				`{"type":"confirm","request_id":"confirm","prompt":"Run rm?","tool_name":"rm","security_warning":{"level":"WARN","message":"It deletes."}}`,
 				asked,
 			},
 		},

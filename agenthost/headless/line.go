@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"bellhop/protocol"
 )
@@ -92,8 +91,7 @@ func questionLine(sessionID string, q *protocol.Event) protocol.Line {
 	}
 	line.Type, line.ToolName, line.Args = protocol.LineConfirm, q.ToolName, q.Args
 	if q.Level != "" {
-		_, message, _ := strings.Cut(q.Prompt, "\n") // earlier hosts wrote the warning on the second line of the prompt
-		line.SecurityWarning = &protocol.SecurityWarning{Level: q.Level, Message: cmp.Or(q.Warning, message, q.Prompt)}
+		line.SecurityWarning = &protocol.SecurityWarning{Level: q.Level, Message: cmp.Or(q.Warning, q.Prompt)}
 	}
 	return line
 }
