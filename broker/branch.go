@@ -49,7 +49,7 @@ func checkKnowsBranches(open *protocol.OpenSessionRequest, response *protocol.Op
 	}
 	return &protocol.Error{
 		Code: protocol.CodeInvalid, Message: "The agent host cannot start a task from a branch",
-		Hint: "It is a basic agent server, or older than this broker: update it, or create a task without a branch",
+		Hint: "It is a basic agent server: create a task without a branch",
 	}
 }
 

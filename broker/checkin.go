@@ -231,13 +231,13 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 	if err == nil && open.Workspace != "" && !slices.Contains(response.Capabilities, protocol.CapabilityWorkspaces) {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "The agent host has no workspaces that tasks can name",
-			Hint: "It was replaced by another one, or by an older version: create a task without a workspace",
+			Hint: "It was replaced by another one: create a task without a workspace",
 		}
 	}
 	if mode := open.PermissionMode; err == nil && mode != "" && mode != response.PermissionMode {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "The agent host does not know permission modes",
-			Hint: "Leave permissionMode out of message and task, or update the host",
+			Hint: "Leave permissionMode out of message and task",
 		}
 	}
 	return response, err

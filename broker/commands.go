@@ -39,7 +39,7 @@ func (s *Files) Commands(ctx context.Context, userID, taskID string) (*protocol.
 	case protocol.CodeNotFound:
 		return noCommands("The agent host does not have the session any more"), nil
 	case protocol.CodeMethodNotAllowed:
-		return noCommands("The agent host lists no commands: it is a basic agent server, or older than this broker"), nil
+		return noCommands("The agent host lists no commands: it is a basic agent server"), nil
 	}
 	return nil, err
 }

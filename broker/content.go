@@ -95,7 +95,7 @@ func (s *Files) read(ctx context.Context, userID, taskID string, ask func(at *se
 	if protocol.CodeOf(err) == protocol.CodeMethodNotAllowed {
 		return &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "The agent host shows no files", Err: err,
-			Hint: "It is a basic agent server, or older than this broker: look at the files there",
+			Hint: "It is a basic agent server: look at the files there",
 		}
 	}
 	return err

@@ -112,7 +112,7 @@ func (s *Files) search(
 	case "":
 		return cleanPaths(list), nil
 	case protocol.CodeMethodNotAllowed:
-		return noPaths("The agent host lists no files: it is a basic agent server, or older than this broker"), nil
+		return noPaths("The agent host lists no files: it is a basic agent server"), nil
 	}
 	return nil, err
 }

@@ -179,7 +179,7 @@ func (s *Ships) ownToken(ctx context.Context, userID string, at *session, forGit
 	if !remote.TakesToken {
 		return nil, &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "The agent host does not take your own token for " + own.Forge,
-			Hint: "It is older than this broker: its operator updates it, or you remove the token",
+			Hint: "It would use its own: remove yours, or do it on the host",
 		}
 	}
 	if own, err = s.Tokens.Store.OpenForgeToken(ctx, userID, own.ID); err != nil {

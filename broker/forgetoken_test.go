@@ -137,7 +137,7 @@ func TestTheOwnTokenOfAUserGoesWithTheirActs(t *testing.T) {
 	if err := act(); protocol.CodeOf(err) != protocol.CodeBadGateway || !strings.Contains(err.Error(), "your own token") {
 		t.Errorf("a host that would use its own: %v", err)
 	}
-	sent("to an older host")
+	sent("to such a host")
 	k.must(tokens.Remove(ctx, user, all[1].ID))
 	k.must(act())
 	sent("after it was removed", "-", "-", "-")

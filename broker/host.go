@@ -44,7 +44,7 @@ type Target struct {
 	Passwords []seal.Secret // tried in order; empty for password-less custom hosts
 	Guarded   bool          // a non-administrator gave the URL: dial through the outbound guard
 	Relay     bool          // browsers cannot reach it
-	Events    bool          // the host serves its events, so it can be asked whether a response is its own
+	Events    bool          // the host serves its events, and names the session in what it confirms
 }
 
 // EventsAfter is where a pull begins.
@@ -68,7 +68,7 @@ type Link interface {
 	// other events up to there, which it has to post first.
 	Events(ctx context.Context, t Target, sessionID string, after EventsAfter, limit int) (*protocol.EventsResponse, error)
 	// Interrupt stops the turn, or with "" the session's open turn. A turn that is only announced ends when its
-	// prompt comes. Older hosts ignore turnID, and announced turns.
+	// prompt comes. Basic hosts get no turnID, and may ignore a turn whose prompt they do not have.
 	Interrupt(ctx context.Context, t Target, sessionID, turnID string) error
 	// Restart ends the session's agent program. CodeNotFound: no such session;
 	// CodeMethodNotAllowed: the host knows no restarts.

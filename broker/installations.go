@@ -129,6 +129,6 @@ func notInstalled(err error) error {
 	}
 	return &protocol.Error{
 		Code: protocol.CodeBadGateway, Message: "The agent host installs no programs", Err: err,
-		Hint: "It is a basic agent server, or older than this broker: install them there",
+		Hint: "It is a basic agent server: install them there",
 	}
 }

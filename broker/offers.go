@@ -202,7 +202,7 @@ func (k *hostOffer) view(h *Host) protocol.OfferingHost {
 	case k.err == nil:
 	case protocol.CodeOf(k.err) == protocol.CodeNotFound:
 		shown.Online = true
-		shown.Problem = "The host does not describe its agents: it is a basic agent server, or older than this broker"
+		shown.Problem = "The host does not describe its agents: it is a basic agent server"
 	default:
 		shown.Problem = "The host did not answer"
 	}

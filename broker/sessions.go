@@ -198,7 +198,7 @@ func (s *Sessions) Restart(ctx context.Context, userID, taskID string) (*protoco
 	case code == protocol.CodeMethodNotAllowed:
 		return nil, &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "The agent host cannot restart agents", Err: err,
-			Hint: "It is a basic agent server, or older than this broker: restart the agent there",
+			Hint: "It is a basic agent server: restart the agent there",
 		}
 	case errors.Is(err, ErrDoubtful):
 		s.wake(taskID)

@@ -79,8 +79,8 @@ func TestRestart(t *testing.T) {
 		},
 		"a host that knows no restarts": {
 			k.user.UserID, protocol.Errorf(protocol.CodeMethodNotAllowed, "Not found"),
-			`[null,{'code':'bad_gateway','error':'The agent host cannot restart agents','hint':'It is a basic agent server, ` +
-				`or older than this broker: restart the agent there'}]`,
+			`[null,{'code':'bad_gateway','error':'The agent host cannot restart agents','hint':'It is a basic agent server: ` +
+				`restart the agent there'}]`,
 		},
 		"a host that cannot be reached": {
 			k.user.UserID, protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"),

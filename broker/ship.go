@@ -264,7 +264,7 @@ func notShipped(err error) error {
 	case protocol.CodeMethodNotAllowed:
 		return &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "The agent host ships no work of tasks", Err: err,
-			Hint: "It is a basic agent server, or older than this broker: do it there",
+			Hint: "It is a basic agent server: do it there",
 		}
 	case protocol.CodeNotFound:
 		return &protocol.Error{

@@ -248,8 +248,8 @@ func TestACommitIsTheUsersAndInTheAuditLog(t *testing.T) {
 		},
 		"a host that does not commit": {
 			k.user.UserID, "Work", protocol.Errorf(protocol.CodeMethodNotAllowed, "no"),
-			`{'code':'bad_gateway','error':'The agent host ships no work of tasks','hint':'It is a basic agent server, ` +
-				`or older than this broker: do it there'}`,
+			`{'code':'bad_gateway','error':'The agent host ships no work of tasks','hint':'It is a basic agent server: ` +
+				`do it there'}`,
 		},
 		"a host without the session": {
 			k.user.UserID, "Work", protocol.Errorf(protocol.CodeNotFound, "no"),

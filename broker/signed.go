@@ -27,7 +27,7 @@ func (s *Ingest) CheckSignature(ctx context.Context, taskID string, header http.
 		return err
 	}
 	if s.Reconciler != nil {
-		// The host that signed may run an earlier version now. Its events are read from it.
+		// A proxy may have changed the request, or another host have the session now. The events are read from the host.
 		s.Reconciler.Wake(taskID)
 	}
 	return s.refusedSignature(err)
@@ -60,7 +60,7 @@ func (s *Ingest) refusedSignature(err error) error {
 	refused := *known
 	switch refused.Code {
 	case protocol.CodeSignatureMissing:
-		refused.Hint = "The session's host signs its events. If it runs an earlier version now, open the task again"
+		refused.Hint = "The session's host signs its events. If another one has the session now, open the task again"
 	case protocol.CodeSignatureInvalid:
 		refused.Hint = "The host and the broker need the same agent password: see `bellhop hosts update`"
 	case protocol.CodeSignatureTime:

@@ -85,8 +85,7 @@ func (s *Workspaces) ofHost(ctx context.Context, h *Host, userID string) protoco
 	case err == nil:
 		shown.Workspaces = cleanWorkspaces(found.Workspaces)
 	case protocol.CodeOf(err) == protocol.CodeNotFound:
-		shown.Problem = "The host has no workspaces that tasks can name: it is a basic agent server, or older " +
-			"than this broker"
+		shown.Problem = "The host has no workspaces that tasks can name: it is a basic agent server"
 	default:
 		shown.Problem = "The host did not answer"
 		s.Log.InfoContext(ctx, "the workspaces of a host are not known", "host", h.Name, "error", err)

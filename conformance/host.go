@@ -103,7 +103,8 @@ var hostChecks = []check[*host]{
 	{"an attach token", "it reads, and starts no turn: 409 no_turn", checkAttach},
 	{"a reader that leaves", "a disconnect never stops a turn", checkDisconnect},
 	{
-		"busy and interrupt", "a second turn is 409 busy; interrupt ends the first with abort and finish{other, aborted}",
+		"busy and interrupt",
+		"a second turn is 409 busy; interrupt names the session, and ends the first with abort and finish{other, aborted}",
 		checkInterruptTurn,
 	},
 	{
@@ -118,9 +119,9 @@ var hostChecks = []check[*host]{
 		"POST /sessions opens a session without a broker, /ws/:id drives it by section 4, its history is complete",
 		checkLines,
 	},
-	{"tokens", "an unknown token and another session's are 401; revoke ends them all", checkTokens},
+	{"tokens", "an unknown token and another session's are 401; revoke names the session, and ends them all", checkTokens},
 	{"CORS", "allowed origins see every answer, errors included; others see none", checkCORS},
-	{"the end of a session", "DELETE /session/:id, then 404", checkDelete},
+	{"the end of a session", "DELETE /session/:id names the session, then 404", checkDelete},
 }
 
 // clear deletes the sessions that the checks opened, ignoring errors.
@@ -205,6 +206,16 @@ func (h *host) owner(s *scope, method, path, body string) *answer {
 func (s *scope) expect(what string, a *answer, status int, code protocol.Code) {
 	if a.status != status || code != "" && a.code() != string(code) {
 		s.failf("%s: got %s, want %s", what, a, strings.TrimSpace(fmt.Sprint(status, " ", code)))
+	}
+}
+
+// confirmed notes a problem unless the response is a success that names the session: brokers take any other for a
+// gateway's.
+func (s *scope) confirmed(what string, a *answer, one *session) {
+	s.expect(what, a, http.StatusOK, "")
+	var body protocol.Confirmation
+	if a.status == http.StatusOK && (json.Unmarshal(a.body, &body) != nil || body.SessionID != one.id) {
+		s.failf("%s: got %s, without the session's id", what, a)
 	}
 }
 

@@ -124,7 +124,7 @@ func checkTokens(s *scope, h *host) {
 	s.expect("an unknown token", read("unknown"), 401, protocol.CodeUnauthorized)
 	s.expect("another session's token", read(other.Token), 401, protocol.CodeUnauthorized)
 	s.expect("the token", read(one.Token), 204, "")
-	s.expect("POST /session/:id/revoke", h.owner(s, http.MethodPost, "/session/"+one.id+"/revoke", ""), 200, "")
+	s.confirmed("POST /session/:id/revoke", h.owner(s, http.MethodPost, "/session/"+one.id+"/revoke", ""), one)
 	s.expect("a revoked token", read(one.Token), 401, protocol.CodeUnauthorized)
 	s.expect("another session's token after that", h.call(s, call{
 		method: http.MethodGet, path: "/stream/" + other.id + "?token=" + url.QueryEscape(other.Token),
@@ -163,7 +163,7 @@ func checkCORS(s *scope, h *host) {
 
 func checkDelete(s *scope, h *host) {
 	one := h.open(s)
-	s.expect("DELETE /session/:id", h.owner(s, http.MethodDelete, "/session/"+one.id, ""), 200, "")
+	s.confirmed("DELETE /session/:id", h.owner(s, http.MethodDelete, "/session/"+one.id, ""), one)
 	s.expect("its events", h.owner(s, http.MethodGet, "/session/"+one.id+"/events", ""), 404, protocol.CodeNotFound)
 	s.expect("its stream", h.call(s, call{
 		method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token),

@@ -200,6 +200,19 @@ func TestEveryFaultOfAHostFailsItsCheck(t *testing.T) {
 			},
 			check: "errors", problem: "POST /session without the password: got 200",
 		},
+		"a gateway confirms in the host's place": {
+			between: func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodDelete {
+						next.ServeHTTP(w, r)
+						return
+					}
+					next.ServeHTTP(httptest.NewRecorder(), r)
+					_, _ = io.WriteString(w, `{"success":true}`)
+				})
+			},
+			check: "the end of a session", problem: "without the session's id",
+		},
 		"browsers are not let in": {
 			between: func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

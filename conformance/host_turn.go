@@ -171,9 +171,9 @@ func checkInterruptTurn(s *scope, h *host) {
 		http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"x"}`, nil,
 	})
 	s.expect("POST /stream for a second turn", a, http.StatusConflict, protocol.CodeBusy)
-	s.expect("interrupt", h.call(s, call{
+	s.confirmed("interrupt", h.call(s, call{
 		http.MethodPost, "/session/" + one.id + "/interrupt?token=" + url.QueryEscape(one.Token), "", nil,
-	}), 200, "")
+	}), one)
 	if frames := st.rest(); len(frames) == 0 {
 		s.failf("the interrupted stream has no end")
 	} else if frames[len(frames)-1].part.Type != protocol.PartAbort {
@@ -186,7 +186,7 @@ func checkInterruptTurn(s *scope, h *host) {
 			s.failf("finish is {%s, %s}, not {other, aborted}", e.FinishReason, e.Reason)
 		}
 	}
-	s.expect("interrupt of an idle session", h.owner(s, http.MethodPost, "/session/"+one.id+"/interrupt", ""), 200, "")
+	s.confirmed("interrupt of an idle session", h.owner(s, http.MethodPost, "/session/"+one.id+"/interrupt", ""), one)
 }
 
 func checkInteraction(s *scope, h *host) {
@@ -206,8 +206,8 @@ func checkInteraction(s *scope, h *host) {
 	h.receiver.until(s, one.id, h.options.Patience, "the open interaction "+id, interaction(id, protocol.InteractionOpen))
 	path := "/session/" + one.id + "/interactions/" + id + "?token=" + url.QueryEscape(one.Token)
 	post := func(body string) *answer { return h.call(s, call{http.MethodPost, path, body, nil}) }
-	s.expect("an answer", post(`{"approved":true}`), 200, "")
-	s.expect("the same answer again", post(`{"approved":true}`), 200, "")
+	s.confirmed("an answer", post(`{"approved":true}`), one)
+	s.confirmed("the same answer again", post(`{"approved":true}`), one)
 	s.expect("another answer", post(`{"approved":false}`), 409, protocol.CodeAnswered)
 	unknown := strings.Replace(path, id, "unknown", 1)
 	s.expect("an answer to nothing", h.call(s, call{

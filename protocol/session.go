@@ -193,8 +193,7 @@ const RememberSession = "session"
 
 // Confirmation is a host's response to a call that changes a session. SessionID
 // proves that a host wrote it: a gateway's {"success":true} does not name the session.
-// A host that names it in EventsResponse names it in every confirmation; other hosts
-// in none.
+// Basic hosts name none.
 type Confirmation struct {
 	Success      bool   `json:"success"`
 	SessionID    string `json:"sessionId,omitempty"`

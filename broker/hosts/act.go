@@ -85,37 +85,29 @@ func (c *Client) act(ctx context.Context, t broker.Target, request call, session
 
 // confirmed sends a call that changes a session. A 2xx counts if the response names the
 // session, as only a host does. Without the name it may be a gateway's
-// {"success":true}: then confirmed asks the host for an event page, which shows whether
-// the host is an older one that never names sessions. Basic hosts have no event pages,
-// so their 2xx counts.
+// {"success":true}. A session that the host does not have any more is deleted all the
+// same. Basic hosts name no session, so their 2xx counts.
 func (c *Client) confirmed(ctx context.Context, t broker.Target, request call, sessionID string) (*response, error) {
 	resp, err := c.session(ctx, t, request, sessionID)
 	if err != nil || !t.Events || resp.confirms(sessionID) {
 		return resp, err
 	}
-	page, err := c.EventPage(ctx, t, sessionID, protocol.Cursor{}, 1)
-	switch {
-	case protocol.CodeOf(err) == protocol.CodeNotFound && request.method == http.MethodDelete:
-		return resp, nil // the session is gone
-	case err == nil && page.SessionID == "":
-		return resp, nil // an older host, which never names the session
-	case err == nil:
-		err = errNotHost
+	if request.method == http.MethodDelete {
+		_, err := c.EventPage(ctx, t, sessionID, protocol.Cursor{}, 1)
+		if protocol.CodeOf(err) == protocol.CodeNotFound {
+			return resp, nil // the session is gone
+		}
 	}
 	return nil, &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "The agent host did not confirm the request",
 		Hint:    "A proxy between the broker and the host answered in its place: look at the state, and try again",
-		Err:     fmt.Errorf("%w: %w", broker.ErrDoubtful, err),
+		Err:     fmt.Errorf("%w: %w", broker.ErrDoubtful, errNotHost),
 	}
 }
 
-// confirms reports whether the response names the session, or is an older host's to
-// DELETE.
+// confirms reports whether the response names the session.
 func (r *response) confirms(sessionID string) bool {
 	var body protocol.Confirmation
-	if json.Unmarshal(r.body, &body) != nil {
-		return false
-	}
-	return body.SessionID == sessionID || body.SessionID == "" && body.WorktreeKept != nil
+	return json.Unmarshal(r.body, &body) == nil && body.SessionID == sessionID
 }

@@ -22,7 +22,7 @@ func TestOnlyAHostTakesAnnouncementsAndRevocations(t *testing.T) {
 		// Credentials are revoked only at hosts that announced them: a gateway answers in the host's place.
 		"a basic host, or a gateway": {answering(404, `no such page`), protocol.CodeNotFound, away},
 		"a basic host with a guard":  {answering(401, ``), protocol.CodeNotFound, away},
-		"a host of an earlier version": {
+		"a host without the route": {
 			answering(404, `{"error":"Not found","code":"not_found"}`), protocol.CodeNotFound, protocol.CodeNotFound,
 		},
 		"a host that refuses the password": {

@@ -79,7 +79,7 @@ func (c *Client) installation(ctx context.Context, t broker.Target, request call
 	body := resp.errorBody()
 	switch {
 	case resp.lacksRoute(), resp.hidesRoute(), body.Code == protocol.CodeMethodNotAllowed,
-		body.Code == protocol.CodeNotFound && request.method == http.MethodGet: // of a host of an earlier version
+		body.Code == protocol.CodeNotFound && request.method == http.MethodGet: // of a host without the route
 		return nil, protocol.Errorf(protocol.CodeMethodNotAllowed, "The agent host installs no programs")
 	case body.Code == protocol.CodeForbidden, body.Code == protocol.CodeStorageFull:
 		return nil, &protocol.Error{Code: body.Code, Message: body.Error, Hint: body.Hint}

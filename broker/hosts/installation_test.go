@@ -33,7 +33,7 @@ func TestOnlyAHostInstallsPrograms(t *testing.T) {
 		"a basic host": {
 			answering(404, `no such page`), protocol.CodeMethodNotAllowed, protocol.CodeMethodNotAllowed,
 		},
-		"a host of an earlier version": {
+		"a host without the route": {
 			answering(404, `{"error":"Not found","code":"not_found"}`), protocol.CodeMethodNotAllowed, protocol.CodeNotFound,
 		},
 		"a host with a full disk": {

@@ -22,7 +22,7 @@ func TestOnlyAHostMakesAnOffer(t *testing.T) {
 		"a gateway's page":          {answering(200, `<html>`), protocol.CodeBadGateway},
 		"a basic host":              {answering(404, `no such page`), protocol.CodeNotFound},
 		"a basic host with a guard": {answering(401, ``), protocol.CodeNotFound},
-		"a host of an earlier version": {
+		"a host without the route": {
 			answering(404, `{"error":"Not found","code":"not_found"}`), protocol.CodeNotFound,
 		},
 		"a host that refuses the password": {answering(401, `{"error":"no","code":"unauthorized"}`), protocol.CodeBadGateway},

@@ -200,7 +200,7 @@ func TestReadinessIsTheHostsHealth(t *testing.T) {
 }
 
 // When a gateway answers a call in its host's place, the call is doubtful. A host names the
-// session in its answer; for an answer without it the client reads the session's state.
+// session in its answer; after a DELETE without it the client asks the host for the session.
 func TestOnlyAHostConfirmsACall(t *testing.T) {
 	t.Parallel()
 	const lie, named = `{"success":true}`, `{"success":true,"sessionId":"s"}`
@@ -214,12 +214,11 @@ func TestOnlyAHostConfirmsACall(t *testing.T) {
 		delete bool // only DELETE
 		sure   bool // the call counts as done
 	}{
-		"a host": {answer: named, state: answering(500, ""), sure: true},
-		"an older host's DELETE": {
-			answer: `{"worktreeKept":false}`, state: answering(500, ""), delete: true,
-			sure: true,
+		"a host":                       {answer: named, state: answering(500, ""), sure: true},
+		"a host that names no session": {answer: lie, state: page("")},
+		"a DELETE that names no session": {
+			answer: `{"success":true,"worktreeKept":false}`, state: page(""), delete: true,
 		},
-		"an older host":               {answer: lie, state: page(""), sure: true},
 		"a basic host":                {answer: lie, state: answering(404, ""), basic: true, sure: true},
 		"a gateway before a host":     {answer: lie, state: page(`,"sessionId":"s"`)},
 		"a gateway's page":            {answer: "<html>", state: page(`,"sessionId":"s"`)},

@@ -48,7 +48,7 @@ func TestOnlyAHostPushes(t *testing.T) {
 	}{
 		"a host":            {answering(200, `{"success":true,"sessionId":"s1","commit":"c0ffee"}`), ""},
 		"a gateway":         {answering(200, `{"success":true}`), protocol.CodeBadGateway},
-		"an older host":     {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
+		"a basic host":      {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
 		"other commits":     {answering(409, `{"error":"no","code":"diverged_branch"}`), protocol.CodeDivergedBranch},
 		"a remote's hook":   {answering(409, `{"error":"no","code":"push_rejected"}`), protocol.CodePushRejected},
 		"a project without": {answering(409, `{"error":"no","code":"no_remote"}`), protocol.CodeNoRemote},
@@ -73,7 +73,7 @@ func TestOnlyAHostFetches(t *testing.T) {
 	}{
 		"a host":            {answering(200, `{"success":true,"sessionId":"s1","branch":"b"}`), ""},
 		"a gateway":         {answering(200, `{"success":true}`), protocol.CodeBadGateway},
-		"an older host":     {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
+		"a basic host":      {answering(404, `no such page`), protocol.CodeMethodNotAllowed},
 		"a remote's outage": {answering(502, `{"error":"no","code":"remote_failed"}`), protocol.CodeRemoteFailed},
 	} {
 		t.Run(name, func(t *testing.T) {

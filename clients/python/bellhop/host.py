@@ -164,8 +164,7 @@ class _Confirmation(TypedDict):
 
 class Confirmation(_Confirmation, total=False):
     """Confirmation is a host's response to a call that changes a session. sessionId proves that a host wrote
-    it: a gateway's {"success":true} does not name the session. A host that names it in EventsResponse names
-    it in every confirmation; other hosts in none."""
+    it: a gateway's {"success":true} does not name the session. Basic hosts name none."""
     sessionId: str
     worktreeKept: bool
 

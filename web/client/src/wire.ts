@@ -2136,8 +2136,7 @@ export interface AnswerRequest {
 
 /**
  * Confirmation is a host's response to a call that changes a session. sessionId proves that a host wrote it: a
- * gateway's {"success":true} does not name the session. A host that names it in EventsResponse names it in every
- * confirmation; other hosts in none.
+ * gateway's {"success":true} does not name the session. Basic hosts name none.
  */
 export interface Confirmation {
   success: boolean;
