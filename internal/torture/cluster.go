@@ -201,7 +201,7 @@ func (c *cluster) addHost(ctx context.Context, name string, seed uint64) error {
 	h.server, err = c.server(name, addr, []string{c.opts.hostBinary(), "host"},
 		"BELLHOP_HOST_LISTEN="+addr, "BELLHOP_HOST_PUBLIC_URL="+h.toStream.url(), "BELLHOP_HOST_PASSWORD="+hostPassword,
 		"BELLHOP_HOST_DATA="+h.disk.dir, "BELLHOP_HOST_CONFIG="+config,
-		// The agent writes a ledger beside its workspace. Hosts of earlier versions do not know the setting in the file.
+		// The agent writes a ledger beside its workspace.
 		"BELLHOP_HOST_NO_SANDBOX=true")
 	if err != nil {
 		return err

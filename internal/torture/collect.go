@@ -137,20 +137,20 @@ func (c *cluster) readHosts(ctx context.Context, sessions map[string]*check.Sess
 
 const pageSize = 200
 
-// operatorKey is that of the host's data, which opens the sessions of its brokers. A host of an
-// earlier version has none and needs none.
-func (h *agentHost) operatorKey() string {
+// operatorKey is that of the host's data, which opens the sessions of its brokers.
+func (h *agentHost) operatorKey() (string, error) {
 	content, err := os.ReadFile(filepath.Join(h.disk.dir, "operator-key"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(content))
+	return strings.TrimSpace(string(content)), err
 }
 
 // readServed reads GET /session/:id/events page by page.
 func (c *cluster) readServed(ctx context.Context, h *agentHost, s *check.Session) error {
+	key, err := h.operatorKey()
+	if err != nil {
+		return err
+	}
 	for after := int64(0); ; {
-		status, body, err := c.requestAs(ctx, h.operatorKey(), http.MethodGet,
+		status, body, err := c.requestAs(ctx, key, http.MethodGet,
 			fmt.Sprintf("%s/session/%s/events?after=%d&limit=%d", h.url, s.ID, after, pageSize), hostPassword, nil)
 		if err != nil {
 			return err
