@@ -120,7 +120,7 @@ func (r *eventReader) envelope(e *Event) {
 	if r.has("timestamp") {
 		r.number("timestamp", &e.Timestamp)
 	}
-	if string(r.value("origin")) == `"`+OriginTerminal+`"` { // earlier hosts may mean something else by this name
+	if string(r.value("origin")) == `"`+OriginTerminal+`"` { // a basic host may mean something else by this name
 		e.Origin = OriginTerminal
 	}
 }

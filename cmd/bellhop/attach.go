@@ -102,10 +102,10 @@ func (h *terminalRoute) watch(ctx context.Context) (takenOver bool) {
 	for {
 		pause := watchPause
 		answer, err := h.request(ctx, fmt.Sprintf(`{"attached":true,"waitSeconds":%d}`, watchSeconds))
-		if err != nil { // earlier hosts do not know how to wait
-			_, _ = h.request(ctx, `{"attached":true}`)
+		switch {
+		case err != nil:
 			pause = lostPause
-		} else if answer.TakenOver {
+		case answer.TakenOver:
 			return true
 		}
 		select {
