@@ -6,6 +6,6 @@
 //	go test ./internal/wiregen fails when that file is stale
 //
 // It does not decide anything: a shape is changed in protocol. What TypeScript
-// needs beyond that (narrower unions, guards, names of earlier versions) is
+// needs beyond that (narrower unions, guards) is
 // written by hand in web/client/src/contract.ts.
 package main

@@ -35,7 +35,7 @@ test('a program at another port gets no cookie of the console', async ({ signedO
   guard.allow(/request off the machine: http:\/\/(shop\.)?localhost:/);
   const other = await new OtherProgram().start();
   try {
-    // The address of earlier versions, as in a bookmark.
+    // An address, as in a bookmark.
     await page.goto(world.broker);
     await page.getByLabel('E-mail').fill(world.email);
     await page.getByLabel('Password').fill(world.password);
@@ -57,7 +57,7 @@ test('a program at another port gets no cookie of the console', async ({ signedO
   }
 });
 
-test('a session of an earlier version ends, because other ports may have its cookie', async ({
+test('a session at an address ends, because other ports may have its cookie', async ({
   signedOut: page,
   context,
   world,

@@ -143,25 +143,6 @@ test('a message that the broker refused is queued by another try; Escape leaves 
   expect((await world.api.task(id)).queue?.messages).toBe(1);
 });
 
-test('messages that an earlier version kept in the tab are queued once', async ({ bell, world }) => {
-  test.slow();
-  const id = await bell.newTask('write hold.txt: old');
-  await expect(bell.dock).toBeVisible();
-  await bell.page.evaluate((task) => {
-    const kept = [{ id: 'kept', text: 'slow 2', files: [] }];
-    sessionStorage.setItem(`bellhop.queue.${task}`, JSON.stringify(kept));
-  }, id);
-  await bell.page.reload();
-  await expect.poll(() => textsOf(bell)).toEqual(['slow 2']);
-  await accepted(world, id, 2); // a reload cancels requests
-  await bell.page.reload();
-  await expect.poll(() => textsOf(bell)).toEqual(['slow 2']);
-  expect(await bell.page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.includes('queue')))).toEqual(
-    [],
-  );
-  expect((await world.api.task(id)).queue?.messages).toBe(1);
-});
-
 test.describe('on a phone', () => {
   test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
 

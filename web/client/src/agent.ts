@@ -1,9 +1,17 @@
-import type { Answer, Attached, CheckedIn, CheckIn } from './contract.js';
+import type { Answer } from './contract.js';
 import { BellhopError, isFinal, networkError, refusal, urlOf } from './error.js';
 import type { ClientOptions, RequestOptions } from './options.js';
 import { Backoff, Watchdog } from './retry.js';
 import { Turn, type PromptOptions, type TurnEnd } from './turn.js';
-import type { Interaction, InterruptResponse, RestartResponse, Task } from './wire.js';
+import type {
+  AttachResponse,
+  CheckInRequest,
+  CheckInResponse,
+  Interaction,
+  InterruptResponse,
+  RestartResponse,
+  Task,
+} from './wire.js';
 
 /** Limit of the retries of a request that a user waits for. */
 const maxRetries = 4;
@@ -83,11 +91,11 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     return this.#persist(() => this.#post(`interactions/${interactionId}`, answer));
   }
 
-  checkIn(body: CheckIn, signal?: AbortSignal): Promise<CheckedIn> {
+  checkIn(body: CheckInRequest, signal?: AbortSignal): Promise<CheckInResponse> {
     return this.#grant('agent', body, signal);
   }
 
-  attach(taskId: string, signal?: AbortSignal): Promise<Attached> {
+  attach(taskId: string, signal?: AbortSignal): Promise<AttachResponse> {
     return this.#grant('agent/attach', { taskId }, signal);
   }
 
@@ -115,7 +123,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
    */
   async prompt(taskId: string, message: string, options: PromptOptions = {}): Promise<Turn> {
     const { signal, attachments, whenBusy, force, messageId = newId(), ...rest } = options;
-    const body: CheckIn = { ...rest, taskId, message, messageId };
+    const body: CheckInRequest = { ...rest, taskId, message, messageId };
     const grant = await this.#persist(() => this.checkIn(body, signal), signal);
     return new Turn(this, taskId, grant, { body, prompt: { prompt: message, attachments, whenBusy, force } });
   }

@@ -1,8 +1,9 @@
 import { AgentClient } from './agent.js';
 import { taskFeed, userFeed, type FeedOptions, type TaskFeedEvent, type UserFeedEvent } from './feed.js';
-import type { NewTask, TaskChange, TaskQuery } from './contract.js';
+import type { TaskChange, TaskQuery } from './contract.js';
 import type {
   CommitResponse,
+  CreateTaskRequest,
   DiffResponse,
   DiscardHunk,
   DiscardResponse,
@@ -26,7 +27,7 @@ import type {
 
 /** A client of one broker and its agent hosts. Call routes that have no method here through `request`. */
 export class BellhopClient extends AgentClient {
-  createTask(task: NewTask): Promise<Task> {
+  createTask(task: CreateTaskRequest): Promise<Task> {
     return this.request('POST', '/api/tasks', { body: task });
   }
 

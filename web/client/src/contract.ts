@@ -1,23 +1,6 @@
-/** Additions to the generated contract (`wire.ts`): names that callers know, types narrower than in Go, guards, and
- * bodies whose types the Go package `protocol` does not own. */
-import type {
-  AnswerRequest,
-  Artifact,
-  AttachmentType,
-  AttachResponse,
-  CheckInRequest,
-  CheckInResponse,
-  CreateTaskRequest,
-  Diff,
-  Status,
-  ToolUse,
-} from './wire.js';
-
-export type AgentStatus = Status;
-export type NewTask = CreateTaskRequest;
-export type CheckIn = CheckInRequest;
-export type CheckedIn = CheckInResponse;
-export type Attached = AttachResponse;
+/** Additions to the generated contract (`wire.ts`): types narrower than in Go, guards, and bodies whose types the Go
+ * package `protocol` does not own. */
+import type { AnswerRequest, Artifact, AttachmentType, Diff, ToolUse } from './wire.js';
 
 /** Selects a page of tasks. `q` has words of titles and messages. */
 export interface TaskQuery {

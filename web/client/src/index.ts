@@ -1,17 +1,7 @@
 export { AgentClient } from './agent.js';
 export { BellhopClient } from './client.js';
 export { isDiff, isToolUse } from './contract.js';
-export type {
-  AgentStatus,
-  Answer,
-  Attached,
-  Attachment,
-  CheckedIn,
-  CheckIn,
-  NewTask,
-  TaskChange,
-  TaskQuery,
-} from './contract.js';
+export type { Answer, Attachment, TaskChange, TaskQuery } from './contract.js';
 export { BellhopError } from './error.js';
 export type { FeedOptions, TaskFeedEvent, UserFeedEvent } from './feed.js';
 export type { ConnectionDetail, ConnectionState, FollowOptions, OnConnection } from './follow.js';

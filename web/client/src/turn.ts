@@ -1,4 +1,4 @@
-import type { Answer, Attachment, Attached, CheckedIn, CheckIn } from './contract.js';
+import type { Answer, Attachment } from './contract.js';
 import { BellhopError, isFinal, networkError, urlOf } from './error.js';
 import { follow, type FollowOptions, type Source } from './follow.js';
 import type { ClientOptions, RequestOptions } from './options.js';
@@ -6,6 +6,9 @@ import { errorText, isTerminal, type NativePart } from './part.js';
 import type { SseEvent } from './sse.js';
 import {
   basicSilenceMs,
+  type AttachResponse,
+  type CheckInRequest,
+  type CheckInResponse,
   type FinishReason,
   type Interaction,
   type InterruptResponse,
@@ -13,7 +16,7 @@ import {
   type WhenBusy,
 } from './wire.js';
 
-export interface PromptOptions extends Pick<CheckIn, 'artifacts' | 'messageId' | 'bindPrompt'> {
+export interface PromptOptions extends Pick<CheckInRequest, 'artifacts' | 'messageId' | 'bindPrompt'> {
   attachments?: Attachment[] | undefined;
   whenBusy?: WhenBusy | undefined;
   /** Takes the session over from a terminal client, which is closed first (error code `attached`). */
@@ -60,8 +63,8 @@ export interface TurnClient {
     method: string,
     options: RequestOptions,
   ): Promise<Response>;
-  checkIn(body: CheckIn): Promise<CheckedIn>;
-  attach(taskId: string): Promise<Attached>;
+  checkIn(body: CheckInRequest): Promise<CheckInResponse>;
+  attach(taskId: string): Promise<AttachResponse>;
   interrupt(taskId: string): Promise<InterruptResponse>;
   finish(taskId: string, turnId: string, end: TurnEnd): Promise<void>;
   answer(interactionId: string, answer: Answer): Promise<Interaction>;
@@ -89,7 +92,7 @@ export class Turn implements Source<StreamItem> {
     readonly client: TurnClient,
     readonly taskId: string,
     private grant: Grant,
-    private readonly start?: { body: CheckIn; prompt: Prompt },
+    private readonly start?: { body: CheckInRequest; prompt: Prompt },
     /** Stream id of the newest part received. */
     public cursor?: string,
   ) {}

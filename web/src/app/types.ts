@@ -1,6 +1,5 @@
 export type {
   AgentHint,
-  AgentStatus,
   Answer,
   Artifact,
   AttachmentKind,
@@ -20,7 +19,6 @@ export type {
   LastTurn,
   Message,
   MessageList,
-  NewTask,
   OfferedAgent,
   OfferedProject,
   OfferingHost,

@@ -85,7 +85,7 @@ export function HostsPage() {
   );
 }
 
-/** What agents of a host are kept from. Hosts of earlier versions and basic ones do not say. */
+/** What agents of a host are kept from. Basic hosts do not say. */
 function Sandbox({ level }: { level: OfferedSandbox | undefined }) {
   if (!level) return <span className={styles.soft}>not known</span>;
   const parts = [

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import ts from 'typescript';
 import { beforeAll, expect, inject, test } from 'vitest';
-import { BellhopClient, type AgentStatus, type Answer, type TaskChange, type TaskQuery } from '../../src/index.js';
+import { BellhopClient, type Answer, type Status, type TaskChange, type TaskQuery } from '../../src/index.js';
 
 interface Schema {
   $ref?: string;
@@ -33,7 +33,7 @@ beforeAll(async () => {
 const nameOf = (ref: string) => ref.slice(ref.lastIndexOf('/') + 1);
 const resolved = (schema: Schema) => (schema.$ref ? document.components.schemas[nameOf(schema.$ref)]! : schema);
 
-const status: AgentStatus = 'idle';
+const status: Status = 'idle';
 const turn = { taskId: 't', messageId: 'm', message: 'x' };
 
 // Queries and bodies have every member of their types, so that each is looked for in the document.

@@ -6,7 +6,6 @@ import { toast } from '../../ui/toast.tsx';
 import { newId } from '../id.ts';
 import { keptFiles, type AttachedFile } from './attachments.ts';
 import { readUnsent, saveUnsent, takeFirstMessage } from './draft.ts';
-import { moveOldQueue } from './oldqueue.ts';
 import { useMessageQueue, type MessageQueue, type Outgoing } from './queue.ts';
 
 /** Sends a text or queues it. It resolves when the message cannot be lost any more, and rejects if it was refused. */
@@ -32,8 +31,6 @@ export function useOutbox(
 ): Outbox {
   const taskId = task.id;
   const queue = useMessageQueue(taskId, task.queue);
-  const { add } = queue;
-  useEffect(() => moveOldQueue(taskId, add), [taskId, add]);
   const [sent, setSent] = useState(0);
   const lastSent = useRef<Outgoing>(undefined);
   const send = useCallback(

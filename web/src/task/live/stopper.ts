@@ -10,7 +10,7 @@ export interface Stopper {
 }
 
 /**
- * Returns a stopper that calls `interrupt`. An older host stops only a turn whose prompt it has, so for a message
+ * Returns a stopper that calls `interrupt`. A basic host stops only a turn whose prompt it has, so for a message
  * that is on its way `interrupt` is called again when it has arrived. Otherwise its turn would run although the user
  * stopped it.
  */

@@ -32,7 +32,7 @@ describe('the outcome of a question', () => {
       '',
     ],
     ['a rule', resolved({ approved: false, reason: 'policy: no-rm' }), 'Denied by the rule no-rm', ''],
-    ['an older answer', resolved({ approved: false, reason: 'no' }), 'Denied', 'no'],
+    ['an answer of a host that does not say whose it is', resolved({ approved: false, reason: 'no' }), 'Denied', 'no'],
     [
       'a stopped turn',
       resolved({ approved: false, reason: 'interrupted' }),

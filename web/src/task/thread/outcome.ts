@@ -43,7 +43,7 @@ export function outcomeOf({ state, kind, answer }: Interaction): Outcome | null 
 function answererOf(by: string): string {
   switch (by) {
     case '':
-      return ''; // stored before hosts noted who answered
+      return ''; // the host did not say who answered
     case 'local':
       return ' on the agent host';
     case 'stream-token':
