@@ -204,7 +204,7 @@ func must(t *rapid.T, err error) {
 	}
 }
 
-// Both ends derive the key: a change of the derivation would refuse all hosts of earlier versions.
+// Both ends derive the key: a change of the derivation would refuse all hosts of the version before.
 func TestTheKeyOfASessionIsFixed(t *testing.T) {
 	t.Parallel()
 	sign := func(password, session string) string {
