@@ -106,3 +106,50 @@ func TestTheStreamsOfADisabledUserEnd(t *testing.T) {
 		k.user = root
 	})
 }
+
+// A task may stand for the ends of several credentials, and of its own session. Each is claimed and settled alone.
+func TestTheEndOfOneCredentialLeavesTheOthers(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		k.host.named = true
+		task := k.session(k.register("build"))
+		for _, id := range []string{"phone", "laptop"} {
+			k.must(k.store.CreateToken(k.ctx, &broker.APIToken{
+				ID: id, UserID: k.user.UserID, Name: id, Kind: broker.TokenUser, Hash: []byte(id), CreatedAt: k.clock.Now(),
+			}))
+			k.must(k.store.DeleteToken(k.ctx, k.user.UserID, id, k.clock.Now()))
+		}
+		k.newUser("root@example.org", true)
+		k.disabled()
+		due := func() []broker.Revocation {
+			list, err := k.store.DueRevocations(k.ctx, k.clock.Now(), 10)
+			k.must(err)
+			return list
+		}
+		credentials := func(list []broker.Revocation) (ids []string) {
+			for i := range list {
+				ids = append(ids, list[i].Credential)
+			}
+			return ids
+		}
+		owed := due()
+		if got := credentials(owed); !slices.Equal(got, []string{"", "laptop", "phone"}) || owed[2].TaskID != task {
+			t.Fatalf("owed: %q of task %s, want %s", got, owed[0].TaskID, task)
+		}
+		for i := range owed {
+			claimed, err := k.store.ClaimRevocation(k.ctx, &owed[i], k.clock.Now().Add(time.Minute))
+			k.must(err)
+			if left := credentials(due()); !claimed || !slices.Equal(left, credentials(owed[i+1:])) {
+				t.Errorf("owed after the claim %t of %q: %q", claimed, owed[i].Credential, left)
+			}
+		}
+		k.clock.Advance(time.Hour)
+		for i := range owed {
+			k.must(k.store.SettleRevocation(k.ctx, &owed[i]))
+			if left := credentials(due()); !slices.Equal(left, credentials(owed[i+1:])) {
+				t.Errorf("owed after %q was settled: %q", owed[i].Credential, left)
+			}
+		}
+	})
+}
