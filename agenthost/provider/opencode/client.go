@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// callTimeout limits a request to a running server. The first request for a
-// directory makes OpenCode read the directory, and the first prompt makes it load
-// its catalogue of models.
-const callTimeout = 30 * time.Second
+// callTimeout limits a request to a running server. The first request for a directory
+// makes OpenCode read the directory and its catalogue of models, which needs seconds of
+// processor time.
+const callTimeout = 3 * time.Minute
 
 // maxResponse limits the size of a response.
 const maxResponse = 64 << 20
@@ -105,15 +105,17 @@ func (c *client) exchange(ctx context.Context, method, path string, body, answer
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
+	succeeded := response.StatusCode >= 200 && response.StatusCode <= 299
+	if succeeded && answer == nil {
+		_, err := io.Copy(io.Discard, response.Body)
+		return err
+	}
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return err
 	}
-	if response.StatusCode < 200 || response.StatusCode > 299 {
+	if !succeeded {
 		return &statusError{status: response.StatusCode, message: message(content)}
-	}
-	if answer == nil {
-		return nil
 	}
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "application/json" {
 		return fmt.Errorf("OpenCode answers %s %s with %q instead of JSON", method, path, kind)
@@ -182,11 +184,6 @@ func (c *client) session(ctx context.Context, id string) (session, error) {
 
 func (c *client) children(ctx context.Context, id string) ([]session, error) {
 	return get[[]session](ctx, c, sessionPath(id, "/children"))
-}
-
-// prompt sends a prompt to the session. The result arrives as events.
-func (c *client) prompt(ctx context.Context, id string, body promptBody) error {
-	return c.call(ctx, http.MethodPost, sessionPath(id, "/prompt_async"), body, nil)
 }
 
 func (c *client) abort(ctx context.Context, id string) error {

@@ -3,12 +3,10 @@ package opencode
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
 	"bellhop/agenthost"
-	"bellhop/agenthost/provider/stdio"
 	"bellhop/protocol"
 )
 
@@ -32,11 +30,6 @@ type commandBody struct {
 	Arguments string       `json:"arguments"`
 	Model     string       `json:"model,omitempty"` // provider/model
 	Parts     []promptPart `json:"parts,omitempty"`
-}
-
-// runCommand runs a command in the session. It returns when the command's turn has ended; the turn arrives as events.
-func (c *client) runCommand(ctx context.Context, id string, body commandBody) error {
-	return c.exchange(ctx, http.MethodPost, sessionPath(id, "/command"), body, nil)
 }
 
 // learnCommands asks the program for its commands and reports them to the host. Without an answer every
@@ -72,21 +65,4 @@ func (t *turn) command(prompt agenthost.Prompt, body promptBody) (commandBody, b
 		run.Model = m.Provider + "/" + m.ID
 	}
 	return run, true
-}
-
-// runInBackground sends a command. The turn gets its error, but not that of a call which the turn itself ended.
-func (t *turn) runInBackground(run commandBody) {
-	ctx, failed := t.Context(), t.commandFailed
-	go func() {
-		if err := t.program.client.runCommand(ctx, t.id, run); err != nil && ctx.Err() == nil {
-			failed <- err
-		}
-	}()
-}
-
-// notRun ends the turn of a command that OpenCode refused. OpenCode may have begun it despite the error.
-func (t *turn) notRun(ctx context.Context, err error) agenthost.Outcome {
-	outcome := *stdio.Failure("The command was not run: " + err.Error())
-	outcome.Usage = t.abort(ctx, nil).Usage
-	return outcome
 }

@@ -78,7 +78,7 @@ func TestACommandThatIsRefusedFailsItsTurn(t *testing.T) {
 	}
 	a := open(t, options(f), agenthost.AgentSpec{})
 	wantOutcome(t, runText(t, a, "/review", &providertest.Recorder{}), protocol.FinishError, "",
-		"The command was not run: OpenCode answers 400 no such agent")
+		"The prompt was not run: OpenCode answers 400 no such agent")
 }
 
 func TestACommandBehindARestoredContextIsAText(t *testing.T) {

@@ -13,7 +13,10 @@
 //	    └── Stop, or the program exits
 //
 // A turn opens with the first message of the assistant and ends with the first idle
-// event after it; later events belong to no turn. When the stream breaks, it is
+// event after it; later events belong to no turn. OpenCode answers the request with the
+// prompt when it is done with it: until then a silent session has not begun or still
+// works, and nothing but the answer shows that a prompt which was given up will not run.
+// When the stream breaks, it is
 // opened again after 1, 2, 4 … 30 seconds. Then everything that may have been
 // missed is read: messages, permissions, questions, and whether the session is
 // busy.

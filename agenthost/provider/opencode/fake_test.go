@@ -27,6 +27,8 @@ type fake struct {
 	changed   chan struct{} // closed at the next call
 	calls     []string      // method, path and body of every call that changes something
 	prompts   []string
+	running   chan struct{} // of the newest prompt; closed when it is answered
+	worked    bool          // the session was busy with it
 	streams   map[chan string]bool
 	connects  int
 	refuse    bool // the event stream is refused
@@ -86,6 +88,7 @@ func (f *fake) emit(kind string, properties any) {
 	case strings.HasSuffix(kind, ".asked"):
 		f.asked[p.ID] = encoded
 	}
+	f.answer(false)
 	for stream := range f.streams {
 		stream <- fmt.Sprintf("data: {\"id\":\"evt\",\"type\":%q,\"properties\":%s}\n\n", kind, encoded)
 	}
@@ -106,6 +109,16 @@ func (f *fake) set(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
+	f.answer(false)
+}
+
+// answer answers the newest prompt when its work has ended, or in any case. The caller holds f.mu.
+func (f *fake) answer(anyway bool) {
+	_, busy := f.busy[f.session]
+	if f.worked = f.worked || busy; f.running != nil && (anyway || f.worked && !busy) {
+		close(f.running)
+		f.running = nil
+	}
 }
 
 // until waits until the condition holds for the calls so far.
@@ -161,7 +174,31 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.notify()
 	f.passwords[password] = true
 	f.calls = append(f.calls, strings.TrimSpace(r.Method+" "+path+" "+string(body)))
+	if path == "/session/message" || path == "/session/command" {
+		f.prompt(w, r, path, body)
+		return
+	}
 	f.post(w, path, body)
+}
+
+// prompt responds when the session has done what the prompt asks for. The caller holds f.mu.
+func (f *fake) prompt(w http.ResponseWriter, r *http.Request, path string, body []byte) {
+	if path == "/session/message" {
+		f.prompts = append(f.prompts, string(body))
+	}
+	if f.onPrompt != nil {
+		running := make(chan struct{})
+		f.running, f.worked = running, false
+		f.group.Go(f.onPrompt)
+		f.notify()
+		f.mu.Unlock()
+		select {
+		case <-running:
+		case <-r.Context().Done():
+		}
+		f.mu.Lock()
+	}
+	reply(w, `{}`)
 }
 
 func (f *fake) get(w http.ResponseWriter, r *http.Request, path string) {
@@ -216,16 +253,8 @@ func (f *fake) post(w http.ResponseWriter, path string, body []byte) {
 	case path == "/session":
 		f.gone = false
 		reply(w, `{"id":"`+f.session+`"}`)
-	case path == "/session/prompt_async":
-		f.prompts = append(f.prompts, string(body))
-		w.WriteHeader(http.StatusNoContent)
-		if f.onPrompt != nil {
-			f.group.Go(f.onPrompt)
-		}
-	case path == "/session/command":
-		reply(w, `{}`)
-		f.group.Go(f.onPrompt)
 	case path == "/session/abort":
+		f.answer(true)
 		reply(w, `true`)
 	case len(parts) == 4 && (parts[1] == "permission" || parts[1] == "question"):
 		if _, open := f.asked[parts[2]]; !open {

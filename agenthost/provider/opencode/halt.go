@@ -78,12 +78,13 @@ func (t *turn) kill(ctx context.Context) {
 }
 
 // halt rejects the pending requests of the session and its sub-agents and aborts
-// the session. It repeats this until the session is idle twice in a row and has no
-// pending request: a prompt that was just accepted is not busy yet, and an answer
-// given after an abort would still run its tool. halt uses no changing field of the
-// turn, so any goroutine may call it.
+// the session. It repeats this until the prompt is answered and the session is idle and
+// has no pending request: an abort does not reach a prompt that has not begun, and an
+// answer given after an abort would still run its tool. halt uses no changing field of
+// the turn, so any goroutine may call it.
 func (t *turn) halt(ctx context.Context) error {
-	for idle := 0; ; {
+	for {
+		answered := t.sent.answered()
 		left, err := t.rejectAll(ctx)
 		if err != nil {
 			return err
@@ -99,9 +100,10 @@ func (t *turn) halt(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, running := busy[t.id]; running || left+after > 0 {
-			idle = 0
-		} else if idle++; idle == 2 {
+		if _, running := busy[t.id]; answered && !running && left+after == 0 {
+			if t.sent.lost() {
+				return t.sent.err
+			}
 			return nil
 		}
 		if pause(ctx, haltPause); ctx.Err() != nil {

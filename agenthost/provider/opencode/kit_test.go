@@ -14,7 +14,7 @@ import (
 )
 
 // patience is after how long a test is taken to hang.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // options returns the options of a provider whose program is the fake.
 func options(f *fake) opencode.Options {

@@ -31,6 +31,8 @@ func (t *turn) outcome() agenthost.Outcome {
 		return agenthost.Outcome{FinishReason: protocol.FinishLength}
 	case failure != nil:
 		return *stdio.Failure(failure.description())
+	case t.last == nil && t.sent.err != nil:
+		return *stdio.Failure("The prompt was not run: " + t.sent.err.Error())
 	case t.last == nil:
 		return *stdio.Failure("The agent accepted the prompt and did nothing")
 	case t.last.Time.Completed == 0:

@@ -69,9 +69,9 @@ func New(options Options) *Provider {
 	return &Provider{options: options}
 }
 
-// startTimeout is long enough for several programs that start at once on two busy
-// cores. Each start needs seconds of CPU time.
-const startTimeout = 90 * time.Second
+// startTimeout is long enough for many programs that start at once on busy cores. Each
+// start needs five seconds of processor time. The user can interrupt it at any time.
+const startTimeout = 5 * time.Minute
 
 // Attachments implements agenthost.Taker.
 func (p *Provider) Attachments() []protocol.AttachmentKind {

@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/protocol"
 )
 
-// soon is the delay before reread is retried after a failure.
+// soon is the delay before reread is retried after a failure, and before the end of a turn is
+// looked for without its event.
 const soon = time.Second
 
 // reread reads everything that was missed while the stream was lost, because
 // OpenCode replays nothing. If the program does not respond, the turn stays behind
 // and look retries.
-//
-// patient is for a turn without any event yet, which may still begin.
-func (t *turn) reread(ctx context.Context, patient bool) (*agenthost.Outcome, error) {
-	outcome, err := t.catchUp(ctx, patient)
+func (t *turn) reread(ctx context.Context) (*agenthost.Outcome, error) {
+	outcome, err := t.catchUp(ctx)
 	var call *callError
 	switch {
 	case errors.As(err, &call) && ctx.Err() == nil:
@@ -50,13 +50,15 @@ func (t *turn) look(ctx context.Context) (*agenthost.Outcome, error) {
 			return nil, nil
 		}
 	}
-	return t.reread(ctx, false)
+	return t.reread(ctx)
 }
 
 // catchUp reads the complete turn. It reads the status first, so that the messages
-// are at least as new as the status.
-func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, error) {
+// are at least as new as the status. A turn is over only when OpenCode has answered its prompt: one
+// that has not begun is as silent as one that has ended.
+func (t *turn) catchUp(ctx context.Context) (*agenthost.Outcome, error) {
 	c := t.program.client
+	answered := t.sent.answered()
 	busy, err := c.busy(ctx)
 	if err != nil {
 		return nil, err
@@ -84,8 +86,11 @@ func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, e
 	switch {
 	case running && state.Type == statusRetry:
 		return t.retry(ctx, state)
-	case running, t.last == nil && patient:
+	case running, !answered:
 		return nil, nil
+	case t.sent.lost() && t.last == nil:
+		t.abort(ctx, nil)
+		return stdio.Failure("The prompt may not have reached the agent: " + t.sent.err.Error()), nil
 	case t.last != nil && !over(t.last):
 		// OpenCode reports idle before the last message has ended.
 		if err := errors.Join(t.linger(ctx), t.history(ctx, t.id)); err != nil {

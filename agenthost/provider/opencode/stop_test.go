@@ -8,6 +8,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/providertest"
+	"bellhop/internal/servers"
 	"bellhop/protocol"
 )
 
@@ -54,6 +55,91 @@ func TestAProgramThatIgnoresTheAbortIsEnded(t *testing.T) {
 	wantOutcome(t, finish(t, done, out, false), protocol.FinishOther, protocol.ReasonAborted, "")
 	f.set(func() { f.onPrompt = func() { f.opening(); f.ending() } })
 	wantOutcome(t, run(t, a, &providertest.Recorder{}), protocol.FinishStop, "", "")
+}
+
+// On a busy machine OpenCode needs long to begin what it is asked for, and an abort does not reach it before that.
+func TestAPromptThatHasNotBegunIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	looked := make(chan struct{}, 100)
+	f.onCall = func(_ http.ResponseWriter, _, path string) bool {
+		if path == "/session/status" {
+			select {
+			case looked <- struct{}{}:
+			default:
+			}
+		}
+		return false
+	}
+	f.onPrompt = func() {
+		for range 3 {
+			<-looked
+		}
+		f.opening()
+		f.ending()
+	}
+	o := options(f)
+	o.Quiet = time.Millisecond
+	wantOutcome(t, run(t, open(t, o, agenthost.AgentSpec{}), &providertest.Recorder{}), protocol.FinishStop, "", "")
+}
+
+func TestAPromptThatWasGivenUpDoesNotRun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule   string
+		begins bool // after the interrupt; the program is ended otherwise
+	}{{"it begins late", true}, {"it does not begin", false}} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t)
+			aborts, begun := make(chan struct{}, 100), make(chan struct{})
+			f.onCall = func(w http.ResponseWriter, _, path string) bool {
+				if path != "/session/abort" {
+					return false
+				}
+				select {
+				case aborts <- struct{}{}:
+				default:
+				}
+				select {
+				case <-begun: // an abort reaches what runs
+					f.set(func() { delete(f.busy, f.session) })
+				default:
+				}
+				reply(w, `true`)
+				return true
+			}
+			f.onPrompt = func() {
+				if !c.begins {
+					return
+				}
+				for range 3 {
+					<-aborts
+				}
+				f.opening()
+				close(begun)
+			}
+			o := options(f)
+			o.Servers = servers.New(servers.Options{})
+			o.Grace = time.Second
+			if c.begins {
+				o.Grace = time.Minute
+			}
+			out := &providertest.Recorder{}
+			a := open(t, o, agenthost.AgentSpec{})
+			done := begin(t, a, out)
+			f.until(func() bool { return len(f.prompts) == 1 })
+			if err := a.Interrupt(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wantOutcome(t, finish(t, done, out, false), protocol.FinishOther, protocol.ReasonAborted, "")
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if _, busy := f.busy[f.session]; busy || f.running != nil && len(o.Servers.List()) > 0 || c.begins && len(o.Servers.List()) == 0 {
+				t.Errorf("busy %v, the prompt is open: %t, programs %v", f.busy, f.running != nil, o.Servers.List())
+			}
+		})
+	}
 }
 
 // The metadata of a tool have no fixed shape, and neither have the properties of

@@ -38,9 +38,8 @@ type turn struct {
 	spent    map[string]step // by part
 	context  int64           // tokens in the session's context after its newest step
 
-	commandFailed chan error // of a prompt that is a command
-
-	accepted bool // the session has the prompt
+	sent     *sent // set by prepare
+	accepted bool  // the session has the prompt
 	last     *messageInfo
 	finish   string // reason of the last step's end
 	failure  *failure
@@ -52,7 +51,7 @@ type turn struct {
 func newTurn(t *stdio.Turn, a *agent) *turn {
 	return &turn{
 		Turn: t, agent: a,
-		events: make(chan incoming), commandFailed: make(chan error, 1), asked: map[string]bool{}, undecided: newUndecided(),
+		events: make(chan incoming), asked: map[string]bool{}, undecided: newUndecided(),
 		sessions: map[string]bool{}, titles: map[string]string{},
 		messages: map[string]*messageInfo{}, parts: map[string]*textPart{},
 		calls: map[toolRef]*call{}, callIDs: map[string]bool{}, spent: map[string]step{},
@@ -77,16 +76,13 @@ func (t *turn) prepare(ctx context.Context, prompt agenthost.Prompt) error {
 		return err
 	}
 	t.since = t.agent.options.Now().UnixMilli()
-	if run, ok := t.command(prompt, body); ok {
-		t.runInBackground(run)
-		return nil
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	if err := p.client.prompt(ctx, id, body); err != nil {
-		// OpenCode may have accepted the prompt despite the error.
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.agent.options.Grace)
-		defer cancel()
-		_ = t.halt(stop)
-		return fmt.Errorf("send the prompt to OpenCode: %w", err)
+	if run, ok := t.command(prompt, body); ok {
+		t.sent = p.send(id, "/command", run)
+	} else {
+		t.sent = p.send(id, "/message", body)
 	}
 	return nil
 }
@@ -133,22 +129,23 @@ func attachmentPart(a *protocol.Attachment, number int) promptPart {
 
 // play runs the turn until it is over.
 func (t *turn) play(ctx context.Context) agenthost.Outcome {
-	t.quiet = time.NewTimer(t.agent.options.Quiet)
+	quiet := t.agent.options.Quiet
+	t.quiet = time.NewTimer(quiet)
 	defer t.quiet.Stop()
+	answer := t.sent.answer
 	for {
 		var outcome *agenthost.Outcome
 		var err error
 		select {
 		case in := <-t.events:
-			t.quiet.Reset(t.agent.options.Quiet)
+			t.quiet.Reset(quiet)
 			outcome, err = t.handle(ctx, in)
 		case <-t.quiet.C:
-			t.quiet.Reset(t.agent.options.Quiet)
+			t.quiet.Reset(quiet)
 			outcome, err = t.look(ctx)
-		case failed := <-t.commandFailed:
-			if !t.accepted {
-				return t.notRun(ctx, failed)
-			}
+		case <-answer:
+			answer, quiet = nil, soon // events may still be on their way
+			t.quiet.Reset(quiet)
 		case err = <-t.Failed():
 		case <-t.Interrupted():
 			return t.abort(ctx, nil)
@@ -176,7 +173,7 @@ func (t *turn) handle(ctx context.Context, in incoming) (*agenthost.Outcome, err
 		return nil, t.Out.Checking(true)
 	case linkBack:
 		t.lost = false
-		return t.reread(ctx, true)
+		return t.reread(ctx)
 	}
 	if !handled[in.event.Type] {
 		return nil, nil
