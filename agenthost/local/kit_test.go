@@ -33,7 +33,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testTimeout ends a test that hangs.
-const testTimeout = 2 * time.Minute
+const testTimeout = 10 * time.Minute
 
 // testHost is a host with its loopback listener. Its sessions are headless, so it needs
 // no broker.

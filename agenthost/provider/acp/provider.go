@@ -71,6 +71,15 @@ var telemetryOff = []string{
 	"DISABLE_AUTOUPDATER=1",
 }
 
+// awaitTools makes the first turn of a Claude Code wait for the host's tools. On a busy machine the
+// program would begin it without them, after a few seconds.
+var awaitTools = []string{
+	"MCP_CONNECTION_NONBLOCKING=false",
+	"MCP_CONNECT_TIMEOUT_MS=60000",
+	"MCP_TIMEOUT=60000",
+	"CLAUDE_CODE_MCP_STARTUP_WAIT_MS=60000",
+}
+
 // program implements stdio.Protocol for one session.
 type program struct {
 	options  Options
@@ -89,8 +98,8 @@ func (p *program) Command(ctx context.Context) (args, env []string, err error) {
 		}
 	}
 	// Users see the program's stderr as plain text, so it must not contain colour codes.
-	own := append([]string{"NO_COLOR=1"}, telemetryOff...)
-	return args, stdio.Environment(own, p.options.Env, p.spec.Env, []string{"HOME=" + p.spec.StateDir}), nil
+	own := []string{"NO_COLOR=1"}
+	return args, stdio.Environment(own, telemetryOff, awaitTools, p.options.Env, p.spec.Env, []string{"HOME=" + p.spec.StateDir}), nil
 }
 
 // Connect implements stdio.Protocol.

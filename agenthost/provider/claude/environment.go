@@ -18,6 +18,15 @@ var telemetryOff = []string{
 	"CLAUDE_CODE_MAX_RETRIES=2",
 }
 
+// awaitTools makes the first turn of a session wait for the host's tools. On a busy machine the program
+// would begin it without them, after a few seconds.
+var awaitTools = []string{
+	"MCP_CONNECTION_NONBLOCKING=false",
+	"MCP_CONNECT_TIMEOUT_MS=60000",
+	"MCP_TIMEOUT=60000",
+	"CLAUDE_CODE_MCP_STARTUP_WAIT_MS=60000",
+}
+
 // stateEvents makes the program report when it is idle. No other message shows that
 // no turn without a prompt follows.
 const stateEvents = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1"
@@ -32,7 +41,7 @@ func environment(options Options, spec agenthost.AgentSpec) []string {
 
 // sharedVariables returns the variables of both clients, the headless program and the terminal.
 func sharedVariables(options Options, spec agenthost.AgentSpec) []string {
-	return slices.Concat([]string{"HOME=" + spec.StateDir, memory}, telemetryOff, options.Env, spec.Env)
+	return slices.Concat([]string{"HOME=" + spec.StateDir, memory}, telemetryOff, awaitTools, options.Env, spec.Env)
 }
 
 // schedulers are tools by which the program starts a turn at a later time. They are

@@ -64,7 +64,7 @@ func TestConfiguration(t *testing.T) {
 			agenthost.AgentSpec{Local: &agenthost.Local{MCPURL: "http://127.0.0.1:1/mcp", Secret: `a"b`}},
 			[]string{"OPENAI_API_KEY=k"},
 			`{` + base +
-				`,"enabled_providers":["openai"],"mcp":{"bellhop":{"enabled":true,"headers":{"Authorization":"Bearer a\"b"},"oauth":false,"type":"remote","url":"http://127.0.0.1:1/mcp"}},` + asks + `,"provider":{"openai":{"options":{"apiKey":"{env:OPENAI_API_KEY}"}}}}`,
+				`,"enabled_providers":["openai"],"mcp":{"bellhop":{"enabled":true,"headers":{"Authorization":"Bearer a\"b"},"oauth":false,"timeout":660000,"type":"remote","url":"http://127.0.0.1:1/mcp"}},` + asks + `,"provider":{"openai":{"options":{"apiKey":"{env:OPENAI_API_KEY}"}}}}`,
 		},
 		{
 			"an operator's permissions, sharing and updates are ignored",

@@ -39,7 +39,7 @@ type real struct {
 func openReal(t *testing.T) *real {
 	t.Helper()
 	r := &real{
-		llm: mockllm.New(t), servers: servers.New(servers.Options{}),
+		llm: mockllm.New(t), servers: servers.New(servers.Options{StartTimeout: patience}),
 		spec: agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Model: realModel},
 	}
 	path := agents.Find(t, "opencode")
@@ -135,6 +135,19 @@ func (p fixedPrompt) Run(
 ) (agenthost.Outcome, error) {
 	prompt.Text = p.text
 	return p.Agent.Run(ctx, prompt, out)
+}
+
+func TestRealToolsOfABusyHostAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := openReal(t)
+	r.spec.Local, _ = providertest.HostTool(t)
+	r.reopen(t)
+	out := providertest.Answering(agenthost.Answer{Approved: true})
+	r.prompt(t, "CALL bellhop_workspace_getStatus {}", out)
+	results := out.Of(providertest.KindResult)
+	if len(results) != 1 || !strings.Contains(string(results[0].Result.Output), "dirty") {
+		t.Errorf("got %+v", results)
+	}
 }
 
 func TestRealAbortedTurnRunsNoToolLater(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -187,7 +188,11 @@ func (r *Real) CallsTheHostsTool(t *testing.T, prompt string) *Recorder {
 	return out
 }
 
-// HostTool serves the tool workspace_getStatus as the host's MCP server. It refuses
+// busyHost is how long a host of many agents takes for its first answer, and for a call. Programs
+// would begin a turn without its tools, or give a call up, after five seconds.
+const busyHost = 7 * time.Second
+
+// HostTool serves the tool workspace_getStatus as the MCP server of a busy host. It refuses
 // and counts requests without the secret.
 func HostTool(t *testing.T) (local *agenthost.Local, refused *atomic.Int32) {
 	t.Helper()
@@ -198,16 +203,19 @@ func HostTool(t *testing.T) (local *agenthost.Local, refused *atomic.Int32) {
 	}
 	mcp.AddTool(server, &mcp.Tool{Name: "workspace_getStatus", Description: "status"},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, status, error) {
+			time.Sleep(busyHost)
 			return nil, status{Dirty: true}, nil
 		})
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{Stateless: true})
+	var first sync.Once
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer s3cret" {
 			refused.Add(1)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
+		first.Do(func() { time.Sleep(busyHost) })
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
