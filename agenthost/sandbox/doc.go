@@ -6,7 +6,8 @@
 // which directories a session uses, nor how programs are started and stopped.
 //
 //	host ─► sandbox-exec SPEC -- program …       waits, forwards bridges; the host signals its group
-//	          └─► sandbox-init …                 process 1 of namespaces: mounts, processes, IPC, network
+//	          └─► sandbox-init                   process 1 of namespaces: mounts, processes, IPC, network
+//	                │ the spec through a pipe: programs see the arguments of process 1
 //	                │ a view of the file system with what the spec names, /proc and /dev of its own
 //	                │ limits, no capabilities, no_new_privs
 //	                │ Landlock: files, signals, abstract sockets

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,6 +37,8 @@ type target struct {
 	Groups    string // the host's control group; "" = none
 	HostUser  int
 	Setuid    string // copy of id with the setuid bit of root
+
+	OtherGroup string // control group of another session; "" = the host has none
 }
 
 // escape is one attempt. try returns nil if it succeeded.
@@ -44,7 +47,7 @@ type escape struct {
 	try  func(b target) error
 }
 
-var escapes = []escape{
+var escapes = slices.Concat([]escape{
 	// The host's process.
 	{"read the host's environment", func(b target) error { return reads(procOf(b, "environ")) }},
 	{"read the host's memory", func(b target) error { return reads(procOf(b, "mem")) }},
@@ -109,7 +112,7 @@ var escapes = []escape{
 	// The kernel.
 	{"mount over the host's data", func(b target) error { return unix.Mount(b.Workspace, b.Host, "", unix.MS_BIND, "") }},
 	{"mount a file system", func(b target) error { return unix.Mount("tmpfs", b.Workspace, "tmpfs", 0, "") }},
-	{"make a user namespace", func(target) error { return unix.Unshare(unix.CLONE_NEWUSER) }},
+	{"make a user namespace", func(target) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER, 0, 0) }},
 	{"make a mount namespace", func(target) error { return unix.Unshare(unix.CLONE_NEWNS) }},
 	{"enter the host's namespaces", enterNamespaces},
 	{"change the root", func(b target) error { return unix.Chroot(b.Workspace) }},
@@ -154,7 +157,10 @@ var escapes = []escape{
 	{"start more processes than allowed", forkBomb},
 	{"write a file above the limit", func(b target) error { return os.Truncate(newFile(b), launch.MaxFileSize+1) }},
 	{"leave a core", leaveCore},
-}
+	{"find the host's paths in the arguments of process 1", readFirstCommandLine},
+	{"find the control group of another session", listGroups},
+	{"list the processes of another session's group", func(b target) error { return reads(b.OtherGroup + "/cgroup.procs") }},
+}, ofCalls)
 
 func procOf(b target, name string) string { return "/proc/" + strconv.Itoa(b.Pid) + "/" + name }
 
@@ -275,10 +281,11 @@ func leaveGroup(b target) error { return writes(groupMountOr(b.Groups, "cgroup.p
 
 func changeGroup(b target) error {
 	own := groupOf(readAll("/proc/self/cgroup"))
-	mount, _ := groupMount(readAll("/proc/self/mountinfo"))
+	mount, root := groupMount(readAll("/proc/self/mountinfo"))
 	if mount == "" {
 		mount = "/sys/fs/cgroup"
 	}
+	own = strings.TrimPrefix(own, strings.TrimSuffix(root, "/"))
 	return writes(filepath.Join(mount, own, "cgroup.max.depth"), "max")
 }
 
@@ -311,7 +318,7 @@ func makeSetuid(b target) error {
 }
 
 func setPriority(pid int) error {
-	_, _, errno := unix.Syscall(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, uintptr(pid), 5)
+	_, _, errno := unix.Syscall(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, uintptr(pid), 19)
 	if errno != 0 {
 		return errno
 	}
@@ -383,6 +390,10 @@ func runHostile(encoded string) error {
 		results[e.name] = "escaped"
 		if err := e.try(b); err != nil {
 			results[e.name] = strings.ToValidUTF8(fmt.Sprint(err), "")
+			var errno unix.Errno
+			if errors.As(err, &errno) {
+				results[e.name] = unix.ErrnoName(errno)
+			}
 		}
 		if _, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); !errors.Is(err, unix.ECHILD) {
 			return fmt.Errorf("%s: it left processes behind", e.name)

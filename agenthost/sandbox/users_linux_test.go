@@ -18,12 +18,7 @@ import (
 // a file system of its own needs can be reached by all.
 func newUserMachine(t *testing.T, options Options) *machine {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "bellhop-")
-	must(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755)) //nolint:gosec // another user must be able to enter it
-	binary := filepath.Join(dir, "program")
-	copyProgram(t, os.Args[0], binary)
+	dir, binary := newSharedDirectory(t)
 	options.Self = binary
 	if options.Users == nil {
 		options.Users = &Users{}
@@ -38,6 +33,18 @@ func newUserMachine(t *testing.T, options Options) *machine {
 		must(t, owner.Give(path, *m.session.User))
 	}
 	return m
+}
+
+// newSharedDirectory returns a directory that every user can enter, and the tests' binary in it.
+func newSharedDirectory(t *testing.T) (dir, binary string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "bellhop-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755)) //nolint:gosec // as it says
+	binary = filepath.Join(dir, "program")
+	copyProgram(t, os.Args[0], binary)
+	return dir, binary
 }
 
 // bothViews runs a test with namespaces and without.

@@ -57,6 +57,7 @@ func restrictFiles(spec Spec) error {
 	if spec.Namespaces { // the view's root lists only what the spec allows
 		add([]string{"/"}, landlock.AccessFSSet(kernel.AccessFSReadDir), 0)
 	}
+	add(groupPaths(spec), readRights, readFileRights)
 	add(spec.Read, readRights, readFileRights)
 	write := writeRights
 	if LandlockVersion() < 2 {

@@ -1,8 +1,10 @@
 package launch
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -21,12 +23,12 @@ func runInNamespaces(spec Spec, program []string) error {
 	if err != nil {
 		return fmt.Errorf("the sandbox cannot be set up: %w", err)
 	}
-	args, err := spec.CommandLine("/proc/self/exe", program)
+	// The program sees the command line of its init, so the spec and its paths come through a pipe.
+	specReader, specWriter, err := os.Pipe()
 	if err != nil {
-		return err
+		return fmt.Errorf("the sandbox cannot be set up: %w", err)
 	}
-	args[1] = initCommand
-	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	files := []*os.File{os.Stdin, os.Stdout, os.Stderr, specReader}
 	attr := &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL,
 	}
@@ -53,13 +55,17 @@ func runInNamespaces(spec Spec, program []string) error {
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	process, err := os.StartProcess(args[0], args, &os.ProcAttr{Files: append(files, maps...), Sys: attr})
+	process, err := os.StartProcess("/proc/self/exe", []string{"bellhop", initCommand},
+		&os.ProcAttr{Files: append(files, maps...), Sys: attr})
 	if err != nil {
 		return fmt.Errorf("the sandbox cannot be set up: namespaces: %w", err)
 	}
 	go passSignals(signals, process.Pid)
-	for _, file := range maps {
+	for _, file := range append(maps, specReader) {
 		_ = file.Close()
+	}
+	if err := spec.writeTo(specWriter, program); err != nil {
+		return fmt.Errorf("the sandbox cannot be set up: %w", err)
 	}
 	if sockets != nil {
 		sockets.run(spec)
@@ -76,6 +82,36 @@ func runInNamespaces(spec Spec, program []string) error {
 	}
 	ExitNow(state.ExitCode())
 	return nil
+}
+
+// writeTo writes the spec and the arguments of a program, each of which ends with a zero byte, and closes the file.
+func (s Spec) writeTo(file *os.File, program []string) error {
+	encoded, err := json.Marshal(s)
+	if err == nil {
+		_, err = file.WriteString(string(encoded) + "\x00" + strings.Join(program, "\x00") + "\x00")
+	}
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", initCommand, err)
+	}
+	return nil
+}
+
+// readSpec is the reverse of writeTo.
+func readSpec(file *os.File) (spec Spec, program []string, err error) {
+	content, err := io.ReadAll(file)
+	_ = file.Close()
+	if err != nil {
+		return spec, nil, fmt.Errorf("%s: %w", initCommand, err)
+	}
+	parts := strings.Split(string(content), "\x00")
+	if len(parts) < 3 || parts[len(parts)-1] != "" {
+		return spec, nil, fmt.Errorf("%s is started by %s only", initCommand, Command)
+	}
+	spec, err = parseSpec(parts[0])
+	return spec, parts[1 : len(parts)-1], err
 }
 
 // initPowers are the capabilities of an init that is not root.
@@ -108,9 +144,9 @@ func releaseStreams() error {
 
 // runInit is the first process of the namespaces: it makes the view of the file
 // system, confines itself, runs the program and reaps orphaned processes.
-func runInit(args []string) error {
+func runInit() error {
 	runtime.LockOSThread()
-	spec, program, err := parseCommandLine(args)
+	spec, program, err := readSpec(os.NewFile(initSpec, "spec"))
 	if err != nil {
 		return err
 	}
@@ -172,13 +208,20 @@ func reap(pid int) int {
 	}
 }
 
-// limitProcesses limits the processes and threads of the namespace. Before Linux 6.14
-// the setting applies to the whole machine, so it is not changed.
+// The kernel gives out the first 300 process ids of a namespace once, and those above them again and again. It takes
+// no limit of ids below the first 301, nor above the last one.
+const (
+	reservedIDs = 300
+	maxIDs      = 4 << 20
+)
+
+// limitProcesses limits the process ids of the namespace, and so its processes and threads. Until the reserved ids are
+// used up there may be as many more. Before Linux 6.14 the setting applies to the whole machine, so it is not changed.
 func limitProcesses(limit int) error {
 	if limit <= 0 || !isAtLeast(6, 14) {
 		return nil
 	}
-	err := os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(limit)), 0)
+	err := os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(min(limit, maxIDs-reservedIDs)+reservedIDs)), 0)
 	if errors.Is(err, os.ErrPermission) {
 		return nil // in a user namespace the limit of the user's processes holds
 	}

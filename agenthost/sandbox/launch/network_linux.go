@@ -32,8 +32,12 @@ type control struct {
 	serves []*socket // outside, for the ports that the program serves
 }
 
-// initControl is the descriptor of the init's end.
-const initControl = 3
+// The descriptors of the init beside its streams: the pipe with its spec, which it closes before it uses another one,
+// and its end of the control socket. Those of maps follow.
+const (
+	initSpec    = 3
+	initControl = 4
+)
 
 // newControl makes the socket. It also listens, outside the namespace, on the ports that the
 // program will serve.

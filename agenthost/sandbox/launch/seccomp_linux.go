@@ -49,10 +49,10 @@ const (
 var refused = []uint32{
 	unix.SYS_ACCT, unix.SYS_ADD_KEY, unix.SYS_BPF, unix.SYS_CLOCK_SETTIME, unix.SYS_DELETE_MODULE, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_FINIT_MODULE, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_INIT_MODULE,
-	unix.SYS_KEXEC_FILE_LOAD, unix.SYS_KEXEC_LOAD, unix.SYS_KEYCTL, unix.SYS_MOUNT,
+	unix.SYS_KCMP, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_KEXEC_LOAD, unix.SYS_KEYCTL, unix.SYS_MOUNT,
 	unix.SYS_MOUNT_SETATTR, unix.SYS_MOVE_MOUNT,
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_OPEN_TREE, unix.SYS_PERF_EVENT_OPEN, unix.SYS_PIVOT_ROOT,
-	unix.SYS_QUOTACTL, unix.SYS_REBOOT,
+	unix.SYS_PROCESS_MADVISE, unix.SYS_QUOTACTL, unix.SYS_REBOOT,
 	unix.SYS_REQUEST_KEY, unix.SYS_SETDOMAINNAME, unix.SYS_SETHOSTNAME, unix.SYS_SETNS,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_SWAPOFF,
 	unix.SYS_SWAPON, unix.SYS_SYSLOG, unix.SYS_UMOUNT2, unix.SYS_USERFAULTFD, unix.SYS_VHANGUP,
@@ -63,6 +63,27 @@ var refused = []uint32{
 var unfilterable = []uint32{
 	unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 }
+
+// ofMemory are calls for the memory of a process, which their first argument names. 0 is the calling process, and no
+// agent needs another one's.
+var ofMemory = []uint32{unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES}
+
+// ofProcesses are calls that change the limits or the scheduling of a process, which their first argument names. The
+// kernel only asks whether it has the caller's user, and no other rule guards it. A filter cannot distinguish an id of
+// the program from one of the host, so without namespaces only 0 passes: the calling thread. With namespaces the host
+// has no id, and programs may name their own threads, as pthread_setaffinity_np, taskset -p and renice do.
+var ofProcesses = []uint32{
+	unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETPARAM,
+	unix.SYS_SCHED_SETSCHEDULER,
+}
+
+// ofKinds are such calls whose first argument is what the second one names, and the kind that is all processes of a
+// user: there 0 is the caller's user, and so the host's.
+var ofKinds = []struct{ number, user uint32 }{
+	{unix.SYS_SETPRIORITY, unix.PRIO_USER}, {unix.SYS_IOPRIO_SET, ioprioWhoUser},
+}
+
+const ioprioWhoUser = 3
 
 // namespaceFlags are the flags of clone and unshare that make namespaces.
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
@@ -89,6 +110,7 @@ func filterProgram(spec Spec) []bpf.Instruction {
 	for _, number := range unfilterable {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, fail(unix.ENOSYS))
 	}
+	program = append(program, processes(spec)...)
 	program = append(program, onCall(unix.SYS_CLONE, 0, anyBit(namespaceFlags, unix.EPERM))...)
 	program = append(program, onCall(unix.SYS_UNSHARE, 0, anyBit(namespaceFlags, unix.EPERM))...)
 	program = append(program, onCall(unix.SYS_IOCTL, 1, []bpf.Instruction{
@@ -103,6 +125,31 @@ func filterProgram(spec Spec) []bpf.Instruction {
 		fail(unix.EPERM),
 	})...)
 	return append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+}
+
+// processes refuses calls that reach other processes by their ids.
+func processes(spec Spec) []bpf.Instruction {
+	var program []bpf.Instruction
+	for _, number := range ofMemory {
+		program = append(program, onCall(number, 0, unlessZero(unix.EPERM))...)
+	}
+	for _, call := range ofKinds {
+		program = append(program, onCall(call.number, 0, []bpf.Instruction{
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call.user, SkipTrue: 1}, fail(unix.EPERM),
+		})...)
+	}
+	if spec.Namespaces {
+		return program
+	}
+	for _, number := range ofProcesses {
+		program = append(program, onCall(number, 0, unlessZero(unix.EPERM))...)
+	}
+	for _, call := range ofKinds {
+		program = append(program, onCall(call.number, 1, unlessZero(unix.EPERM))...)
+	}
+	// A descriptor of a process says nothing about whose it is, so there are none. Programs fall back to ids.
+	return append(program,
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_PIDFD_OPEN, SkipTrue: 1}, fail(unix.ENOSYS))
 }
 
 // families refuses sockets of all families but a few. A filter cannot read the path of a
@@ -132,6 +179,11 @@ func onCall(number, argument uint32, body []bpf.Instruction) []bpf.Instruction {
 
 func anyBit(mask uint32, err unix.Errno) []bpf.Instruction {
 	return []bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: mask, SkipTrue: 1}, fail(err)}
+}
+
+// unlessZero reads the low half of an id: the kernel ignores the other one.
+func unlessZero(err unix.Errno) []bpf.Instruction {
+	return []bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, fail(err)}
 }
 
 func fail(err unix.Errno) bpf.Instruction {

@@ -19,8 +19,8 @@ const (
 	initCommand = "sandbox-init"
 )
 
-// Spec is what one program may use. The launcher gets it as JSON in its arguments,
-// so it holds no secret. Paths are absolute; missing ones are ignored.
+// Spec is what one program may use. The launcher gets it as JSON in its arguments, so it holds no secret; the init, whose
+// arguments the program sees, gets it through a pipe. Paths are absolute; missing ones are ignored.
 type Spec struct {
 	Write []string `json:"write"` // files and directories that can be changed
 	Read  []string `json:"read"`  // files and directories that can be read and executed
@@ -66,12 +66,17 @@ func parseCommandLine(args []string) (spec Spec, program []string, err error) {
 	if len(args) < 4 || args[2] != "--" || !path.IsAbs(args[3]) {
 		return spec, nil, fmt.Errorf("usage: %s SPEC -- /PROGRAM [ARGUMENT…]", Command)
 	}
-	decoder := json.NewDecoder(strings.NewReader(args[1]))
+	spec, err = parseSpec(args[1])
+	return spec, args[3:], err
+}
+
+func parseSpec(encoded string) (spec Spec, err error) {
+	decoder := json.NewDecoder(strings.NewReader(encoded))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&spec); err != nil {
-		return spec, nil, fmt.Errorf("%s: %w", Command, err)
+		return spec, fmt.Errorf("%s: %w", Command, err)
 	}
-	return spec, args[3:], nil
+	return spec, nil
 }
 
 // init runs the launcher or the program's init if this process was started as one.
@@ -84,7 +89,7 @@ func init() {
 	case Command:
 		err = launch(os.Args[1:])
 	case initCommand:
-		err = runInit(os.Args[1:])
+		err = runInit()
 	default:
 		return
 	}

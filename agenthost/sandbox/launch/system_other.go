@@ -11,7 +11,7 @@ import (
 )
 
 // Namespaces, control groups and users of sessions exist on Linux only.
-func runInit([]string) error { return errors.ErrUnsupported }
+func runInit() error { return errors.ErrUnsupported }
 
 // LandlockVersion returns 0: Landlock is Linux's.
 func LandlockVersion() int { return 0 }

@@ -57,7 +57,7 @@ func openTrees(spec Spec) ([]*tree, error) {
 	add := func(name string, writable bool) {
 		trees = append(trees, &tree{path: path.Clean(name), writable: writable})
 	}
-	for _, name := range slices.Concat(systemPaths, []string{"/etc"}, resolverPaths(), spec.Read) {
+	for _, name := range slices.Concat(systemPaths, []string{"/etc"}, resolverPaths(), groupPaths(spec), spec.Read) {
 		add(name, false)
 	}
 	for _, name := range spec.Write {
