@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"bellhop/agenthost"
 	"bellhop/protocol"
@@ -38,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"interrupt withdraws an open permission request", prompts.Confirm, interruptConfirm},
 		{"interrupt, stop and close of an idle agent are no errors", prompts.Text, idle},
 		{"interrupts may come from everywhere at once", prompts.Endless, interruptTwice},
+		{"a prompt that was given up does not run in the next turn", prompts.Endless, givenUp},
 		{"a turn after stop resumes", prompts.Text, resume},
 		{"stop ends a streaming turn", prompts.Endless, stopStreaming},
 		{"close ends a streaming turn", prompts.Endless, closeStreaming},
@@ -211,6 +213,29 @@ func interruptTwice(u *subject) {
 		group.Wait()
 	})
 	u.want(outcome, protocol.FinishOther, protocol.ReasonAborted)
+}
+
+// givenUp interrupts prompts at once, so that the program may not have begun them.
+func givenUp(u *subject) {
+	first := &Recorder{}
+	u.want(u.run(first, u.Prompts.Text), protocol.FinishStop, "")
+	for range 3 {
+		r := u.start(&Recorder{}, u.Prompts.Endless)
+		for done := false; !done; { // before Run there is nothing to interrupt
+			interrupt(u)(r)
+			select {
+			case <-r.done:
+				done = true
+			case <-time.After(time.Millisecond):
+			}
+		}
+		u.want(u.wait(r), protocol.FinishOther, protocol.ReasonAborted)
+		next := &Recorder{}
+		u.want(u.run(next, u.Prompts.Text), protocol.FinishStop, "")
+		if !slices.Equal(next.Texts(), first.Texts()) {
+			u.t.Errorf("got %q, want %q", next.Texts(), first.Texts())
+		}
+	}
 }
 
 func resume(u *subject) {

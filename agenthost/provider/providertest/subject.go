@@ -63,7 +63,7 @@ type Prompts struct {
 }
 
 // guard ends a hanging case. No case depends on how long anything takes.
-const guard = 5 * time.Minute
+const guard = 15 * time.Minute
 
 // turn is one running or ended call of Agent.Run.
 type turn struct {
