@@ -167,6 +167,25 @@ func TestAnInterruptWaitsForTheTurnsID(t *testing.T) {
 	f.Interrupt(end)
 }
 
+// Codex refuses to interrupt a turn whose id it has told and which it has not begun.
+func TestAnInterruptThatIsRefusedIsSentAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, initialize+threadStart+
+		`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
+{"dir":"out","msg":{"method":"warning","params":{"threadId":"th","message":"now"}}}
+{"dir":"out","msg":{"id":9,"method":"item/tool/call","params":{}}}
+{"dir":"in","msg":{"id":9,"error":"*"}}
+{"dir":"out","msg":{"id":3,"result":{"turn":{"id":"t1"}}}}
+{"dir":"in","msg":{"id":4,"method":"turn/interrupt"}}
+{"dir":"out","msg":{"id":4,"error":{"code":-32600,"message":"no active turn to interrupt"}}}
+{"dir":"out","msg":{"method":"turn/started","params":{"threadId":"th","turn":{"id":"t1"}}}}
+`+turnInterrupt)
+	out := &providertest.Recorder{}
+	end := f.Begin(out, agenthost.Prompt{Text: "hello"})
+	f.Await(out, providertest.KindNotice)
+	f.Interrupt(end)
+}
+
 func TestAnInterruptStopsAStartingProgram(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{"dir":"in","msg":{"method":"initialize"}}

@@ -16,7 +16,8 @@ type turn struct {
 
 	request     string // the id of the turn/start request
 	id          string // "" until the program has sent the turn's id
-	interrupted bool   // turn/interrupt was sent
+	interrupt   string // the id of the turn/interrupt request; "" until it is sent
+	refused     bool   // the program has refused it, because the turn has not begun
 
 	blocks        blocks
 	elicitedCalls map[*stdio.Call]bool // calls that an MCP server asked about
@@ -52,16 +53,22 @@ func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored str
 // Cancel asks the program to stop the turn. Before the turn's id is known it does nothing:
 // the caller calls it again, and a turn that ends first is reported as ended.
 func (t *turn) Cancel(context.Context) {
-	if t.interrupted || t.id == "" {
+	if t.interrupt != "" || t.id == "" {
 		return
 	}
-	t.interrupted = true
 	request := t.connection.request("turn/interrupt", stdio.Object{"threadId": t.connection.thread, "turnId": t.id})
+	t.interrupt = string(request.ID)
 	t.connection.child.Offer(request)
 }
 
 // Drain implements stdio.Exchange.
 func (t *turn) Drain(m message, muted bool) (stopped bool, err error) {
+	if t.refused { // something has changed since
+		t.refused, t.interrupt = false, ""
+	}
+	if t.interrupt != "" && m.Method == "" && string(m.ID) == t.interrupt {
+		t.refused = m.Error != nil
+	}
 	var outcome *agenthost.Outcome
 	switch {
 	case m.isRequest():
