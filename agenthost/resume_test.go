@@ -297,6 +297,9 @@ func (c *resumer) all(stream *agenthost.Stream) []frame {
 func (c *resumer) reattach(stream *agenthost.Stream, last string) *agenthost.Stream {
 	stream.Close()
 	c.resumes++
+	if last == "" { // cut for being slow before its first frame, and the turn may be over by now
+		last = "never"
+	}
 	return c.attach(c.session, last, false)
 }
 
