@@ -10,8 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-// soon is the delay before reread is retried after a failure, and before the end of a turn is
-// looked for without its event.
+// soon is the delay before reread is retried after a failure, and before a refused prompt ends its turn.
 const soon = time.Second
 
 // reread reads everything that was missed while the stream was lost, because

@@ -75,6 +75,9 @@ func TestAPromptThatHasNotBegunIsWaitedFor(t *testing.T) {
 		for range 3 {
 			<-looked
 		}
+		f.set(func() {
+			f.messages[f.session] = encode(t, []object{kept(assistant(f.session, "msg_2", completed))})
+		})
 		f.opening()
 		f.ending()
 	}

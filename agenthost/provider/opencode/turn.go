@@ -129,8 +129,7 @@ func attachmentPart(a *protocol.Attachment, number int) promptPart {
 
 // play runs the turn until it is over.
 func (t *turn) play(ctx context.Context) agenthost.Outcome {
-	quiet := t.agent.options.Quiet
-	t.quiet = time.NewTimer(quiet)
+	t.quiet = time.NewTimer(t.agent.options.Quiet)
 	defer t.quiet.Stop()
 	answer := t.sent.answer
 	for {
@@ -138,14 +137,15 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 		var err error
 		select {
 		case in := <-t.events:
-			t.quiet.Reset(quiet)
+			t.quiet.Reset(t.agent.options.Quiet)
 			outcome, err = t.handle(ctx, in)
 		case <-t.quiet.C:
-			t.quiet.Reset(quiet)
+			t.quiet.Reset(t.agent.options.Quiet)
 			outcome, err = t.look(ctx)
 		case <-answer:
-			answer, quiet = nil, soon // events may still be on their way
-			t.quiet.Reset(quiet)
+			if answer = nil; t.sent.err != nil { // events may still be on their way
+				t.quiet.Reset(soon)
+			}
 		case err = <-t.Failed():
 		case <-t.Interrupted():
 			return t.abort(ctx, nil)
