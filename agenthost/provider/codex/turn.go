@@ -14,10 +14,10 @@ type turn struct {
 	*stdio.Turn
 	connection *connection
 
-	request     string // the id of the turn/start request
-	id          string // "" until the program has sent the turn's id
-	interrupt   string // the id of the turn/interrupt request; "" until it is sent
-	refused     bool   // the program has refused it, because the turn has not begun
+	request   string // the id of the turn/start request
+	id        string // "" until the program has sent the turn's id
+	interrupt string // the id of the turn/interrupt request; "" until it is sent
+	refused   bool   // the program has refused it, because the turn has not begun
 
 	blocks        blocks
 	elicitedCalls map[*stdio.Call]bool // calls that an MCP server asked about

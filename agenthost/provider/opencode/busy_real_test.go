@@ -17,7 +17,7 @@ import (
 
 // On a machine whose processors have ten times the work that they can do, every first turn runs, and none that
 // was given up runs in the next.
-func TestRealFirstTurnsOnABusyMachine(t *testing.T) {
+func TestRealFirstTurnsOnABusyMachine(t *testing.T) { //nolint:paralleltest // it takes the processors of all others
 	busy(t, 10)
 	for turn := range 20 {
 		t.Run(fmt.Sprintf("turn %d", turn+1), func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestRealFirstTurnsOnABusyMachine(t *testing.T) {
 func busy(t *testing.T, programs int) {
 	t.Helper()
 	for range programs * runtime.NumCPU() {
-		c := exec.Command("sh", "-c", "while :; do :; done") //nolint:noctx // killed below
+		c := exec.Command("sh", "-c", "while :; do :; done")
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
