@@ -94,7 +94,7 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	operations := e.operations(c, &in)
 	decisions := make([]Decision, 0, len(operations))
 	for i := range operations {
-		one := adjust(c.Mode, &operations[i], e.firstRule(c, &in, &operations[i]))
+		one := e.judge(c, &in, &operations[i])
 		decisions = append(decisions, one)
 		level = level.Max(one.Level)
 		if out.Action == "" || one.stricter(out) {
@@ -115,6 +115,24 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 		out.Shape = c.shape(operations, decisions)
 	}
 	return out, steps
+}
+
+// judge returns the decision about one operation, in the mode of the call: the stricter of two if its place is
+// what is written or another one, with the higher level of both.
+func (e *Engine) judge(c *Call, in *input, op *operation) Decision {
+	d := adjust(c.Mode, op, e.firstRule(c, in, op))
+	if !op.moved {
+		return d
+	}
+	elsewhere := *op
+	elsewhere.place = &place{text: op.place.text}
+	other := adjust(c.Mode, &elsewhere, e.firstRule(c, in, &elsewhere))
+	level := d.Level.Max(other.Level)
+	if other.stricter(d) {
+		d = other
+	}
+	d.Level = level
+	return d
 }
 
 // firstRule returns the decision of the first rule that matches.

@@ -28,6 +28,7 @@ type operation struct {
 	cause   *invocation // the command itself, or the one that uses the file or address
 	ordinal int         // of the command in its script; files of no command have 0
 	moves   bool        // it changes names or links of files
+	moved   bool        // its place may also be another one, that is not known
 }
 
 func (op *operation) subject() string {
@@ -155,20 +156,20 @@ func (e *Engine) shell(paths *pathResolver, in *input) []operation {
 	for i := range w.operations { // in a loop, a later command may have run before an earlier one
 		w.operations[i].tainted = w.operations[i].tainted || w.tainted
 	}
-	w.forgetMoved()
+	w.markMoved()
 	return w.operations
 }
 
-// forgetMoved makes places unknown if another command of the script may change where
-// their paths lead: "mv a b" may put a link into b.
-func (w *walker) forgetMoved() {
+// markMoved marks places if another command of the script may change where their paths
+// lead: "mv a b" may put a link into b.
+func (w *walker) markMoved() {
 	for i := range w.operations {
 		if !w.operations[i].moves {
 			continue
 		}
 		for k := range w.operations {
 			if op := &w.operations[k]; op.place != nil && op.ordinal != w.operations[i].ordinal {
-				op.place = &place{text: op.place.text}
+				op.moved = true
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func (op *operation) shape(c *Call, level Level) string {
 // placeShape covers the whole workspace for a path inside it, and otherwise exactly this path.
 func (op *operation) placeShape(level Level) string {
 	switch {
-	case !op.place.known():
+	case !op.place.known() || op.moved:
 		return ""
 	case level == Info && op.place.inside():
 		return op.tool + " in the workspace"
