@@ -86,6 +86,11 @@ func (in *input) each(names []string, f func(string)) {
 
 // The members that agents use. If several are present, all count.
 var (
+	// wordMembers are text for people: it says what the agent means, not what the tool does.
+	wordMembers = []string{
+		"title", "description", "reason", "explanation", "justification", "summary", "comment", "label", "message", "goal",
+		"purpose", "intent", "thought", "note", "notes",
+	}
 	commandMembers = []string{"command", "cmd", "script", "commands", "chars"}
 	// plainMembers of a shell tool's call do not change what runs.
 	plainMembers = []string{
@@ -99,13 +104,13 @@ var (
 		"pattern", "query", "regex", "glob", "include", "exclude", "type", "output_mode", "head_limit", "limit", "offset",
 		"multiline", "-i", "-n", "-A", "-B", "-C", "-o", "context", "case_sensitive", "caseSensitive", "recursive",
 		"depth", "ignore", "max_results", "maxResults", "fixed_strings", "respect_git_ignore", "respectGitIgnore",
-		"file_filtering_options", "description",
+		"file_filtering_options",
 	}
 	// textMembers of a file tool's call are content.
 	textMembers = []string{
 		"content", "contents", "text", "old_string", "new_string", "oldString", "newString", "old_str", "new_str",
 		"insert_text", "file_text", "new_source", "old_content", "new_content", "instruction", "instructions", "edits",
-		"operations", "changes", "locations", "description", "cell_id", "kind",
+		"operations", "changes", "locations", "cell_id", "kind",
 	}
 	folderMembers = []string{"cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path"}
 	pathMembers   = []string{
@@ -153,7 +158,8 @@ func (in *input) folder() string {
 var patchLine = lazyregexp.New(`(?m)^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:\+\+\+|---) (?:[ab]/)?)([^\t\r\n]+)`)
 
 // paths returns the paths of a file tool's call, from members, lists of changes and
-// patches. If isFile is set, it also returns texts of unknown members that look like paths.
+// patches. If isFile is set, it also returns texts of unknown members that look like paths; a sentence is a path that is
+// not known.
 func (in *input) paths(isFile bool) []string {
 	var out []string
 	add := func(path string) {
@@ -178,9 +184,12 @@ func (in *input) paths(isFile bool) []string {
 	in.each(patchMembers, patch)
 	patch(in.text)
 	if isFile {
-		others := in.otherMembers(pathMembers, patchMembers, searchMembers, textMembers)
+		others := in.otherMembers(wordMembers, pathMembers, patchMembers, searchMembers, textMembers)
 		in.each(others, func(text string) {
-			if strings.ContainsAny(text, "/~") || strings.Contains(text, "..") {
+			switch looksLikePath := strings.ContainsAny(text, "/~") || strings.Contains(text, ".."); {
+			case looksLikePath && strings.ContainsAny(text, " \t\n"):
+				add(unknown)
+			case looksLikePath:
 				add(text)
 			}
 		})
@@ -203,9 +212,9 @@ func (in *input) otherMembers(lists ...[]string) []string {
 }
 
 // isSearch reports whether a reading tool's call without a path searches the workspace: it
-// has members, and all of them describe what to search for.
+// has members besides words, and all of them describe what to search for.
 func (in *input) isSearch() bool {
-	return len(in.members) > 0 && len(in.otherMembers(searchMembers)) == 0
+	return len(in.otherMembers(wordMembers)) > 0 && len(in.otherMembers(wordMembers, searchMembers)) == 0
 }
 
 // hasCommand reports whether the arguments contain something that looks like a command.
@@ -259,8 +268,14 @@ var urlForm = lazyregexp.New(`(?i)\b(?:https?|ftp|wss?)://[^\s"'<>\\]+`)
 func (in *input) urls() []string {
 	var out []string
 	in.each(urlMembers, func(text string) { out = append(out, text) })
-	if len(out) == 0 {
-		out = urlForm.FindAllString(string(in.raw), 64)
+	if len(out) > 0 {
+		return out
+	}
+	if in.members == nil {
+		return urlForm.FindAllString(string(in.raw), 64)
+	}
+	for _, name := range in.otherMembers(wordMembers) {
+		out = append(out, urlForm.FindAllString(string(in.members[name]), 64)...)
 	}
 	return out
 }

@@ -77,11 +77,15 @@ func (t *turn) announce(c *call) error {
 		return nil
 	}
 	c.announced = true
-	c.Name, c.Input = c.latest.tool(), c.latest.input()
+	c.Name, c.Input = c.latest.tool(), t.input(c)
 	if err := t.blocks.end(); err != nil {
 		return err
 	}
 	return t.Announce(&c.Call)
+}
+
+func (t *turn) input(c *call) json.RawMessage {
+	return c.latest.input(t.connection.options.TitleIsCommand)
 }
 
 // announceAll shows the calls whose input was incomplete. The agent has continued,
@@ -109,12 +113,12 @@ func (u *update) tool() string {
 	if tool, ok := strings.CutPrefix(name, "mcp_"+hostServer+"_"); ok {
 		name = "mcp__" + hostServer + "__" + tool
 	}
-	return cmp.Or(name, u.Title, "tool")
+	return cmp.Or(name, "tool")
 }
 
 // input returns the agent's own input. If there is none, it builds one from the
-// changes, files or command of the call.
-func (u *update) input() json.RawMessage {
+// changes and files of the call, and from the title of an agent whose titles are its commands.
+func (u *update) input(titleIsCommand bool) json.RawMessage {
 	if present(u.RawInput) {
 		return u.RawInput
 	}
@@ -122,7 +126,7 @@ func (u *update) input() json.RawMessage {
 	if u.Title != "" {
 		input["title"] = u.Title
 	}
-	if u.ToolKind == "execute" && u.Title != "" {
+	if titleIsCommand && u.ToolKind == "execute" && u.Title != "" {
 		input = stdio.Object{"command": u.Title}
 	}
 	var changes []stdio.Object

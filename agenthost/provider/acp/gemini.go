@@ -36,6 +36,7 @@ func Gemini(options Options) *Provider {
 			return append(slices.Clone(args), "--acp"), nil
 		}
 	}
+	options.TitleIsCommand = true
 	options.Env = append([]string{"GEMINI_CLI_NO_RELAUNCH=true"}, options.Env...)
 	options.Prepare = func(spec agenthost.AgentSpec) error {
 		path := filepath.Join(spec.StateDir, ".gemini", "settings.json")

@@ -49,5 +49,6 @@ func TestRecordings(t *testing.T) {
 		if strings.HasPrefix(r.Name, "codex-") {
 			f.options.Mode = "read-only" // its default mode edits without asking
 		}
+		f.options.TitleIsCommand = strings.HasPrefix(r.Name, "gemini-")
 	})
 }

@@ -56,7 +56,7 @@ func (t *turn) permit(q *question) error {
 	t.permissions++
 	id := strconv.Itoa(t.permissions)
 	asked := agenthost.Question{
-		Prompt: cmp.Or(c.latest.Title, "Run "+c.Name+"?"), ToolCallID: c.ID, ToolName: c.Name, Args: c.latest.input(),
+		Prompt: cmp.Or(c.latest.Title, "Run "+c.Name+"?"), ToolCallID: c.ID, ToolName: c.Name, Args: t.input(c),
 	}
 	t.Question(id, func(ctx context.Context) error {
 		defer context.AfterFunc(q.ctx, func() {

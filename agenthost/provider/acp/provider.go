@@ -29,6 +29,10 @@ type Options struct {
 	// edits without asking; "" keeps the agent's default.
 	Mode string
 
+	// TitleIsCommand: the title of a call that runs a command is the command. Titles are text for people
+	// otherwise.
+	TitleIsCommand bool
+
 	// Records is the directory for process.Sweep; "" keeps no record.
 	Records string
 
