@@ -71,6 +71,9 @@ func address(tool, raw string) operation {
 // operations lists the effects of a call, at least one.
 func (e *Engine) operations(c *Call, in *input) []operation {
 	tool := e.CommonTool(c.Agent, c.Tool)
+	if tool == ShellRead && in.hasCommand() {
+		tool = ShellRun
+	}
 	paths := &pathResolver{home: e.home, links: e.links, dir: c.Dir}
 	var out []operation
 	switch tool {
@@ -84,8 +87,14 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 			out = append(out, address(tool, unknown))
 		}
 	case NetSearch:
+		if in.hasCommand() {
+			out = e.shell(paths, in)
+		}
 	default:
 		out = e.files(paths, tool, in)
+		if tool == FileRead && in.hasCommand() {
+			out = append(out, e.shell(paths, in)...)
+		}
 		if isUnknownTool(tool) && !strings.HasPrefix(tool, hostToolPrefix) && in.hasCommand() {
 			out = append(out, e.shell(paths, in)...)
 			out = append(out, operation{tool: tool, url: c.Tool})

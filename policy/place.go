@@ -69,7 +69,10 @@ const (
 // place resolves a path relative to a directory. An empty directory is unknown.
 func (r *pathResolver) place(from, path string) place {
 	p := place{text: path}
-	path = strings.TrimPrefix(path, "file://")
+	path, ok := fileURL(path)
+	if !ok {
+		return p
+	}
 	switch {
 	case path == "" || hasInvisible(path) || len(path) > maxPath || strings.Count(path, "/") > maxSteps ||
 		hasUnknown(path):
@@ -101,6 +104,17 @@ func (r *pathResolver) place(from, path string) place {
 	p.straight = p.written.inside == p.real.inside && slices.Equal(p.written.abs, p.real.abs) &&
 		slices.Equal(p.written.rel, p.real.rel)
 	return p
+}
+
+// fileURL returns the path of a URL of a file, and other texts as they are. It returns false for a URL with a host or
+// with escapes, which programs read in different ways.
+func fileURL(text string) (string, bool) {
+	const scheme = "file:"
+	if len(text) < len(scheme) || !strings.EqualFold(text[:len(scheme)], scheme) {
+		return text, true
+	}
+	path := strings.TrimPrefix(text[len(scheme):], "//")
+	return path, strings.HasPrefix(path, "/") && !strings.Contains(path, "%")
 }
 
 func elements(path string) []string {
