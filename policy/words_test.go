@@ -59,9 +59,12 @@ func TestWordsBesideArgumentsChangeNothing(t *testing.T) {
 		name string
 		args map[string]any
 	}{
-		{"read", map[string]any{"path": "a.txt"}}, {"edit", map[string]any{"path": "src/a.go", "content": "x"}},
-		{"edit", map[string]any{"path": "/etc/passwd"}}, {"fetch", map[string]any{"url": "https://example.com"}},
-		{"Grep", map[string]any{"pattern": "x"}}, {"Grep", map[string]any{"pattern": "x", "path": "/etc"}},
+		{"read", map[string]any{"path": "a.txt"}},
+		{"edit", map[string]any{"path": "src/a.go", "content": "x"}},
+		{"edit", map[string]any{"path": "/etc/passwd"}},
+		{"fetch", map[string]any{"url": "https://example.com"}},
+		{"Grep", map[string]any{"pattern": "x"}},
+		{"Grep", map[string]any{"pattern": "x", "path": "/etc"}},
 	} {
 		without := e.Decide(tool(c.name, c.args))
 		for _, words := range []string{"title", "description", "reason", "summary", "comment", "label", "message", "goal"} {
