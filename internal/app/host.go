@@ -82,6 +82,7 @@ type Host struct {
 	api    *hostapi.API
 	guard  *diskspace.Guard
 	log    *slog.Logger
+	lock   *os.File // of the data directory
 
 	hostParts
 }
@@ -138,6 +139,20 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 	if err := private.Dir(c.Data); err != nil {
 		return nil, unusableData(err)
 	}
+	lock, err := lockHost(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	host, err := c.openLocked(attempt, origins)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	host.lock = lock
+	return host, nil
+}
+
+// openLocked opens the host on a data directory that no other host has.
+func (c HostConfig) openLocked(attempt func(net.Listener, func() error) error, origins []string) (*Host, error) {
 	guard := newGuard(c.Data, filepath.Join(c.Data, "reserve"), c.DiskWarning, c.Log)
 	if err := guard.Release(); err != nil {
 		c.Log.Warn("the reserve could not be released", "err", err)
@@ -323,7 +338,7 @@ func (h *Host) Run(ctx context.Context) error {
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	defer cancel()
 	h.api.Wait(closeCtx)
-	return errors.Join(err, h.closeParts())
+	return errors.Join(err, h.closeParts(), h.lock.Close())
 }
 
 // openRecording returns nothing but nil if no recording is wanted.
@@ -341,7 +356,7 @@ func (c HostConfig) openRecording() (*recording.Writer, func(string, json.RawMes
 
 // Close releases the listeners and files if Run is not called.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.admin.close(), h.closeParts())
+	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.admin.close(), h.closeParts(), h.lock.Close())
 }
 
 func ignoreCancelled(err error) error {
