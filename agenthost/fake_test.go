@@ -2,6 +2,7 @@ package agenthost_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -217,6 +218,7 @@ type fakeBroker struct {
 	base   string // its address
 
 	fragment string // of its webhook URLs
+	name     string // in its answers; "" = broker-1
 
 	mu          sync.Mutex
 	events      map[string][]protocol.Event // accepted ones, by session
@@ -272,6 +274,8 @@ func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	b.requests = append(b.requests, req)
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set(protocol.HeaderBroker, cmp.Or(b.name, "broker-1"))
+	w.Header().Set(protocol.HeaderRequest, r.Header.Get(protocol.HeaderRequest))
 	if len(b.answers) > 0 {
 		answer := b.answers[0]
 		b.answers = b.answers[1:]
@@ -362,6 +366,15 @@ func cursorOf(events []protocol.Event) protocol.Cursor {
 	}
 	last := events[len(events)-1]
 	return protocol.Cursor{Epoch: last.Epoch, Seq: last.Seq}
+}
+
+// gateway is the answer of something between host and broker.
+func gateway(answer func(http.ResponseWriter, request)) func(http.ResponseWriter, request) {
+	return func(w http.ResponseWriter, r request) {
+		w.Header().Del(protocol.HeaderBroker)
+		w.Header().Del(protocol.HeaderRequest)
+		answer(w, r)
+	}
 }
 
 // refuseAll makes every request fail while v is true.

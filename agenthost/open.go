@@ -128,7 +128,7 @@ func (h *Host) checkOpen(req *protocol.OpenSessionRequest) error {
 func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionResponse {
 	cursor := s.state.Record.Cursor
 	out := &protocol.OpenSessionResponse{
-		Token: token, ExpiresAt: &expires, Cursor: &cursor,
+		SessionID: s.id, Token: token, ExpiresAt: &expires, Cursor: &cursor,
 		Status: s.state.Record.Status, Reason: s.state.Record.Reason,
 		OpenTurn: s.state.OpenTurn(), QueuedTurns: s.state.QueuedTurns(),
 		Attached:     s.state.Attached(s.host.opts.Now()),

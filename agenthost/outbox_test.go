@@ -47,18 +47,18 @@ func TestTheOutboxHandlesEveryResponse(t *testing.T) {
 			"a connection that breaks is kept", list(func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }), nil,
 			plain, 0,
 		},
-		{"a proxy's page is no receipt", list(body(200, "<html>")), nil, plain, 0},
+		{"a proxy's page is no receipt", list(gateway(body(200, "<html>"))), nil, plain, 0},
 		{
 			"a gateway's success is no receipt",
-			list(body(200, `{"success":true}`), body(202, `{}`), body(200, `{"cursor":null}`)), nil, plain, 0,
+			list(gateway(body(200, `{"success":true}`)), gateway(body(202, `{}`)), gateway(body(200, `{"cursor":null}`))), nil, plain, 0,
 		},
 		{
 			"a cursor before the events is no receipt",
 			list(body(200, `{"cursor":{"epoch":1,"seq":0}}`), body(200, `{"cursor":{}}`)), nil, plain, 0,
 		},
-		{"a gateway's 410 ends nothing", list(body(410, "<html>gone")), nil, plain, 0},
-		{"a gateway's 400 drops nothing", list(body(400, "<html>bad request"), body(400, "{}")), nil, plain, 0},
-		{"a gateway's 409 drops nothing", list(body(409, `{"message":"conflict"}`)), nil, plain, 0},
+		{"a gateway's 410 ends nothing", list(gateway(body(410, "<html>gone"))), nil, plain, 0},
+		{"a gateway's 400 drops nothing", list(gateway(body(400, "<html>bad request")), gateway(body(400, "{}"))), nil, plain, 0},
+		{"a gateway's 409 drops nothing", list(gateway(body(409, `{"message":"conflict"}`))), nil, plain, 0},
 		{
 			"a gap ahead of the host acknowledges nothing", list(body(409, `{"code":"gap","cursor":{"epoch":1,"seq":99}}`)),
 			nil, plain, 0,

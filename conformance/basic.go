@@ -127,7 +127,7 @@ func (b *basicServer) open(s *scope, id string) string {
 	body, err := json.Marshal(map[string]any{
 		"sessionId": id, "webhookUrl": b.hook + "/webhook?token=" + token,
 		// A basic server ignores the other members.
-		"brokerId": "conformance", "cursor": protocol.Cursor{}, "turn": protocol.AnnouncedTurn{ID: token},
+		"brokerId": brokerID, "cursor": protocol.Cursor{}, "turn": protocol.AnnouncedTurn{ID: token},
 	})
 	if err != nil {
 		s.stopf("encode: %v", err)

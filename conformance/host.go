@@ -72,6 +72,9 @@ func Host(ctx context.Context, options HostOptions) (*Report, error) {
 	return perform(ctx, "host: "+options.URL, h, options.only, hostChecks), nil
 }
 
+// brokerID is the name of the checks' broker.
+const brokerID = "conformance"
+
 var hostChecks = []check[*host]{
 	{"health", "/healthz and /readyz answer 200 without a credential", checkHealth},
 	{
@@ -254,7 +257,7 @@ func (h *host) open(s *scope) *session {
 func (h *host) refresh(s *scope, one *session, change func(*protocol.OpenSessionRequest)) *answer {
 	turn := protocol.NewID()
 	req := &protocol.OpenSessionRequest{
-		SessionID: one.id, WebhookURL: h.receiver.webhook(one.id, turn), BrokerID: "conformance",
+		SessionID: one.id, WebhookURL: h.receiver.webhook(one.id, turn), BrokerID: brokerID,
 		Cursor: h.receiver.at(one.id), Agent: h.options.Agent, Turn: &protocol.AnnouncedTurn{ID: turn},
 	}
 	if change != nil {
@@ -274,6 +277,10 @@ func (h *host) refresh(s *scope, one *session, change func(*protocol.OpenSession
 	one.OpenSessionResponse = protocol.OpenSessionResponse{}
 	if err := json.Unmarshal(a.body, &one.OpenSessionResponse); err != nil || one.Token == "" {
 		s.stopf("POST /session answered without a token: %s", a)
+	}
+	if len(one.Capabilities) > 0 && one.SessionID != one.id {
+		s.failf("POST /session: got sessionId %q, not the session's: brokers take the answer for one about another session",
+			one.SessionID)
 	}
 	if req.Turn != nil {
 		one.turn = req.Turn.ID

@@ -128,7 +128,10 @@ func (s *spoiler) Do(r *http.Request) (*http.Response, error) {
 	}
 	taken, err := json.Marshal(protocol.IngestResponse{Success: true, Cursor: &last})
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		StatusCode: http.StatusOK, Header: http.Header{
+			"Content-Type": {"application/json"}, protocol.HeaderBroker: {brokerID},
+			protocol.HeaderRequest: r.Header.Values(protocol.HeaderRequest),
+		},
 		Body: io.NopCloser(bytes.NewReader(taken)), Request: r,
 	}, err
 }

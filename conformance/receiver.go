@@ -92,6 +92,8 @@ func (r *receiver) taskLocked(session string) *task {
 
 // ServeHTTP responds as a broker would.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set(protocol.HeaderBroker, brokerID)
+	w.Header().Set(protocol.HeaderRequest, req.Header.Get(protocol.HeaderRequest))
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxPost+1))
 	if err != nil {
 		return

@@ -52,6 +52,7 @@ type AnnouncedTurn struct {
 // OpenSessionResponse is the response to POST /session. A basic host sends only
 // Token.
 type OpenSessionResponse struct {
+	SessionID    string       `json:"sessionId,omitempty"` // that of the request; a host with capabilities names it
 	Token        string       `json:"token"`
 	ExpiresAt    *time.Time   `json:"expiresAt,omitempty"`
 	StreamURL    string       `json:"streamUrl,omitempty"`
@@ -129,6 +130,13 @@ const HeaderSessionKey = "Bellhop-Session-Key"
 // HeaderOwnerKey is the header of the key that a named broker proves a user with. It opens the
 // workspaces that sessions of this user created.
 const HeaderOwnerKey = "Bellhop-Owner-Key"
+
+// HeaderRequest names a request. Its answer repeats it, so that no answer to another request is taken for it.
+const HeaderRequest = "Bellhop-Request"
+
+// HeaderBroker names the broker that answers, by the brokerId of its check-ins. An answer without it is of something
+// in between, such as a gateway.
+const HeaderBroker = "Bellhop-Broker"
 
 // PromptRequest is the body of POST /stream/:sessionId on the agent host.
 type PromptRequest struct {

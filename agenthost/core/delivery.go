@@ -82,7 +82,7 @@ func (s *State) Undelivered() bool { return s.Record.Outbox != OutboxStopped && 
 // Sent is a request with events of one epoch.
 type Sent struct {
 	Version int  `json:"version"`
-	Named   bool `json:"named"` // the broker named itself: its responses have a cursor or an error code
+	Named   bool `json:"named"` // the broker named itself: its responses name it, and have a cursor or an error code
 	// Basic brokers know three types of events and get one a request: the last.
 	// What precedes it is not for them.
 	Basic   bool              `json:"basic"`
@@ -123,14 +123,16 @@ func (in DeliveryRefused) apply(x *Step) error {
 	sent, r := &in.Sent, &in.Refusal
 	x.delivery().seeIncarnation(r.Incarnation)
 	switch {
+	case r.Foreign && r.Status == http.StatusRequestEntityTooLarge && len(sent.Cursors) > 1:
+		x.delivery().fewer(sent, len(sent.Cursors)/2)
+	case r.Foreign:
+		x.delivery().foreign(r)
 	case r.Status == http.StatusUnauthorized && r.Code == protocol.CodeTokenExpired:
 		x.delivery().tokenExpired(sent)
 	case r.Status == http.StatusUnauthorized && r.Code == protocol.CodeSignatureTime:
 		x.delivery().clockDiffers(r)
 	case r.Status == http.StatusRequestEntityTooLarge && len(sent.Cursors) > 1:
 		x.delivery().refused(sent, r, len(sent.Cursors)/2)
-	case sent.Named && r.foreign():
-		x.delivery().doubtful(fmt.Sprintf("%d without a broker's error code", r.Status), r.RetryAfter)
 	case r.Status == http.StatusGone:
 		x.delivery().stopDelivery(sent, "the broker has deleted the task")
 	case r.Status == http.StatusRequestEntityTooLarge:
@@ -218,6 +220,18 @@ func (x deliveryStep) backoff() time.Duration {
 func (x deliveryStep) doubtful(response string, retryAfter time.Duration) {
 	wait := max(min(x.backoff(), maxDoubtWait), min(retryAfter, maxBackoff))
 	x.retry("something other than the broker answered: "+response, "", wait)
+}
+
+// foreign handles a response that does not name the broker.
+func (x deliveryStep) foreign(r *Refusal) {
+	switch {
+	case r.asksForRetry():
+		x.failed(fmt.Sprintf("something other than the broker answered: %d", r.Status), "", r.RetryAfter)
+	case r.Status == http.StatusRequestEntityTooLarge:
+		x.doubtful("413, a proxy takes no request as large as the next event", r.RetryAfter)
+	default:
+		x.doubtful(fmt.Sprintf("%d without the broker's name", r.Status), r.RetryAfter)
+	}
 }
 
 func (x deliveryStep) conflicted(sent *Sent, r *Refusal) {

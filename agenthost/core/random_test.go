@@ -103,7 +103,7 @@ func (s *site) deliver(kind int, n int) {
 	refuse := func(status int, code protocol.Code) core.Input {
 		first := sent.Cursors[0]
 		return core.DeliveryRefused{Sent: sent, Refusal: core.Refusal{
-			Status: status, Code: code, Cursor: &protocol.Cursor{Epoch: first.Epoch, Seq: first.Seq - 1}, Index: new(n - 1),
+			Foreign: code == "", Status: status, Code: code, Cursor: &protocol.Cursor{Epoch: first.Epoch, Seq: first.Seq - 1}, Index: new(n - 1),
 		}}
 	}
 	s.input([]core.Input{

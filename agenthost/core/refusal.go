@@ -8,8 +8,12 @@ import (
 	"bellhop/protocol"
 )
 
-// Refusal is a response that is no success.
+// Refusal is a response that is no success, or not the broker's.
 type Refusal struct {
+	// Foreign: the broker names itself in its answers, and this one does not name it or the request. Nothing else of
+	// the response counts but the status and RetryAfter.
+	Foreign bool `json:"foreign,omitempty"`
+
 	Status     int              `json:"status"`
 	Code       protocol.Code    `json:"code"`
 	Message    string           `json:"message"`
@@ -21,11 +25,10 @@ type Refusal struct {
 	Time        *time.Time `json:"time,omitempty"`        // of the broker's clock
 }
 
-// foreign reports that a refusal does not come from a named broker, whose refusals have an
-// error code. It is false for a status that only asks for a retry, because the host backs
-// off in the same way whether the broker or a gateway sent it.
-func (r *Refusal) foreign() bool {
-	return r.Code == "" && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests
+// asksForRetry reports a status that says nothing but "later". The host backs off in the same way whether the broker
+// or a gateway sent it.
+func (r *Refusal) asksForRetry() bool {
+	return r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests
 }
 
 // basicRequestErrors are the messages of a basic broker's 400 about the token or the

@@ -30,7 +30,7 @@ func TestA400DropsAnEventOnlyIfItIsAboutTheEvent(t *testing.T) {
 		},
 		{"named, without an index", "b1", protocol.CodeInvalid, "Invalid token format", nil, false, true},
 		{"named, without an index, in other words", "b1", protocol.CodeInvalid, "The token is odd", nil, false, true},
-		{"a gateway", "b1", "", "Bad Request", nil, false, true},
+		{"named, without an index or a code", "b1", "", "Bad Request", nil, false, true},
 		{"basic, about the event", "", "", "text is required", nil, true, false},
 		{"basic, about the token", "", "", "Missing token", nil, false, true},
 		{"basic, about the token's format", "", "", "Invalid token format", nil, false, true},
@@ -96,7 +96,7 @@ func TestAfterADoubtfulAnswerEventsAreSentAgainSoon(t *testing.T) {
 	const soon = 5 * time.Second
 	refused := func(status int, code protocol.Code) func(*run) core.Input {
 		return func(r *run) core.Input {
-			return core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{Status: status, Code: code}}
+			return core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{Status: status, Code: code, Foreign: code == ""}}
 		}
 	}
 	for name, c := range map[string]struct {
@@ -112,9 +112,11 @@ func TestAfterADoubtfulAnswerEventsAreSentAgainSoon(t *testing.T) {
 				return core.DeliveryAccepted{Sent: r.sent(1), Cursor: &protocol.Cursor{Epoch: 1}, Object: true}
 			}, true,
 		},
-		"400 without a code":   {refused(http.StatusBadRequest, ""), true},
-		"404 without a code":   {refused(http.StatusNotFound, ""), true},
-		"410 without a code":   {refused(http.StatusGone, ""), true},
+		"a foreign 400":        {refused(http.StatusBadRequest, ""), true},
+		"a foreign 404":        {refused(http.StatusNotFound, ""), true},
+		"a foreign 410":        {refused(http.StatusGone, ""), true},
+		"a foreign 413":        {refused(http.StatusRequestEntityTooLarge, ""), true},
+		"a foreign 503":        {refused(http.StatusServiceUnavailable, ""), false},
 		"the broker's own 503": {refused(http.StatusServiceUnavailable, protocol.CodeUnavailable), false},
 	} {
 		t.Run(name, func(t *testing.T) {

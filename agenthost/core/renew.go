@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -82,8 +81,8 @@ func (in RenewalRefused) apply(x *Step) error {
 	switch {
 	case r.Status == 0:
 		x.delivery().failed("the broker cannot be reached for a renewal", r.Message, 0)
-	case x.State.Record.BrokerID != "" && r.Status/100 == 4 && r.foreign():
-		x.delivery().doubtful(fmt.Sprintf("%d without a broker's error code", r.Status), r.RetryAfter)
+	case r.Foreign:
+		x.delivery().foreign(r)
 	case r.Status == http.StatusGone:
 		x.delivery().compared(cmp.Or(r.Incarnation, x.State.Record.Incarnation))
 		x.delivery().stopDelivery(nil, "the broker has deleted the task")

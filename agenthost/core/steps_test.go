@@ -88,7 +88,7 @@ func inputs(r *run) []core.Input {
 	ahead.Request.Cursor = &protocol.Cursor{Epoch: 3, Seq: 7}
 	refused := func(status int, code protocol.Code, n int64) core.Input {
 		return core.DeliveryRefused{Sent: r.sent(n), Refusal: core.Refusal{
-			Status: status, Code: code, Message: "no", Cursor: &protocol.Cursor{Epoch: 1}, Index: new(0),
+			Foreign: code == "" && r.state.Record.BrokerID != "", Status: status, Code: code, Message: "no", Cursor: &protocol.Cursor{Epoch: 1}, Index: new(0),
 		}}
 	}
 	brokerTime := r.at.Add(time.Hour)
@@ -175,7 +175,7 @@ func inputs(r *run) []core.Input {
 		core.TokenRenewed{AddressVersion: r.state.Delivery.AddressVersion, URL: "http://broker/hook?token=2"},
 		core.TokenRenewed{URL: "late"},
 		core.RenewalRefused{Refusal: core.Refusal{Status: 410, Code: protocol.CodeGone}},
-		core.RenewalRefused{Refusal: core.Refusal{Status: 404}},
+		core.RenewalRefused{Refusal: core.Refusal{Foreign: r.state.Record.BrokerID != "", Status: 404}},
 		core.RenewalRefused{Refusal: core.Refusal{Status: 404, Code: protocol.CodeNotFound, Incarnation: "i2"}},
 		refused(404, protocol.CodeNotFound, 1),
 		core.TokenRenewed{URL: "http://broker/hook?token=2", Cursor: &protocol.Cursor{Epoch: 1, Seq: 1}, Incarnation: "i2"},

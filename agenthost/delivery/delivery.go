@@ -25,8 +25,8 @@ type Order struct {
 	Acked          protocol.Cursor // events after it are sent
 	Limit          int             // the most events of a request
 	Version        int
-	Named          bool // the broker named itself
-	Basic          bool // the broker speaks the original contract only
+	BrokerID       string // "" if the broker did not name itself
+	Basic          bool   // the broker speaks the original contract only
 
 	ClockOffset time.Duration // of the broker's clock
 
@@ -38,10 +38,13 @@ func OrderOf(st *core.State) Order {
 	return Order{
 		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, AddressVersion: st.Delivery.AddressVersion,
 		Acked: st.Record.Acked, Limit: st.Delivery.Limit, Version: st.Delivery.Version,
-		Named: st.Record.BrokerID != "", Basic: st.Record.Basic, Resend: st.Record.Resend,
+		BrokerID: st.Record.BrokerID, Basic: st.Record.Basic, Resend: st.Record.Resend,
 		ClockOffset: st.Delivery.ClockOffset,
 	}
 }
+
+// named reports whether the broker named itself, and so does in each of its answers.
+func (o *Order) named() bool { return o.BrokerID != "" }
 
 // Session is a session of the host, as delivery uses it. Its methods are safe for concurrent use.
 type Session interface {
@@ -121,7 +124,7 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 	}
 	events = Fitting(events)
 	var prompts []protocol.TurnPrompt
-	if order.Named && !order.Resend.Less(events[0].Cursor) {
+	if order.named() && !order.Resend.Less(events[0].Cursor) {
 		byTurn, err := s.Prompts(ctx, events)
 		if err != nil {
 			return s.Apply(core.DeliveryFailed{What: "the journal cannot be read", Cause: err.Error()})
@@ -187,7 +190,7 @@ func forBasic(events []core.EventRecord) (_ []core.EventRecord, skip bool) {
 // SentOf describes a request with these events.
 func SentOf(order *Order, events []core.EventRecord) core.Sent {
 	sent := core.Sent{
-		Version: order.Version, Named: order.Named, Basic: order.Basic,
+		Version: order.Version, Named: order.named(), Basic: order.Basic,
 		Cursors: make([]protocol.Cursor, len(events)), Last: events[len(events)-1],
 	}
 	for i := range events {
@@ -211,6 +214,8 @@ func (d *Sender) send(
 	switch {
 	case err != nil:
 		return unreachable(err)
+	case r.foreign:
+		return core.DeliveryRefused{Sent: sent, Refusal: r.refusal()}
 	case r.status/100 == 2:
 		return core.DeliveryAccepted{Sent: sent, Cursor: r.form.Cursor, Object: r.object, Incarnation: r.form.Incarnation}
 	default:

@@ -86,11 +86,20 @@ func (s *script) run(ctx context.Context) {
 }
 
 func respond(status int, body string) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) {
-		return &http.Response{
-			StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{"Retry-After": {"7"}},
-		}, nil
+	return func(r *http.Request) (*http.Response, error) {
+		header := http.Header{"Retry-After": {"7"}}
+		header.Set(protocol.HeaderBroker, "b1")
+		header.Set(protocol.HeaderRequest, r.Header.Get(protocol.HeaderRequest))
+		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: header}, nil
 	}
+}
+
+// brokerID names the broker of respond if it is named.
+func brokerID(named bool) string {
+	if named {
+		return "b1"
+	}
+	return ""
 }
 
 // event has a body of size bytes.
@@ -137,7 +146,7 @@ func TestARequestHoldsWhatFits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
 				orders: []delivery.Order{
-					{Job: core.JobSend, SessionID: "s1", URL: hook, Basic: c.basic, Named: !c.basic, Version: 3},
+					{Job: core.JobSend, SessionID: "s1", URL: hook, Basic: c.basic, BrokerID: brokerID(!c.basic), Version: 3},
 				}, events: c.events,
 				responses: []func(*http.Request) (*http.Response, error){respond(200, `{"cursor":{"epoch":1,"seq":9}}`)},
 			}

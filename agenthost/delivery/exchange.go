@@ -38,8 +38,9 @@ func NewPoster() *http.Client {
 	}
 }
 
-// response is what a broker answered.
+// response is what a broker answered, or something in between.
 type response struct {
+	foreign    bool // the broker names itself, and is not named: body, object and form are empty
 	status     int
 	retryAfter time.Duration
 	body       []byte
@@ -59,7 +60,7 @@ type response struct {
 
 func (r *response) refusal() core.Refusal {
 	return core.Refusal{
-		Status: r.status, Code: r.form.Code, Message: r.form.Error, Cursor: r.form.Cursor, Index: r.form.Index,
+		Foreign: r.foreign, Status: r.status, Code: r.form.Code, Message: r.form.Error, Cursor: r.form.Cursor, Index: r.form.Index,
 		RetryAfter: r.retryAfter, Incarnation: r.form.Incarnation, Time: r.time(),
 	}
 }
@@ -87,9 +88,12 @@ func (d *Sender) exchange(ctx context.Context, p *post) (*response, error) {
 		return nil, withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	r := &response{status: resp.StatusCode}
+	r := &response{status: resp.StatusCode, foreign: !p.answeredBy(resp.Header)}
 	if r.body, err = io.ReadAll(io.LimitReader(resp.Body, maxResponse)); err != nil {
 		return nil, withoutURL(err)
+	}
+	if r.foreign {
+		r.body = nil
 	}
 	r.object = json.Unmarshal(r.body, &r.form) == nil
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {

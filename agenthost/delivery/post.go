@@ -12,16 +12,32 @@ import (
 
 // post is a request to a broker.
 type post struct {
-	url    string
-	header http.Header
-	body   []byte
+	url      string
+	header   http.Header
+	body     []byte
+	brokerID string // that answers name; "" if they name none
+}
+
+// to returns a request to the broker of an order. A named broker is told the request's name, which its answer repeats.
+func to(order *Order, body []byte) *post {
+	p := &post{url: order.URL, header: jsonHeader(), body: body, brokerID: order.BrokerID}
+	if order.named() {
+		p.header.Set(protocol.HeaderRequest, protocol.NewID())
+	}
+	return p
+}
+
+// answeredBy reports whether a response to the request is the broker's own, as far as the broker names itself.
+func (p *post) answeredBy(response http.Header) bool {
+	return p.brokerID == "" || response.Get(protocol.HeaderBroker) == p.brokerID &&
+		response.Get(protocol.HeaderRequest) == p.header.Get(protocol.HeaderRequest)
 }
 
 // newPost returns a request with events. A named broker gets a signed body and, if its URL says so,
 // the token in Authorization: logs of proxies have URLs. Other brokers get the URL as they sent it.
 func (d *Sender) newPost(order *Order, sent *core.Sent, body []byte) (*post, error) {
-	p := &post{url: order.URL, header: jsonHeader(), body: body}
-	if !order.Named {
+	p := to(order, body)
+	if !order.named() {
 		return p, nil
 	}
 	if bare, token := splitToken(order.URL); token != "" {
@@ -66,7 +82,7 @@ func splitToken(webhookURL string) (bare, token string) {
 
 // renewal returns the request for a new address. The token stays in the URL of a broker that wants it there.
 func (d *Sender) renewal(order *Order) (*post, error) {
-	p := &post{url: order.URL, header: jsonHeader(), body: []byte("{}")}
+	p := to(order, []byte("{}"))
 	if bare, token := splitToken(order.URL); token != "" {
 		p.url = bare
 		p.header.Set(protocol.HeaderWebhookToken, token)

@@ -68,7 +68,7 @@ func (d *Sender) renew(ctx context.Context, order *Order) core.Input {
 		return core.RenewalRefused{Refusal: core.Refusal{Message: err.Error()}}
 	}
 	var renewed protocol.RenewResponse
-	if r.status != http.StatusOK || json.Unmarshal(r.body, &renewed) != nil || renewed.WebhookURL == "" {
+	if r.foreign || r.status != http.StatusOK || json.Unmarshal(r.body, &renewed) != nil || renewed.WebhookURL == "" {
 		return core.RenewalRefused{Refusal: r.refusal()}
 	}
 	return core.TokenRenewed{

@@ -51,6 +51,7 @@ type API struct {
 	Announcements *broker.Announcements
 	Quotas        *broker.Quotas // of users' feeds; may be nil
 
+	BrokerID       string                          // of this installation, which every response names; "" names none
 	Ready          func(ctx context.Context) error // reports whether the database takes writes
 	Disk           diskspace.Monitor               // of a database in a file; without a path nothing is measured
 	PublicURL      string                          // where browsers see the broker

@@ -138,6 +138,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 	}
 	offers := &broker.Offers{Store: st, Targets: targets, Link: s.host, Now: now, Log: log}
 	s.api = &api.API{
+		BrokerID:      "broker-1",
 		Installations: &broker.Installations{Store: st, Targets: targets, Link: s.host, Offers: offers, Now: now},
 		Templates:     &broker.Templates{Store: st, Now: now},
 		Shells:        &broker.Shells{Sessions: sessions, Store: st},

@@ -105,7 +105,7 @@ func TestTokensThatDoNotWorkLookTheSame(t *testing.T) {
 				rec := s.as(nil, "GET", path+"?token="+valid, "", headers...)
 				want(t, rec, 404, notShared)
 				rec.Header().Del("X-Request-Id")
-				if got := fmt.Sprint(rec.Header()); got != `map[Cache-Control:[no-store] Content-Type:[application/json] `+
+				if got := fmt.Sprint(rec.Header()); got != `map[Bellhop-Broker:[broker-1] Cache-Control:[no-store] Content-Type:[application/json] `+
 					`Referrer-Policy:[no-referrer] Vary:[Origin] X-Content-Type-Options:[nosniff] X-Robots-Tag:[noindex, nofollow]]` {
 					t.Errorf("%s: %s", path, got)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"bellhop/internal/testenv"
 	"bellhop/internal/testenv/schema"
+	"bellhop/protocol"
 )
 
 // checkedIn opens a turn of a new task. It returns the task and the path of its
@@ -31,6 +32,35 @@ func event(task, more string) string {
 
 func at(epoch, seq string) string {
 	return `,"eventId":"e:` + epoch + `:` + seq + `","epoch":` + epoch + `,"seq":` + seq + `,"turnId":"turn"`
+}
+
+// A host believes no answer that does not name the broker and the request, so refusals by whatever part of the broker do.
+func TestEveryAnswerNamesTheBrokerAndTheRequest(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	task, hook := s.checkedIn()
+	for name, request := range map[string]struct{ method, target, body string }{
+		"stored":              {"POST", hook, event(task, "")},
+		"refused content":     {"POST", hook, "{}"},
+		"no token":            {"POST", "/api/agent/webhook", event(task, "")},
+		"another token":       {"POST", "/api/agent/webhook?token=a.b.c", event(task, "")},
+		"too large":           {"POST", hook, strings.Repeat(" ", 2<<20)},
+		"renewal":             {"POST", strings.Replace(hook, "?", "/renew?", 1), "{}"},
+		"another method":      {"GET", hook, ""},
+		"no such route":       {"POST", "/api/agent/hook", "{}"},
+		"a user's request":    {"GET", "/api/tasks", ""},
+		"a guard of browsers": {"POST", "http://other.example" + hook, event(task, "")},
+	} {
+		_, rec := s.unchecked(nil, request.method, request.target, request.body, protocol.HeaderRequest, "r-17")
+		if broker, id := rec.Header().Get(protocol.HeaderBroker), rec.Header().Get(protocol.HeaderRequest); broker != "broker-1" ||
+			id != "r-17" {
+			t.Errorf("%s: %d of broker %q to request %q", name, rec.Code, broker, id)
+		}
+	}
+	_, rec := s.unchecked(nil, "POST", hook, "{}", protocol.HeaderRequest, "not\"a name")
+	if got := rec.Header().Values(protocol.HeaderRequest); len(got) != 0 {
+		t.Errorf("repeated %q", got)
+	}
 }
 
 // The table of protocol section 1.4, beginning with the first stored event.

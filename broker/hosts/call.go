@@ -25,13 +25,14 @@ import (
 // Reasons why a call failed. None of these errors contains the host's address or a
 // secret.
 var (
-	errNotJSON   = errors.New("the response is not the expected JSON")
-	errNotHost   = errors.New("the response is not an agent host's")
-	errTooLarge  = errors.New("the response is larger than 8 MiB")
-	errNoGuard   = errors.New("no guarded client for a user's agent URL")
-	errBadTarget = errors.New("the agent URL is no http or https URL")
-	errTimeout   = errors.New("no response in time")
-	errLeak      = errors.New("the host sent no HTTP, but a secret of the request")
+	errNotJSON      = errors.New("the response is not the expected JSON")
+	errOtherSession = errors.New("the response is about another session")
+	errNotHost      = errors.New("the response is not an agent host's")
+	errTooLarge     = errors.New("the response is larger than 8 MiB")
+	errNoGuard      = errors.New("no guarded client for a user's agent URL")
+	errBadTarget    = errors.New("the agent URL is no http or https URL")
+	errTimeout      = errors.New("no response in time")
+	errLeak         = errors.New("the host sent no HTTP, but a secret of the request")
 )
 
 // call describes one request, without the host and its passwords.

@@ -139,7 +139,7 @@ func (c *Client) Open(
 	if !resp.ok() {
 		return nil, resp.sessionRefused()
 	}
-	return parseSession(resp)
+	return parseSession(resp, req.SessionID)
 }
 
 // Events implements broker.Link. A response that an agent host cannot have written is an

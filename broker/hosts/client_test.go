@@ -248,11 +248,16 @@ func TestOpen(t *testing.T) {
 		},
 		{
 			"all members",
-			`{"token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
+			`{"sessionId":"s1","token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
 			protocol.OpenSessionResponse{
-				Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9},
+				SessionID: "s1", Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9},
 				StreamCursor: &cursor, Status: "busy", OpenTurn: "u", Capabilities: []string{"events"},
 			},
+		},
+		{
+			"a basic host's id of its own, and its URL of something else, do not hurt",
+			`{"token":"t","sessionId":"ses_7","streamUrl":"https://h.example/stream?session=s1"}`,
+			protocol.OpenSessionResponse{SessionID: "ses_7", Token: "t"},
 		},
 		{
 			"a stream URL with another scheme than HTTP is dropped", `{"token":"t","streamUrl":"javascript:alert(1)"}`,
@@ -267,6 +272,27 @@ func TestOpen(t *testing.T) {
 			}
 			if !reflect.DeepEqual(*got, tt.want) {
 				t.Errorf("got %+v, want %+v", *got, tt.want)
+			}
+		})
+	}
+}
+
+// A response that something in between has mixed up with another would give the stream of one user's session to another
+// user. None of it is passed on.
+func TestAResponseAboutAnotherSessionIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"named by its id":    `{"sessionId":"s2","token":"t","streamUrl":"https://h.example/stream/s1","capabilities":["events"]}`,
+		"named by its URL":   `{"sessionId":"s1","token":"t","streamUrl":"https://h.example/stream/s2","capabilities":["events"]}`,
+		"without a name":     `{"token":"t","streamUrl":"https://h.example/stream/s1","capabilities":["events"]}`,
+		"without an address": `{"sessionId":"s2","token":"t","capabilities":["events"]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := newClient(t, hosts.Options{}).Open(t.Context(),
+				target(serve(t, answering(200, answer)), password), openRequest)
+			if got != nil || protocol.CodeOf(err) != protocol.CodeBadGateway || !errors.Is(err, broker.ErrDoubtful) {
+				t.Errorf("got %+v, %v", got, err)
 			}
 		})
 	}

@@ -2,15 +2,18 @@ package hosts
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
+	"path"
 
+	"bellhop/broker"
 	"bellhop/protocol"
 )
 
 // parseSession reads the response to /session. A basic host returns a token, and
 // possibly unrelated members with the same names as ours. Therefore only the token
 // must be valid.
-func parseSession(r *response) (*protocol.OpenSessionResponse, error) {
+func parseSession(r *response, sessionID string) (*protocol.OpenSessionResponse, error) {
 	if !json.Valid(r.body) {
 		return nil, notHost(errNotJSON)
 	}
@@ -28,14 +31,24 @@ func parseSession(r *response) (*protocol.OpenSessionResponse, error) {
 	if json.Unmarshal(r.body, full) != nil {
 		full = &protocol.OpenSessionResponse{Token: basic.Token}
 	}
-	if !streamable(full.StreamURL) {
-		full.StreamURL = ""
+	named := streamsOf(full.StreamURL, sessionID)
+	if len(full.Capabilities) > 0 && (full.SessionID != sessionID || full.StreamURL != "" && !named) {
+		return nil, &protocol.Error{
+			Code:    protocol.CodeBadGateway,
+			Message: "The agent host's response is about another session",
+			Hint:    "A proxy between the broker and the host has mixed up two responses, or repeated an old one: try again",
+			Err:     fmt.Errorf("%w: %w", broker.ErrDoubtful, errOtherSession),
+		}
+	}
+	if !named {
+		full.StreamURL = "" // the address is made from that of the host
 	}
 	return full, nil
 }
 
-// streamable reports whether a browser can stream from a URL that a host returned.
-func streamable(raw string) bool {
+// streamsOf reports whether a browser can stream a session from a URL that a host returned.
+func streamsOf(raw, sessionID string) bool {
 	u, err := url.Parse(raw)
-	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https")
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") &&
+		path.Base(u.Path) == sessionID
 }

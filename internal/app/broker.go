@@ -252,7 +252,8 @@ func (a *Admin) newBroker(
 	}
 	link, targets := b.link, b.Sessions.Targets
 	front := &api.API{
-		Auth: a.Auth, Tasks: b.Tasks, Sessions: b.Sessions, Queue: b.queue, Hosts: a.Hosts,
+		BrokerID: b.Sessions.BrokerID,
+		Auth:     a.Auth, Tasks: b.Tasks, Sessions: b.Sessions, Queue: b.queue, Hosts: a.Hosts,
 		Feed: b.feed, Announcements: b.announcements,
 		Adoption: &broker.Adoption{
 			Store: a.Store, Updater: b.Tasks.Updater, Link: link, Hosts: link, Sessions: b.Sessions, Now: now, Log: log,

@@ -626,6 +626,7 @@ class _OpenSessionResponse(TypedDict):
 
 class OpenSessionResponse(_OpenSessionResponse, total=False):
     """OpenSessionResponse is the response to POST /session. A basic host sends only token."""
+    sessionId: str
     expiresAt: str
     streamUrl: str
     cursor: Cursor

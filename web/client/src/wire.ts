@@ -2056,6 +2056,8 @@ export interface AnnouncedTurn {
 
 /** OpenSessionResponse is the response to POST /session. A basic host sends only token. */
 export interface OpenSessionResponse {
+  /** that of the request; a host with capabilities names it */
+  sessionId?: string;
   token: string;
   expiresAt?: string;
   streamUrl?: string;
