@@ -17,7 +17,7 @@ import (
 func TestASecondHostOnADirectoryTouchesNothingThere(t *testing.T) {
 	t.Parallel()
 	c := HostConfig{
-		Listen: "127.0.0.1:0", Password: seal.NewSecret("a-password-of-tests-only"), Data: t.TempDir(), NoSandbox: true,
+		Listen: "127.0.0.1:0", Password: seal.NewSecret("a-password-of-tests-only"), Data: t.TempDir(), NoSandbox: true, DemoAgent: []string{"sleep", "600"},
 		Log: slog.New(slog.DiscardHandler),
 	}
 	first, err := OpenHost(c)

@@ -189,12 +189,12 @@ func (w *World) lie(i int, status int) {
 	w.drop(i)
 	switch {
 	case r.kind == renewal:
-		_ = w.input(r.host, core.RenewalRefused{Refusal: core.Refusal{Status: status}})
-	case status == http.StatusOK:
+		_ = w.input(r.host, core.RenewalRefused{Refusal: core.Refusal{Foreign: true, Status: status}})
+	case status == http.StatusOK && w.rules.AnySuccess:
 		sent := r.sent
-		sent.Named = sent.Named && !w.rules.AnySuccess
+		sent.Named = false
 		_ = w.input(r.host, core.DeliveryAccepted{Sent: sent, Object: true})
 	default:
-		_ = w.input(r.host, core.DeliveryRefused{Sent: r.sent, Refusal: core.Refusal{Status: status}})
+		_ = w.input(r.host, core.DeliveryRefused{Sent: r.sent, Refusal: core.Refusal{Foreign: true, Status: status}})
 	}
 }
