@@ -31,7 +31,7 @@ func TestABranchOfASessionIsCheckedBeforeTheSessionExists(t *testing.T) {
 	r.start()
 	open := func(branch, workspace string) (*protocol.OpenSessionResponse, error) {
 		return r.host.Open(t.Context(), &protocol.OpenSessionRequest{
-			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"),
+			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Cursor: r.broker.cursorOf("s1"),
 			Project: "shop", Branch: branch, Workspace: workspace,
 		}, agenthost.Keys{})
 	}
@@ -60,7 +60,7 @@ func TestAHostWithoutBranchesRefusesThem(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).start()
 	_, err := r.host.Open(t.Context(), &protocol.OpenSessionRequest{
-		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"), Branch: "release",
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Cursor: r.broker.cursorOf("s1"), Branch: "release",
 	}, agenthost.Keys{})
 	r.wantCode("a branch", err, protocol.CodeInvalid)
 }

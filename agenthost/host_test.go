@@ -148,7 +148,7 @@ func (d directories) Dir(_ context.Context, sessionID, _ string) (dir, stateDir 
 func (r *rig) announce(session, turn string) agenthost.Grant {
 	r.Helper()
 	res := r.openSession(&protocol.OpenSessionRequest{
-		SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1",
+		SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true,
 		Cursor: r.broker.cursorOf(session), Turn: &protocol.AnnouncedTurn{ID: turn},
 	})
 	return r.grant(session, res.Token)

@@ -28,7 +28,7 @@ func TestThePermissionModeOfASessionStays(t *testing.T) {
 		var got agenthost.Answer
 		r.agent.script(writes(&got))
 		res := r.openSession(&protocol.OpenSessionRequest{
-			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"),
+			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Cursor: r.broker.cursorOf("s1"),
 			Turn: &protocol.AnnouncedTurn{ID: id}, PermissionMode: mode,
 		})
 		stream, err := r.host.Start(t.Context(), r.grant("s1", res.Token), &protocol.PromptRequest{Prompt: "go"})

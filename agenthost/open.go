@@ -351,7 +351,7 @@ func (s *session) removeLocked() {
 func (h *Host) capabilities() []string {
 	all := []string{
 		protocol.CapabilityEvents, protocol.CapabilityResume, protocol.CapabilityInteractions, protocol.CapabilitySessionKeys,
-		protocol.CapabilityCredentials,
+		protocol.CapabilityCredentials, protocol.CapabilityNamedAnswers,
 	}
 	if _, ok := h.opts.Workspaces.(Differ); ok {
 		all = append(all, protocol.CapabilityDiff)

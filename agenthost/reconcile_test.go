@@ -17,7 +17,7 @@ func TestEventsOfEarlierEpochsCanBePulled(t *testing.T) {
 	r.turn("s1", "t1", writeText("one"))
 	r.delivered()
 	r.openSession(&protocol.OpenSessionRequest{
-		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: &protocol.Cursor{Epoch: 1, Seq: 99},
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Cursor: &protocol.Cursor{Epoch: 1, Seq: 99},
 	})
 	r.turn("s1", "t2", writeText("two"))
 	epoch := func(n int64) *int64 { return &n }

@@ -144,7 +144,7 @@ func TestARecordedRunReplays(t *testing.T) {
 	prompt := "use " + recordedSecret
 	sum := sha256.Sum256([]byte(prompt))
 	opened := r.openSession(&protocol.OpenSessionRequest{
-		SessionID: "s1", WebhookURL: r.broker.url() + "?token=webhook-secret", BrokerID: "broker-1",
+		SessionID: "s1", WebhookURL: r.broker.url() + "?token=webhook-secret", BrokerID: "broker-1", NamedAnswers: true,
 		Cursor: r.broker.cursorOf("s1"), Turn: &protocol.AnnouncedTurn{ID: "t1", PromptSHA256: hex.EncodeToString(sum[:])},
 	})
 	frames := r.follow("s1")
@@ -174,7 +174,7 @@ func TestARecordedRunReplays(t *testing.T) {
 	r.refuse = true
 	r.mu.Unlock()
 	request := &protocol.OpenSessionRequest{
-		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"),
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Cursor: r.broker.cursorOf("s1"),
 	}
 	if _, err := r.host.Open(t.Context(), request, agenthost.Keys{}); protocol.CodeOf(err) != protocol.CodeStorageFull {
 		t.Fatalf("a full disk: %v", err)

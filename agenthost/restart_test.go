@@ -71,7 +71,7 @@ func TestAProgramWithClientsIsStartedAgainAtOnce(t *testing.T) {
 	r.options = func(o *agenthost.Options) { o.Providers["connected"] = agent }
 	r.start()
 	r.openSession(&protocol.OpenSessionRequest{
-		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: "connected",
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Agent: "connected",
 	})
 	if _, err := r.host.Restart(t.Context(), "s1"); err != nil || len(agent.restarts) != 0 {
 		t.Fatalf("an agent that was never opened: %v, %d restarts", err, len(agent.restarts))
@@ -111,7 +111,7 @@ func TestAnAgentThatCannotBeRestartedIsReplacedByTheNextTurn(t *testing.T) {
 	r.options = func(o *agenthost.Options) { o.Providers["unstartable"] = agent }
 	r.start()
 	r.openSession(&protocol.OpenSessionRequest{
-		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: "unstartable",
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Agent: "unstartable",
 	})
 	r.read(r.post(r.announce("s1", "t1"), ""))
 	if _, err := r.host.Restart(t.Context(), "s1"); err == nil || !strings.Contains(err.Error(), "no such program") {
@@ -131,7 +131,7 @@ func TestTheAgentsOfAProjectAreStopped(t *testing.T) {
 	r := newRig(t).start()
 	for _, s := range []struct{ id, project string }{{"s1", "shop"}, {"s2", "shop"}, {"s3", "blog"}, {"s4", "shop"}} {
 		r.openSession(&protocol.OpenSessionRequest{
-			SessionID: s.id, WebhookURL: r.broker.url(), BrokerID: "broker-1", Project: s.project,
+			SessionID: s.id, WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Project: s.project,
 		})
 	}
 	stay := make(chan struct{})
@@ -255,7 +255,7 @@ func TestAProjectIsStoppedWhileATurnHasNoAgent(t *testing.T) {
 	r.start()
 	open := func() *protocol.OpenSessionResponse {
 		return r.openSession(&protocol.OpenSessionRequest{
-			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Project: "shop", Agent: "none", Attach: true,
+			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Project: "shop", Agent: "none", Attach: true,
 		})
 	}
 	open()

@@ -159,7 +159,7 @@ func TestAHostThatShipsListsTheCapability(t *testing.T) {
 		}
 		r.start()
 		response := r.openSession(&protocol.OpenSessionRequest{
-			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1",
+			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true,
 		})
 		if got := slices.Contains(response.Capabilities, protocol.CapabilityShip); got != ships {
 			t.Errorf("capabilities %v", response.Capabilities)

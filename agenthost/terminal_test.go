@@ -52,7 +52,7 @@ func TestTerminalIsTheAgentsOwnClient(t *testing.T) {
 	r.start()
 	for session, agent := range map[string]string{"s1": "screen", "s2": "busy", "s3": "fake"} {
 		r.openSession(&protocol.OpenSessionRequest{
-			SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: agent,
+			SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Agent: agent,
 		})
 	}
 	got, err := r.host.Terminal(t.Context(), "s1")
@@ -116,7 +116,7 @@ func TestATurnBeginsWhenTheTerminalIsReady(t *testing.T) {
 	r.options = func(o *agenthost.Options) { o.Providers["screen"] = agent }
 	r.start()
 	r.openSession(&protocol.OpenSessionRequest{
-		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: "screen",
+		SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Agent: "screen",
 	})
 	grant := r.announce("s1", "t1")
 	ready := make(chan error, 1)
@@ -162,7 +162,7 @@ func TestACallerOfTerminalMayLeaveWhileTheAgentIsOpened(t *testing.T) {
 	slow := slowToOpen{r.agent, make(chan struct{}, 1), make(chan struct{}), &atomic.Int32{}}
 	r.options = func(o *agenthost.Options) { o.Providers["fake"] = slow }
 	r.start()
-	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1"})
+	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true})
 	first, second := make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := r.host.Terminal(t.Context(), "s1")

@@ -14,7 +14,7 @@ func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
 	r := newRig(t).start()
 	open := func() *protocol.OpenSessionResponse {
 		return r.openSession(&protocol.OpenSessionRequest{
-			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf("s1"), Attach: true,
+			SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Cursor: r.broker.cursorOf("s1"), Attach: true,
 		})
 	}
 	got := open()
@@ -22,7 +22,7 @@ func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
 		*got.Cursor != (protocol.Cursor{Epoch: 1}) ||
 		got.StreamURL != "http://host.example/stream/s1" ||
 		!slices.Equal(got.Capabilities,
-			[]string{"events", "resume", "interactions", "session-keys", "credentials", "webhook-signatures"}) {
+			[]string{"events", "resume", "interactions", "session-keys", "credentials", "named-answers", "webhook-signatures"}) {
 		t.Errorf("new session: %+v", got)
 	}
 	gate := make(chan struct{})

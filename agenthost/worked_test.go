@@ -108,7 +108,7 @@ func TestReportsDuringATurnOfTheHostAreNoTurnOfATerminal(t *testing.T) {
 func (r *rig) isAttached(session string) bool {
 	r.Helper()
 	return r.openSession(&protocol.OpenSessionRequest{
-		SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", Cursor: r.broker.cursorOf(session),
+		SessionID: session, WebhookURL: r.broker.url(), BrokerID: "broker-1", NamedAnswers: true, Cursor: r.broker.cursorOf(session),
 	}).Attached
 }
 

@@ -245,9 +245,9 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 
 // stopOpened stops a turn that a user stopped while its check-in was under way: the host did not know it then.
 // No client has a token for the turn yet, so its prompt comes later.
-func (s *Sessions) stopOpened(ctx context.Context, c *checkIn) error {
+func (s *Sessions) stopOpened(ctx context.Context, c *checkIn, host hostTraits) error {
 	target := c.target
-	target.Events = true
+	target.Events, target.Names = true, host.names
 	err := s.Link.Interrupt(ctx, target, c.task.ID, c.turnID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
 		return nil // its host ended the session, and with it the turn
@@ -276,7 +276,7 @@ func (s *Sessions) settle(
 	case err == nil:
 		s.wakeIfTurnsDiffer(tx.task, response)
 		if stopped && hasEvents(response) {
-			return s.stopOpened(ctx, c)
+			return s.stopOpened(ctx, c, traitsOf(response))
 		}
 	case protocol.CodeOf(err) == protocol.CodeNotFound && hasEvents(response):
 		return errors.Join(err, s.Ends.addOwedEndAgain(ctx, c.task))

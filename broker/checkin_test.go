@@ -155,7 +155,7 @@ func TestCheckInAsksTheHost(t *testing.T) {
 	req.WebhookURL = ""
 	same(t, req,
 		`{'sessionId':'`+task.ID+
-			`','webhookUrl':'','brokerId':'broker-1','cursor':{'epoch':4,'seq':2},'agent':'claude','project':'web','title':'x','owner':'`+k.user.UserID+`',
+			`','webhookUrl':'','brokerId':'broker-1','namedAnswers':true,'cursor':{'epoch':4,'seq':2},'agent':'claude','project':'web','title':'x','owner':'`+k.user.UserID+`',
 		'turn':{'id':'`+in.TurnID+`','messageId':'`+in.MessageID+`','promptSha256':'2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'}}`)
 	message := k.messages(task.ID)[1]
 	same(t, message.Artifacts, `[{'id':'`+message.Artifacts[0].ID+`','type':'SELECTION','content':{'line':3}}]`)

@@ -45,6 +45,7 @@ type Target struct {
 	Guarded   bool          // a non-administrator gave the URL: dial through the outbound guard
 	Relay     bool          // browsers cannot reach it
 	Events    bool          // the host serves its events, and names the session in what it confirms
+	Names     bool          // the host names the request in each answer: nothing else is its answer
 }
 
 // EventsAfter is where a pull begins.
@@ -53,7 +54,7 @@ type EventsAfter struct {
 	EventID string // of the broker's event at Cursor; "" if there is none
 }
 
-// ErrDoubtful is in the chain of an error that a Link returns for a successful status
+// ErrDoubtful is in the chain of an error that a Link returns for a response
 // which the host may not have written. The call may or may not have arrived.
 var ErrDoubtful = errors.New("the response is not the agent host's")
 

@@ -29,7 +29,7 @@ func (s *Tasks) setPlace(ctx context.Context, caller Caller, t *Task, hostID, ag
 		}
 	}
 	if t.HostID != hostID || t.AgentURL != trimURL(agentURL) {
-		t.HostSigns, t.HostCredentials = false, false // until the new host announces it
+		t.HostSigns, t.HostCredentials, t.HostNames = false, false, false // until the new host announces it
 	}
 	t.HostID, t.AgentURL = hostID, trimURL(agentURL)
 	t.Guarded = agentURL != "" && !caller.Admin

@@ -253,7 +253,7 @@ func (s *Sessions) openRequest(at *session, turnID string) (*protocol.OpenSessio
 	}
 	cursor := task.Cursor
 	return &protocol.OpenSessionRequest{
-		SessionID: task.ID, WebhookURL: hook, BrokerID: s.BrokerID,
+		SessionID: task.ID, WebhookURL: hook, BrokerID: s.BrokerID, NamedAnswers: s.BrokerID != "",
 		Cursor: &cursor, Agent: task.Agent, Project: task.Project, Model: task.Model, Workspace: task.Workspace,
 		Branch:      task.Branch,
 		Incarnation: at.incarnation, Title: task.Title, Owner: task.UserID,
@@ -302,7 +302,7 @@ func hasEvents(response *protocol.OpenSessionResponse) bool {
 // storeTraits stores what the host announced, if that changed since the last response.
 func (s *Sessions) storeTraits(ctx context.Context, task *Task, response *protocol.OpenSessionResponse) error {
 	traits := traitsOf(response)
-	if task.HostSigns == traits.signs && task.HostCredentials == traits.credentials {
+	if task.HostSigns == traits.signs && task.HostCredentials == traits.credentials && task.HostNames == traits.names {
 		return nil
 	}
 	_, err := s.Updater.updateTask(ctx, task.UserID, task.ID, func(_ context.Context, tx *taskTx) error {

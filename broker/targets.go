@@ -53,9 +53,9 @@ func (f *Targets) ofFound(found *OpenableTask) (Target, error) {
 // complete replaces a task's target by CustomAgentURL if that is set, and sets Events. It
 // returns CodeInvalid if the URL or the passwords are missing.
 func (f *Targets) complete(task *Task, target Target) (Target, error) {
-	target.Events = task.HostEvents
+	target.Events, target.Names = task.HostEvents, task.HostNames
 	if f.CustomAgentURL != "" {
-		custom := Target{URL: trimURL(f.CustomAgentURL), Events: target.Events}
+		custom := Target{URL: trimURL(f.CustomAgentURL), Events: target.Events, Names: target.Names}
 		if f.CustomPasswords {
 			custom.Passwords = target.Passwords
 		}

@@ -34,6 +34,7 @@ type Task struct {
 	HostEvents     bool            // the host serves its events: it listed the capability or sent a cursor
 	HostSigns      bool            // the host signs its posts: it listed the capability
 
+	HostNames       bool // the host names the request in each of its answers: it listed the capability
 	HostCredentials bool // the host stores the credential of a stream token: it listed the capability
 	Rev             int64
 	ReadRev         int64

@@ -221,19 +221,21 @@ type hostTraits struct {
 	signs  bool // it signs its requests to the webhook
 
 	credentials bool // it stores the credential of a stream token
+	names       bool // it names the request in each answer
 }
 
 func traitsOf(response *protocol.OpenSessionResponse) hostTraits {
 	return hostTraits{
 		events: hasEvents(response), signs: slices.Contains(response.Capabilities, protocol.CapabilitySignatures),
 		credentials: supportsCredentials(response),
+		names:       slices.Contains(response.Capabilities, protocol.CapabilityNamedAnswers),
 	}
 }
 
 func (tx *taskTx) setTraits(of hostTraits) {
 	t := tx.task
-	if known := (hostTraits{t.HostEvents, t.HostSigns, t.HostCredentials}); known != of {
-		t.HostEvents, t.HostSigns, t.HostCredentials = of.events, of.signs, of.credentials
+	if known := (hostTraits{t.HostEvents, t.HostSigns, t.HostCredentials, t.HostNames}); known != of {
+		t.HostEvents, t.HostSigns, t.HostCredentials, t.HostNames = of.events, of.signs, of.credentials, of.names
 		tx.dirty = true
 	}
 }

@@ -257,7 +257,7 @@ func (h *host) open(s *scope) *session {
 func (h *host) refresh(s *scope, one *session, change func(*protocol.OpenSessionRequest)) *answer {
 	turn := protocol.NewID()
 	req := &protocol.OpenSessionRequest{
-		SessionID: one.id, WebhookURL: h.receiver.webhook(one.id, turn), BrokerID: brokerID,
+		SessionID: one.id, WebhookURL: h.receiver.webhook(one.id, turn), BrokerID: brokerID, NamedAnswers: true,
 		Cursor: h.receiver.at(one.id), Agent: h.options.Agent, Turn: &protocol.AnnouncedTurn{ID: turn},
 	}
 	if change != nil {

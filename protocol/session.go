@@ -35,6 +35,9 @@ type OpenSessionRequest struct {
 	// of one of its own. Hosts that do not list CapabilityWorkspaces ignore it.
 	Workspace string `json:"workspace,omitempty"`
 
+	// NamedAnswers: this broker has HeaderBroker and HeaderRequest in each of its answers to the host.
+	NamedAnswers bool `json:"namedAnswers,omitempty"`
+
 	// Branch is the branch of the project that a new session starts from; "" = the project's default.
 	// Hosts that do not list CapabilityBranches ignore it.
 	Branch string `json:"branch,omitempty"`
@@ -93,6 +96,9 @@ const (
 	// CapabilityShip: the host knows POST /session/:id/commit, and lists in GET /session/:id/workspace what it does
 	// with the work of the session.
 	CapabilityShip = "ship"
+
+	// CapabilityNamedAnswers: the host repeats HeaderRequest in each of its answers.
+	CapabilityNamedAnswers = "named-answers"
 )
 
 // Limits of credentials.

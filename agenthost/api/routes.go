@@ -133,11 +133,12 @@ func (a *API) useGuards(e *echo.Echo) {
 		publicHost, publicOrigin = u.Hostname(), u.Scheme+"://"+u.Host
 	}
 	e.Use(
+		httpapi.NameAnswers(""),
 		httpapi.HSTS(a.PublicURL),
 		httpapi.CORS(httpapi.CORSOptions{
 			AllowedOrigins: a.AllowedOrigins,
 			AllowMethods:   []string{http.MethodGet, http.MethodPost, http.MethodDelete},
-			AllowHeaders:   []string{"Authorization", "Content-Type", "Last-Event-ID"},
+			AllowHeaders:   []string{"Authorization", "Content-Type", "Last-Event-ID", protocol.HeaderRequest},
 		}),
 		httpapi.NoStore(),
 		httpapi.GuardHost(publicHost),

@@ -162,7 +162,7 @@ func TestPreflights(t *testing.T) {
 		}
 		expectEqual(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
 		expectEqual(t, "methods", header.Get("Access-Control-Allow-Methods"), "GET, POST, DELETE")
-		expectEqual(t, "headers", header.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, Last-Event-ID")
+		expectEqual(t, "headers", header.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, Last-Event-ID, Bellhop-Request")
 		expectEqual(t, "private network", header.Get("Access-Control-Allow-Private-Network"), "true")
 	}
 }

@@ -21,7 +21,7 @@ func TestOpenReturnsAToken(t *testing.T) {
 		t.Errorf("got %d %v", status, header)
 	}
 	expectEqual(t, "body", normalized(body),
-		`{"sessionId":"s1","token":"<token>","expiresAt":"2026-03-01T12:10:00Z","cursor":{"epoch":1,"seq":0},"streamCursor":null,"status":"none","capabilities":["events","resume","interactions","session-keys","credentials","diff","branches","ship","webhook-signatures"]}`)
+		`{"sessionId":"s1","token":"<token>","expiresAt":"2026-03-01T12:10:00Z","cursor":{"epoch":1,"seq":0},"streamCursor":null,"status":"none","capabilities":["events","resume","interactions","session-keys","credentials","named-answers","diff","branches","ship","webhook-signatures"]}`)
 }
 
 func TestOpenRefusesInvalidRequests(t *testing.T) {

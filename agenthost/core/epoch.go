@@ -72,6 +72,7 @@ func (in Opened) apply(x *Step) error {
 		rec.Model = "" // the model was of the former agent
 	}
 	rec.BrokerID = cmp.Or(req.BrokerID, rec.BrokerID)
+	rec.NamedAnswers = rec.BrokerID != "" && req.NamedAnswers
 	if req.BindKey {
 		rec.KeyHash = in.KeyHash
 	}

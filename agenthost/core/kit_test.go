@@ -73,7 +73,7 @@ func started(t *testing.T) *run {
 func openedBy(broker, turn string) core.Opened {
 	in := core.Opened{
 		Request: protocol.OpenSessionRequest{
-			SessionID: "s1", BrokerID: broker, WebhookURL: "http://broker/hook?token=secret", Cursor: &protocol.Cursor{},
+			SessionID: "s1", BrokerID: broker, NamedAnswers: broker != "", WebhookURL: "http://broker/hook?token=secret", Cursor: &protocol.Cursor{},
 		},
 		DefaultAgent:   "fake",
 		Token:          core.TokenRecord{Hash: []byte{1}, SessionID: "s1", TurnID: turn, ExpiresAt: start.Add(tokenLifetime)},

@@ -35,6 +35,7 @@ type SessionRecord struct {
 	OwnerKeyHash string `json:",omitempty"`
 	WebhookURL   string // carries a token: never logged
 	Basic        bool   // the broker speaks the original contract only
+	NamedAnswers bool   `json:",omitempty"` // the broker names itself, and the request, in each of its answers
 
 	Agent          string
 	Project        string

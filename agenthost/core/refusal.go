@@ -10,8 +10,8 @@ import (
 
 // Refusal is a response that is no success, or not the broker's.
 type Refusal struct {
-	// Foreign: the broker names itself in its answers, and this one does not name it or the request. Nothing else of
-	// the response counts but the status and RetryAfter.
+	// Foreign: something in between answered, not the broker. Nothing else of the response counts but the status and
+	// RetryAfter.
 	Foreign bool `json:"foreign,omitempty"`
 
 	Status     int              `json:"status"`

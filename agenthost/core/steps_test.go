@@ -104,7 +104,7 @@ func inputs(r *run) []core.Input {
 		core.WorkspaceUsed{Dir: "/w", Secret: "bhw_1"},
 		core.Deleted{},
 		core.Recovered{Loaded: core.Loaded{Session: core.SessionRecord{
-			ID: "s1", BrokerID: "b1", Cursor: protocol.Cursor{Epoch: 1, Seq: 2}, Acked: protocol.Cursor{Epoch: 1},
+			ID: "s1", BrokerID: "b1", NamedAnswers: true, Cursor: protocol.Cursor{Epoch: 1, Seq: 2}, Acked: protocol.Cursor{Epoch: 1},
 			OffsetReserved: 4097, Status: protocol.StatusBusy, Outbox: core.OutboxOK,
 		}, Turns: []core.TurnRecord{{SessionID: "s1", ID: "t1", State: core.TurnOpen, FirstOffset: 1}}, Pending: 2}},
 		prompted("t1", ""), prompted("t2", protocol.WhenBusyInterrupt),

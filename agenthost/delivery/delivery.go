@@ -26,6 +26,7 @@ type Order struct {
 	Limit          int             // the most events of a request
 	Version        int
 	BrokerID       string // "" if the broker did not name itself
+	NamedAnswers   bool   // the broker names itself, and the request, in each of its answers
 	Basic          bool   // the broker speaks the original contract only
 
 	ClockOffset time.Duration // of the broker's clock
@@ -38,12 +39,12 @@ func OrderOf(st *core.State) Order {
 	return Order{
 		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, AddressVersion: st.Delivery.AddressVersion,
 		Acked: st.Record.Acked, Limit: st.Delivery.Limit, Version: st.Delivery.Version,
-		BrokerID: st.Record.BrokerID, Basic: st.Record.Basic, Resend: st.Record.Resend,
+		BrokerID: st.Record.BrokerID, NamedAnswers: st.Record.NamedAnswers, Basic: st.Record.Basic, Resend: st.Record.Resend,
 		ClockOffset: st.Delivery.ClockOffset,
 	}
 }
 
-// named reports whether the broker named itself, and so does in each of its answers.
+// named reports whether the broker named itself.
 func (o *Order) named() bool { return o.BrokerID != "" }
 
 // Session is a session of the host, as delivery uses it. Its methods are safe for concurrent use.

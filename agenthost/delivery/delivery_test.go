@@ -146,7 +146,7 @@ func TestARequestHoldsWhatFits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
 				orders: []delivery.Order{
-					{Job: core.JobSend, SessionID: "s1", URL: hook, Basic: c.basic, BrokerID: brokerID(!c.basic), Version: 3},
+					{Job: core.JobSend, SessionID: "s1", URL: hook, Basic: c.basic, BrokerID: brokerID(!c.basic), NamedAnswers: !c.basic, Version: 3},
 				}, events: c.events,
 				responses: []func(*http.Request) (*http.Response, error){respond(200, `{"cursor":{"epoch":1,"seq":9}}`)},
 			}

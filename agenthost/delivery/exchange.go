@@ -40,7 +40,7 @@ func NewPoster() *http.Client {
 
 // response is what a broker answered, or something in between.
 type response struct {
-	foreign    bool // the broker names itself, and is not named: body, object and form are empty
+	foreign    bool // of something in between: only status and retryAfter are set
 	status     int
 	retryAfter time.Duration
 	body       []byte
@@ -88,14 +88,14 @@ func (d *Sender) exchange(ctx context.Context, p *post) (*response, error) {
 		return nil, withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	r := &response{status: resp.StatusCode, foreign: !p.answeredBy(resp.Header)}
+	r := &response{status: resp.StatusCode}
 	if r.body, err = io.ReadAll(io.LimitReader(resp.Body, maxResponse)); err != nil {
 		return nil, withoutURL(err)
 	}
-	if r.foreign {
-		r.body = nil
-	}
 	r.object = json.Unmarshal(r.body, &r.form) == nil
+	if p.isForeign(r, resp.Header) {
+		r = &response{status: resp.StatusCode, foreign: true}
+	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		r.retryAfter = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
 	}

@@ -12,25 +12,32 @@ import (
 
 // post is a request to a broker.
 type post struct {
-	url      string
-	header   http.Header
-	body     []byte
-	brokerID string // that answers name; "" if they name none
+	url    string
+	header http.Header
+	body   []byte
+	order  *Order
 }
 
 // to returns a request to the broker of an order. A named broker is told the request's name, which its answer repeats.
 func to(order *Order, body []byte) *post {
-	p := &post{url: order.URL, header: jsonHeader(), body: body, brokerID: order.BrokerID}
+	p := &post{url: order.URL, header: jsonHeader(), body: body, order: order}
 	if order.named() {
 		p.header.Set(protocol.HeaderRequest, protocol.NewID())
 	}
 	return p
 }
 
-// answeredBy reports whether a response to the request is the broker's own, as far as the broker names itself.
-func (p *post) answeredBy(response http.Header) bool {
-	return p.brokerID == "" || response.Get(protocol.HeaderBroker) == p.brokerID &&
-		response.Get(protocol.HeaderRequest) == p.header.Get(protocol.HeaderRequest)
+// isForeign reports whether a response is not the broker's answer to the request (docs/protocol.md, "Whose answer it is").
+func (p *post) isForeign(r *response, header http.Header) bool {
+	switch {
+	case !p.order.named():
+		return false
+	case p.order.NamedAnswers:
+		return header.Get(protocol.HeaderBroker) != p.order.BrokerID ||
+			header.Get(protocol.HeaderRequest) != p.header.Get(protocol.HeaderRequest)
+	default:
+		return r.status/100 != 2 && r.form.Code == "" // a success counts by its cursor
+	}
 }
 
 // newPost returns a request with events. A named broker gets a signed body and, if its URL says so,

@@ -47,7 +47,7 @@ func TestOnlyANamedBrokerGetsSignedPosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &script{
 				orders: []delivery.Order{
-					{Job: core.JobSend, SessionID: "s1", URL: c.url, BrokerID: brokerID(c.named), ClockOffset: time.Hour},
+					{Job: core.JobSend, SessionID: "s1", URL: c.url, BrokerID: brokerID(c.named), NamedAnswers: c.named, ClockOffset: time.Hour},
 				},
 				events:    []core.EventRecord{event(2, 3, protocol.EventText, 0), event(2, 4, protocol.EventText, 0)},
 				responses: []func(*http.Request) (*http.Response, error){respond(200, `{"cursor":{"epoch":2,"seq":4}}`)},
@@ -116,7 +116,7 @@ func TestARenewalAtANamedBroker(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &script{orders: []delivery.Order{{Job: core.JobRenew, URL: c.url, BrokerID: brokerID(true)}}, responses: c.responses}
+			s := &script{orders: []delivery.Order{{Job: core.JobRenew, URL: c.url, BrokerID: brokerID(true), NamedAnswers: true}}, responses: c.responses}
 			s.run(t.Context())
 			if len(s.requests) != len(c.urls) {
 				t.Fatalf("%d requests", len(s.requests))

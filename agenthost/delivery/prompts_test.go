@@ -95,7 +95,7 @@ func TestEventsThatAreSentAgainHavePrompts(t *testing.T) {
 			s := &script{
 				orders: []delivery.Order{{
 					Job: core.JobSend, SessionID: "s1", URL: hook, Limit: 1,
-					BrokerID: brokerID(c.named), Resend: protocol.Cursor{Epoch: 1, Seq: c.resend},
+					BrokerID: brokerID(c.named), NamedAnswers: c.named, Resend: protocol.Cursor{Epoch: 1, Seq: c.resend},
 				}},
 				events: []core.EventRecord{
 					{TurnID: "a", Cursor: protocol.Cursor{Epoch: 1, Seq: 1}, Body: json.RawMessage(`"one"`)},

@@ -40,7 +40,7 @@ func opened(t *testing.T, dir string) *Journal {
 
 func session(id string, seq int64) *agenthost.SessionRecord {
 	return &agenthost.SessionRecord{
-		ID: id, BrokerID: "b", WebhookURL: "http://x/?token=y", Basic: true, Agent: "a", Project: "p", Model: "m",
+		ID: id, BrokerID: "b", NamedAnswers: true, WebhookURL: "http://x/?token=y", Basic: true, Agent: "a", Project: "p", Model: "m",
 		AgentSessionID: "n", Dir: "/w", Secret: "bhw_s", Cursor: protocol.Cursor{Epoch: 1, Seq: seq},
 		Acked: protocol.Cursor{Epoch: 1, Seq: 1}, OffsetReserved: 4097, Status: protocol.StatusIdle, Reason: "waiting",
 		Remembered: []string{"rm"}, Outbox: agenthost.OutboxOK, OutboxError: "e", CreatedAt: noon, ActiveAt: noon,

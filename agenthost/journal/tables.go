@@ -41,6 +41,7 @@ var sessions = table.New("sessions",
 	table.Integer("resend_seq", func(s *agenthost.SessionRecord) *int64 { return &s.Resend.Seq }),
 	table.Text("title", func(s *agenthost.SessionRecord) *string { return &s.Title }),
 	table.Text("owner", func(s *agenthost.SessionRecord) *string { return &s.Owner }),
+	table.Bool("named_answers", func(s *agenthost.SessionRecord) *bool { return &s.NamedAnswers }),
 )
 
 var turns = table.New("turns",

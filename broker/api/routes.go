@@ -8,7 +8,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
-	"bellhop/internal/requestid"
 	"bellhop/openapi"
 	"bellhop/protocol"
 )
@@ -172,21 +171,6 @@ func (a *API) installationRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc
 	e.POST("/api/orphans/:sessionId", httpapi.Handle(created, a.adopt), noStore, user)
 }
 
-// names lets every response name this broker, and repeat the name that its request has. So a host knows the broker's
-// response from one of a gateway, or to another request.
-func (a *API) names(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		header := c.Response().Header()
-		if a.BrokerID != "" {
-			header.Set(protocol.HeaderBroker, a.BrokerID)
-		}
-		if id := c.Request().Header.Get(protocol.HeaderRequest); requestid.Valid(id) {
-			header.Set(protocol.HeaderRequest, id)
-		}
-		return next(c)
-	}
-}
-
 // guards adds the middleware that every request passes. A server on loopback also accepts the
 // host names in its own URLs, because a proxy on the same machine forwards requests for them.
 func (a *API) guards(e *echo.Echo) {
@@ -203,7 +187,7 @@ func (a *API) guards(e *echo.Echo) {
 		}
 	}
 	e.Use(
-		a.names,
+		httpapi.NameAnswers(a.BrokerID),
 		httpapi.HSTS(a.PublicURL),
 		httpapi.CORS(httpapi.CORSOptions{AllowedOrigins: a.AllowedOrigins}),
 		httpapi.GuardHost(names...),

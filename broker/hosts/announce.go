@@ -22,7 +22,7 @@ func (c *Client) Announce(ctx context.Context, t broker.Target, req *protocol.Ho
 const noAnnouncements = "The agent host does not know announcements"
 
 // RevokeCredentials implements broker.Link, with the same proof that a host has answered. Only a host that had
-// this route is asked, so a 404 or 401 without a code is a gateway's: the caller tries again.
+// this route is asked, so a 404 or 401 that does not repeat the request's name is a gateway's: the caller tries again.
 func (c *Client) RevokeCredentials(ctx context.Context, t broker.Target, req *protocol.RevokeRequest) error {
 	resp, err := c.do(ctx, t, call{method: http.MethodPost, path: "/revoke", body: req})
 	return takenBy(req.BrokerID, resp, err, "The agent host does not know credentials")

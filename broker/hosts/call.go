@@ -52,6 +52,7 @@ type call struct {
 type response struct {
 	status  int
 	body    []byte
+	named   bool     // it repeats the request's name
 	secrets []string // of the request; the host may have echoed them
 }
 
@@ -81,7 +82,8 @@ func (c *call) kind() string {
 	return parts[0]
 }
 
-// send sends the call with each password in turn until the host accepts one.
+// send sends the call with each password in turn until the host accepts one. An answer that is not of a host that names
+// its answers is an error.
 func (c *Client) send(ctx context.Context, t broker.Target, request call) (*response, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(request.timeout, c.timeout), errTimeout)
 	defer cancel()
@@ -122,11 +124,14 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 			return nil, safeError(ctx, err, secrets)
 		}
 		if got.status != http.StatusUnauthorized {
-			if i > 0 {
+			if i > 0 && (got.named || !t.Names) {
 				c.log.WarnContext(ctx, "an agent host accepts only an old password", "call", request.method+" "+request.path)
 			}
 			break
 		}
+	}
+	if t.Names && !got.named {
+		return nil, errForeign{got.status}
 	}
 	got.secrets = secrets
 	return got, nil
@@ -175,6 +180,7 @@ func newRequest(ctx context.Context, method, target string, body []byte, passwor
 		return nil, errBadTarget
 	}
 	requestid.Forward(req)
+	nameRequest(req.Header)
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -198,7 +204,7 @@ func exchange(client *http.Client, req *http.Request) (*response, error) {
 	if len(body) > maxResponse {
 		return nil, errTooLarge
 	}
-	return &response{status: resp.StatusCode, body: body}, nil
+	return &response{status: resp.StatusCode, body: body, named: repeatsName(req.Header, resp.Header)}, nil
 }
 
 // safeError removes text that must not be logged: a *url.Error prints the URL, and

@@ -122,6 +122,8 @@ func (c *Client) CloseIdleConnections() {
 func (c *Client) Open(
 	ctx context.Context, t broker.Target, req *protocol.OpenSessionRequest,
 ) (*protocol.OpenSessionResponse, error) {
+	names := t.Names
+	t.Names = false // a host of an earlier version may serve there by now, and says so in its response
 	body := *req
 	body.BindKey = c.keys != nil && req.BrokerID != ""
 	resp, err := c.do(ctx, t, call{
@@ -136,10 +138,19 @@ func (c *Client) Open(
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if !resp.ok() {
+	var opened *protocol.OpenSessionResponse
+	if resp.ok() {
+		if opened, err = parseSession(resp, req.SessionID); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case names && !resp.named && (opened == nil || len(opened.Capabilities) == 0):
+		return nil, foreign(errForeign{resp.status})
+	case opened == nil:
 		return nil, resp.sessionRefused()
 	}
-	return parseSession(resp, req.SessionID)
+	return opened, nil
 }
 
 // Events implements broker.Link. A response that an agent host cannot have written is an

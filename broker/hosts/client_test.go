@@ -284,7 +284,7 @@ func TestAResponseAboutAnotherSessionIsRefused(t *testing.T) {
 	for name, answer := range map[string]string{
 		"named by its id":    `{"sessionId":"s2","token":"t","streamUrl":"https://h.example/stream/s1","capabilities":["events"]}`,
 		"named by its URL":   `{"sessionId":"s1","token":"t","streamUrl":"https://h.example/stream/s2","capabilities":["events"]}`,
-		"without a name":     `{"token":"t","streamUrl":"https://h.example/stream/s1","capabilities":["events"]}`,
+		"without a name":     `{"token":"t","streamUrl":"https://h.example/stream/s1","capabilities":["events","named-answers"]}`,
 		"without an address": `{"sessionId":"s2","token":"t","capabilities":["events"]}`,
 	} {
 		t.Run(name, func(t *testing.T) {

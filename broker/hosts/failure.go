@@ -45,7 +45,11 @@ var relayedCodes = map[protocol.Code]bool{
 	protocol.CodeTooManyRequests: true,
 }
 
+// unreachable returns the error for a call without a response of the host.
 func unreachable(err error) error {
+	if of := foreign(err); of != nil {
+		return of
+	}
 	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "Failed to connect to agent server",

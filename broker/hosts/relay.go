@@ -44,11 +44,12 @@ func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequ
 	}
 	req.Header = r.Header.Clone()
 	requestid.Forward(req)
+	nameRequest(req.Header)
 	req.Header.Set("Accept-Encoding", "identity") // a compressed stream would delay frames
 	resp, err := client.Do(req)
 	silence.end()
 	if err == nil {
-		err = checkRelayable(ctx, resp)
+		err = checkRelayable(ctx, t, resp)
 	}
 	if err != nil {
 		err = safeError(ctx, err, streamSecrets(r))
@@ -59,11 +60,15 @@ func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequ
 	return resp, nil
 }
 
-// checkRelayable closes a response that came too late or has a status that cannot be
+// checkRelayable closes a response that came too late, is not the host's, or has a status that cannot be
 // relayed.
-func checkRelayable(ctx context.Context, resp *http.Response) error {
+func checkRelayable(ctx context.Context, t broker.Target, resp *http.Response) error {
 	err := context.Cause(ctx)
-	if err == nil && !relayable(resp.StatusCode) {
+	switch {
+	case err != nil:
+	case t.Names && !repeatsName(resp.Request.Header, resp.Header):
+		err = errForeign{resp.StatusCode}
+	case !relayable(resp.StatusCode):
 		err = errBadStatus
 	}
 	if err != nil {

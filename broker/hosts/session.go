@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 
 	"bellhop/broker"
 	"bellhop/protocol"
@@ -31,8 +32,8 @@ func parseSession(r *response, sessionID string) (*protocol.OpenSessionResponse,
 	if json.Unmarshal(r.body, full) != nil {
 		full = &protocol.OpenSessionResponse{Token: basic.Token}
 	}
-	named := streamsOf(full.StreamURL, sessionID)
-	if len(full.Capabilities) > 0 && (full.SessionID != sessionID || full.StreamURL != "" && !named) {
+	streams := streamsOf(full.StreamURL, sessionID)
+	if len(full.Capabilities) > 0 && (full.StreamURL != "" && !streams || !r.isOf(full, sessionID)) {
 		return nil, &protocol.Error{
 			Code:    protocol.CodeBadGateway,
 			Message: "The agent host's response is about another session",
@@ -40,10 +41,19 @@ func parseSession(r *response, sessionID string) (*protocol.OpenSessionResponse,
 			Err:     fmt.Errorf("%w: %w", broker.ErrDoubtful, errOtherSession),
 		}
 	}
-	if !named {
+	if !streams {
 		full.StreamURL = "" // the address is made from that of the host
 	}
 	return full, nil
+}
+
+// isOf reports whether a response of a host with capabilities is about a session. A host that names its answers has named
+// the session and the request.
+func (r *response) isOf(opened *protocol.OpenSessionResponse, sessionID string) bool {
+	if slices.Contains(opened.Capabilities, protocol.CapabilityNamedAnswers) {
+		return r.named && opened.SessionID == sessionID
+	}
+	return opened.SessionID == "" || opened.SessionID == sessionID
 }
 
 // streamsOf reports whether a browser can stream a session from a URL that a host returned.

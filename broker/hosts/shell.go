@@ -55,6 +55,8 @@ func (c *Client) Shell(
 			return conn, nil
 		case refused == nil:
 			return nil, unreachable(safeError(ctx, err, secrets))
+		case t.Names && !refused.named:
+			return nil, foreign(errForeign{refused.status})
 		}
 		refused.secrets = secrets
 		if refused.status != http.StatusUnauthorized {
@@ -79,6 +81,7 @@ func dialShell(
 	if !password.IsZero() {
 		header.Set("Authorization", "Bearer "+password.Reveal())
 	}
+	nameRequest(header)
 	if id := observe.RequestID(ctx); id != "" {
 		header.Set(requestid.Header, id)
 	}
@@ -93,7 +96,7 @@ func dialShell(
 		return nil, nil, err
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1024)) // Dial has read as much
-	return nil, &response{status: resp.StatusCode, body: body}, nil
+	return nil, &response{status: resp.StatusCode, body: body, named: repeatsName(header, resp.Header)}, nil
 }
 
 // shellConn is a broker.ShellConn over a WebSocket.

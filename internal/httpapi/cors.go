@@ -16,8 +16,8 @@ type CORSOptions struct {
 	AllowedOrigins []string
 	Credentials    bool     // allow cookies; bearer clients do not need it
 	AllowMethods   []string // nil = GET POST PUT PATCH DELETE
-	AllowHeaders   []string // nil = Authorization Content-Type Last-Event-ID Cache-Control
-	ExposeHeaders  []string // nil = Retry-After X-Request-Id
+	AllowHeaders   []string // nil = Authorization Content-Type Last-Event-ID Cache-Control Bellhop-Request
+	ExposeHeaders  []string // nil = Retry-After X-Request-Id Bellhop-Broker Bellhop-Request
 }
 
 // ParseOrigins checks a configured list of origins (scheme://host[:port]) and returns them in
@@ -90,10 +90,10 @@ func withDefaults(opts CORSOptions) CORSOptions {
 		opts.AllowMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 	}
 	if opts.AllowHeaders == nil {
-		opts.AllowHeaders = []string{"Authorization", "Content-Type", "Last-Event-ID", "Cache-Control"}
+		opts.AllowHeaders = []string{"Authorization", "Content-Type", "Last-Event-ID", "Cache-Control", protocol.HeaderRequest}
 	}
 	if opts.ExposeHeaders == nil {
-		opts.ExposeHeaders = []string{"Retry-After", echo.HeaderXRequestID}
+		opts.ExposeHeaders = []string{"Retry-After", echo.HeaderXRequestID, protocol.HeaderBroker, protocol.HeaderRequest}
 	}
 	opts.AllowedOrigins = slices.DeleteFunc(slices.Clone(opts.AllowedOrigins), func(origin string) bool {
 		return origin == "*" || origin == "null"

@@ -34,7 +34,7 @@ func TestCORSMarksEveryResponse(t *testing.T) {
 		if rec.Code != status || header.Get("Access-Control-Allow-Origin") != app ||
 			!slices.Contains(header.Values("Vary"), "Origin") ||
 			header.Get("Access-Control-Allow-Credentials") != "" ||
-			header.Get("Access-Control-Expose-Headers") != "Retry-After, X-Request-Id" {
+			header.Get("Access-Control-Expose-Headers") != "Retry-After, X-Request-Id, Bellhop-Broker, Bellhop-Request" {
 			t.Errorf("%s: %d %v", target, rec.Code, header)
 		}
 	}
@@ -86,7 +86,7 @@ func TestCORSAnswersPreflights(t *testing.T) {
 		header := rec.Header()
 		if rec.Code != 204 || header.Get("Access-Control-Allow-Origin") != app ||
 			header.Get("Access-Control-Allow-Methods") != "GET, POST, PUT, PATCH, DELETE" ||
-			header.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Last-Event-ID, Cache-Control" ||
+			header.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Last-Event-ID, Cache-Control, Bellhop-Request" ||
 			header.Get("Access-Control-Allow-Private-Network") != "" {
 			t.Errorf("%s: %d %v", target, rec.Code, header)
 		}

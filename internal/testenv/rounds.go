@@ -32,6 +32,7 @@ var randomTests = []randomTest{
 	{"TestExploreRandomSchedules", 100, 20_000, "that of rapid, printed by a failure: the whole schedule"},
 	{"TestRoundsUnderFaultsLoseAndDoubleNothing", 3, 20, "BELLHOP_SEED: the faults and their moments, not what the servers do meanwhile"},
 	{"TestRoundsWithTheVersionBeforeLoseAndDoubleNothing", 0, 5, "BELLHOP_SEED: the same, and the mixture of versions"},
+	{"TestNoAnswerOfSomethingElseIsBelieved", 5, 50, "none: the statuses of the lies are fixed"},
 	{"TestCrashOfTheDatabaseLosesAndDuplicatesNothing", 3, 30, "none: the moments are fixed"},
 	{"TestCrashOfOneOfTwoReplicasLosesAndDuplicatesNothing", 4, 60, "BELLHOP_SEED: kills and cut connections"},
 }

@@ -616,6 +616,7 @@ class OpenSessionRequest(_OpenSessionRequest, total=False):
     owner: str
     credential: str
     workspace: str
+    namedAnswers: bool
     branch: str
 
 
@@ -1023,9 +1024,9 @@ class Routes(Server):
         """This document as JSON."""
         return cast("Dict[str, Any]", self.call("GET", "/openapi.json"))
 
-    def open_session(self, *, session_id: str, webhook_url: str, broker_id: Optional[str] = None, cursor: Optional[Cursor] = None, agent: Optional[str] = None, project: Optional[str] = None, model: Optional[str] = None, turn: Optional[AnnouncedTurn] = None, attach: Optional[bool] = None, bind_key: Optional[bool] = None, permission_mode: Optional[PermissionMode] = None, incarnation: Optional[str] = None, title: Optional[str] = None, owner: Optional[str] = None, credential: Optional[str] = None, workspace: Optional[str] = None, branch: Optional[str] = None) -> OpenSessionResponse:
+    def open_session(self, *, session_id: str, webhook_url: str, broker_id: Optional[str] = None, cursor: Optional[Cursor] = None, agent: Optional[str] = None, project: Optional[str] = None, model: Optional[str] = None, turn: Optional[AnnouncedTurn] = None, attach: Optional[bool] = None, bind_key: Optional[bool] = None, permission_mode: Optional[PermissionMode] = None, incarnation: Optional[str] = None, title: Optional[str] = None, owner: Optional[str] = None, credential: Optional[str] = None, workspace: Optional[str] = None, named_answers: Optional[bool] = None, branch: Optional[str] = None) -> OpenSessionResponse:
         """Create or refresh a session."""
-        return cast("OpenSessionResponse", self.call("POST", "/session", body=members({"sessionId": session_id, "webhookUrl": webhook_url, "brokerId": broker_id, "cursor": cursor, "agent": agent, "project": project, "model": model, "turn": turn, "attach": attach, "bindKey": bind_key, "permissionMode": permission_mode, "incarnation": incarnation, "title": title, "owner": owner, "credential": credential, "workspace": workspace, "branch": branch})))
+        return cast("OpenSessionResponse", self.call("POST", "/session", body=members({"sessionId": session_id, "webhookUrl": webhook_url, "brokerId": broker_id, "cursor": cursor, "agent": agent, "project": project, "model": model, "turn": turn, "attach": attach, "bindKey": bind_key, "permissionMode": permission_mode, "incarnation": incarnation, "title": title, "owner": owner, "credential": credential, "workspace": workspace, "namedAnswers": named_answers, "branch": branch})))
 
     def list_bound_sessions(self, *, broker_id: str, after: Optional[str] = None, limit: Optional[int] = None) -> BoundSessionList:
         """List the sessions of a broker."""

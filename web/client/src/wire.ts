@@ -2036,6 +2036,8 @@ export interface OpenSessionRequest {
    * Hosts that do not list 'workspaces' ignore it.
    */
   workspace?: string;
+  /** namedAnswers: this broker has 'Bellhop-Broker' and 'Bellhop-Request' in each of its answers to the host. */
+  namedAnswers?: boolean;
   /**
    * branch is the branch of the project that a new session starts from; "" = the project's default. Hosts that do not
    * list 'branches' ignore it.

@@ -1,0 +1,44 @@
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+// nameRequest gives a request a name of its own. A host that names its answers repeats it.
+func nameRequest(header http.Header) { header.Set(protocol.HeaderRequest, protocol.NewID()) }
+
+// repeatsName reports whether a response repeats the name of its request.
+func repeatsName(request, response http.Header) bool {
+	name := request.Get(protocol.HeaderRequest)
+	return name != "" && response.Get(protocol.HeaderRequest) == name
+}
+
+// errForeign is the error for a response that the host has not written, or not to this request. Nothing may be
+// concluded from its status or its body (docs/protocol.md, "Whose answer it is").
+type errForeign struct{ status int }
+
+func (e errForeign) Error() string {
+	return fmt.Sprintf("a response with status %d does not repeat the request's name", e.status)
+}
+
+// Is makes every such error a broker.ErrDoubtful.
+func (e errForeign) Is(target error) bool { return target == broker.ErrDoubtful }
+
+// foreign returns the error for users if err is or wraps an errForeign, else nil.
+func foreign(err error) error {
+	var of errForeign
+	if !errors.As(err, &of) {
+		return nil
+	}
+	return &protocol.Error{
+		Code:    protocol.CodeBadGateway,
+		Message: fmt.Sprintf("Something other than the agent host answered, with status %d", of.status),
+		Hint:    "A proxy between the broker and the host answered in its place, or mixed up two responses: try again",
+		Err:     err,
+	}
+}
