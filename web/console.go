@@ -98,6 +98,7 @@ func (o *Options) newPage(file string, config map[string]any) (*asset, error) {
 		return nil, err
 	}
 	config["base"], config["version"] = base, o.Version
+	config["named"] = true // the broker names itself in its answers
 	raw, err := json.Marshal(config)
 	if err != nil {
 		return nil, err

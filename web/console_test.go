@@ -45,9 +45,9 @@ func get(c *web.Console, method, path string, header ...string) (*httptest.Respo
 func TestPageHasItsConfiguration(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
-		"/a \"b":   `<script id="bellhop-config" type="application/json">{"base":"/a%20%22b/","signedIn":false,"version":"1.2"}</script><script src="/a%20%22b/assets/a-1.js"></script>`,
-		"":         `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":"1.2"}</script><script src="/assets/a-1.js"></script>`,
-		"/bellhop": `<script id="bellhop-config" type="application/json">{"base":"/bellhop/","signedIn":false,"version":"1.2"}</script><script src="/bellhop/assets/a-1.js"></script>`,
+		"/a \"b":   `<script id="bellhop-config" type="application/json">{"base":"/a%20%22b/","named":true,"signedIn":false,"version":"1.2"}</script><script src="/a%20%22b/assets/a-1.js"></script>`,
+		"":         `<script id="bellhop-config" type="application/json">{"base":"/","named":true,"signedIn":false,"version":"1.2"}</script><script src="/assets/a-1.js"></script>`,
+		"/bellhop": `<script id="bellhop-config" type="application/json">{"base":"/bellhop/","named":true,"signedIn":false,"version":"1.2"}</script><script src="/bellhop/assets/a-1.js"></script>`,
 	} {
 		for _, path := range []string{"/", "/index.html", "/tasks/1"} {
 			rec, ok := get(open(t, web.Options{Base: base, Version: "1.2"}), "GET", path, "Accept", "text/html")
@@ -68,7 +68,7 @@ func TestThePageOfASharedTaskKnowsNoVisitor(t *testing.T) {
 	}})
 	for _, path := range []string{"/shared", "/shared.html"} {
 		rec, ok := get(c, "GET", path, "Cookie", "session=x")
-		want := `shared <script id="bellhop-config" type="application/json">{"base":"/b/","version":"1"}</script>` +
+		want := `shared <script id="bellhop-config" type="application/json">{"base":"/b/","named":true,"version":"1"}</script>` +
 			`<script src="/b/assets/a-1.js"></script>`
 		if !ok || rec.Body.String() != want || visited {
 			t.Errorf("%s: %v %s, visited %v", path, ok, rec.Body, visited)

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { accessible } from './kit/axe.ts';
 import { signIn } from './kit/session.ts';
 import { expect, test } from './kit/test.ts';
+import { fulfill } from './kit/fulfill.ts';
 
 test('an administrator finds who made and revoked a token', async ({ bell, world }) => {
   const { page } = bell;
@@ -76,7 +77,7 @@ test('a log that cannot be read is an error with a retry', async ({ bell, guard 
   guard.allow(/503/);
   const { page } = bell;
   await page.route('**/api/audit?*', (route) =>
-    route.fulfill({ status: 503, json: { error: 'The database is not available', code: 'unavailable' } }),
+    fulfill(route, { status: 503, json: { error: 'The database is not available', code: 'unavailable' } }),
   );
   await page.goto('/audit');
   await expect(page.getByRole('alert')).toContainText('The audit log could not be loaded');
@@ -88,7 +89,7 @@ test('a log that cannot be read is an error with a retry', async ({ bell, guard 
 test('only administrators see the audit log', async ({ bell, world }) => {
   const { page } = bell;
   const { user } = await world.api.call<{ user: object }>('GET', '/api/auth/me');
-  await page.route('**/api/auth/me', (route) => route.fulfill({ json: { user: { ...user, admin: false } } }));
+  await page.route('**/api/auth/me', (route) => fulfill(route, { json: { user: { ...user, admin: false } } }));
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   await page.goto('/audit');

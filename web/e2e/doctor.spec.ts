@@ -1,6 +1,7 @@
 import { accessible } from './kit/axe.ts';
 import { freePort } from './kit/program.ts';
 import { expect, test } from './kit/test.ts';
+import { fulfill } from './kit/fulfill.ts';
 
 test('the doctor shows what to do about a host that is away, and that it works again', { tag: '@daily' }, async ({
   bell,
@@ -41,7 +42,7 @@ test('checks that cannot run are an error with a retry', async ({ bell, guard })
   guard.allow(/503/);
   const { page } = bell;
   await page.route('**/api/doctor', (route) =>
-    route.fulfill({
+    fulfill(route, {
       status: 503,
       json: { error: 'The database is not available', code: 'unavailable', hint: 'Start it' },
     }),
@@ -57,7 +58,7 @@ test('checks that cannot run are an error with a retry', async ({ bell, guard })
 test('only administrators see the doctor, the agent hosts and the users', async ({ bell, world }) => {
   const { page } = bell;
   const { user } = await world.api.call<{ user: object }>('GET', '/api/auth/me');
-  await page.route('**/api/auth/me', (route) => route.fulfill({ json: { user: { ...user, admin: false } } }));
+  await page.route('**/api/auth/me', (route) => fulfill(route, { json: { user: { ...user, admin: false } } }));
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   for (const [path, refusal, link, action] of [
@@ -77,7 +78,7 @@ test('only administrators see the doctor, the agent hosts and the users', async 
 test('a report without problems says that there is nothing to do', async ({ bell }) => {
   const { page } = bell;
   const findings = [{ check: 'database', level: 'ok', message: 'It answers (sqlite).' }];
-  await page.route('**/api/doctor', (route) => route.fulfill({ json: { ok: true, findings } }));
+  await page.route('**/api/doctor', (route) => fulfill(route, { json: { ok: true, findings } }));
   await page.goto('/doctor');
   await expect(page.getByRole('heading', { name: 'Nothing to do' })).toBeVisible();
   await accessible(page, 'doctor without problems');

@@ -4,6 +4,7 @@ import type { Page } from '@playwright/test';
 import { accessible } from './kit/axe.ts';
 import { expect, test } from './kit/test.ts';
 import { git, workspaceOf, type World } from './kit/world.ts';
+import { fulfill } from './kit/fulfill.ts';
 
 /** A picture of 2 by 1 pixels. */
 const picture = Buffer.from(
@@ -167,7 +168,7 @@ test('files that are gone, a task without a workspace and a broker that fails sa
   await expect(pane(page).getByRole('alert')).toContainText('no workspace yet');
 
   await page.route('**/files?**', (route) =>
-    route.fulfill({ status: 502, json: { error: 'Failed to connect to agent server', code: 'bad_gateway' } }),
+    fulfill(route, { status: 502, json: { error: 'Failed to connect to agent server', code: 'bad_gateway' } }),
   );
   await page.goto(`/tasks/${task.id}?files=true`);
   await expect(pane(page).getByRole('alert')).toContainText('Failed to connect to agent server');

@@ -1,4 +1,5 @@
 import { expect, test } from './kit/test.ts';
+import { fulfill } from './kit/fulfill.ts';
 
 test('the permission mode is chosen with a task, and changed in its header', { tag: '@daily' }, async ({
   bell,
@@ -33,7 +34,7 @@ test('a mode that was not saved is taken back', async ({ bell, guard, world }) =
   await bell.open(await world.api.newTask('not saved'));
   await bell.page.route('**/api/tasks/*', (route) =>
     route.request().method() === 'PATCH' && route.request().postData()?.includes('permissionMode')
-      ? route.fulfill({ status: 503, json: { error: 'The database is not available', code: 'unavailable' } })
+      ? fulfill(route, { status: 503, json: { error: 'The database is not available', code: 'unavailable' } })
       : route.fallback(),
   );
   const mode = bell.page.getByRole('combobox', { name: 'Permissions' });

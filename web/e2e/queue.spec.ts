@@ -3,6 +3,7 @@ import { accessible } from './kit/axe.ts';
 import { openBasic } from './kit/basic.ts';
 import { expect, test } from './kit/test.ts';
 import type { World } from './kit/world.ts';
+import { fulfill } from './kit/fulfill.ts';
 
 const queueOf = ({ page }: Console) => page.getByRole('list', { name: 'Queued messages' });
 const textsOf = (bell: Console) => queueOf(bell).locator('li > span').allInnerTexts();
@@ -120,7 +121,7 @@ test('a message that the broker refused is queued by another try; Escape leaves 
   await expect(bell.dock).toBeVisible();
   await bell.page.route('**/api/tasks/*/queue', (route) =>
     route.request().method() === 'POST'
-      ? route.fulfill({ status: 503, json: { error: 'The database is not available', code: 'unavailable' } })
+      ? fulfill(route, { status: 503, json: { error: 'The database is not available', code: 'unavailable' } })
       : route.fallback(),
   );
   await bell.send('slow 2');

@@ -1,4 +1,5 @@
 import { expect, test } from './kit/test.ts';
+import { fulfill } from './kit/fulfill.ts';
 
 test('the agent is restarted from the header; an open turn ends only after a question', { tag: '@daily' }, async ({
   bell,
@@ -37,7 +38,7 @@ test('a restart that the host refuses says why', async ({ bell, guard, world }) 
   guard.allow(/503/);
   await bell.open(await world.api.newTask('not restarted'));
   await bell.page.route('**/restart', (route) =>
-    route.fulfill({ status: 503, json: { error: 'The agent host is not reachable', code: 'unavailable' } }),
+    fulfill(route, { status: 503, json: { error: 'The agent host is not reachable', code: 'unavailable' } }),
   );
   await bell.page.getByRole('button', { name: 'Actions for this task' }).click();
   await bell.page.getByRole('menuitem', { name: 'Restart agent' }).click();

@@ -10,6 +10,7 @@ import {
   type ChangedFile,
 } from './kit/changes.ts';
 import { expect, test } from './kit/test.ts';
+import { fulfill } from './kit/fulfill.ts';
 
 const greeting = (lines: string): ChangedFile => ({
   path: 'src/greeting.ts',
@@ -175,7 +176,7 @@ test('comments are queued while the agent works, and kept when the broker refuse
   await form(pane).press('Enter');
   await page.route('**/api/tasks/*/queue', (route) =>
     route.request().method() === 'POST'
-      ? route.fulfill({ status: 503, json: { error: 'The database is not available', code: 'unavailable' } })
+      ? fulfill(route, { status: 503, json: { error: 'The database is not available', code: 'unavailable' } })
       : route.fallback(),
   );
   await pane.getByRole('button', { name: 'Send 1 comment' }).click();

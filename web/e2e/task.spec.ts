@@ -1,6 +1,7 @@
 import { accessible } from './kit/axe.ts';
 import type { Console } from './kit/console.ts';
 import { expect, test } from './kit/test.ts';
+import { fulfill } from './kit/fulfill.ts';
 
 test('text grows while the agent writes, and is complete after a reload', { tag: ['@core', '@daily'] }, async ({
   bell,
@@ -199,7 +200,7 @@ test('the header shows branch and changes of the workspace, and a new task can w
     { ...made, name: 'taken', metadata: {}, usedBy: bell.taskId() },
   ];
   await page.route('**/api/workspaces', (route) =>
-    route.fulfill({ json: { hosts: [{ hostId: host?.id, name: host?.name, workspaces }] } }),
+    fulfill(route, { json: { hosts: [{ hostId: host?.id, name: host?.name, workspaces }] } }),
   );
   await page.setViewportSize({ width: 390, height: 844 });
   await page.reload();
@@ -216,7 +217,7 @@ test('the header shows branch and changes of the workspace, and a new task can w
   const sent = page.waitForRequest((r) => r.method() === 'POST' && r.url().endsWith('/api/tasks'));
   await page.route('**/api/tasks', (route) =>
     route.request().method() === 'POST'
-      ? route.fulfill({ status: 409, json: { error: 'Another task works in the workspace', code: 'conflict' } })
+      ? fulfill(route, { status: 409, json: { error: 'Another task works in the workspace', code: 'conflict' } })
       : route.fallback(),
   );
   await page.keyboard.press('Enter');
@@ -232,12 +233,12 @@ async function offerShop({ page, api }: Console): Promise<string[]> {
     const branches = ['main', 'release/2', 'fix-login'];
     for (const host of list.hosts)
       host.offer?.projects.push({ name: 'shop', isRepository: true, defaultBranch: 'main', branches });
-    await route.fulfill({ json: list });
+    await fulfill(route, { json: list });
   });
   await page.route('**/api/paths?**', (route) => {
     const { searchParams } = new URL(route.request().url());
     asked.push(`${searchParams.get('project')}@${searchParams.get('branch')} ${searchParams.get('q')}`);
-    return route.fulfill({ json: { paths: ['src/main.ts', 'src/', 'my notes.md'] } });
+    return fulfill(route, { json: { paths: ['src/main.ts', 'src/', 'my notes.md'] } });
   });
   return asked;
 }
@@ -248,7 +249,7 @@ test('a task starts from the chosen branch, and its message names files', async 
   const asked = await offerShop(bell);
   await page.route('**/api/tasks', (route) =>
     route.request().method() === 'POST'
-      ? route.fulfill({ status: 409, json: { error: 'The project shop has no branch', code: 'no_branch' } })
+      ? fulfill(route, { status: 409, json: { error: 'The project shop has no branch', code: 'no_branch' } })
       : route.fallback(),
   );
   await page.goto('/');

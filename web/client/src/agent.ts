@@ -1,8 +1,9 @@
 import type { Answer } from './contract.js';
-import { BellhopError, isFinal, networkError, refusal, urlOf } from './error.js';
+import { BellhopError, foreignError, isFinal, networkError, refusal, urlOf } from './error.js';
+import { brokerHeader, isOfBroker, requestHeader, requestName } from './name.js';
 import type { ClientOptions, RequestOptions } from './options.js';
 import { Backoff, Watchdog } from './retry.js';
-import { Turn, type PromptOptions, type TurnEnd } from './turn.js';
+import { Turn, type PromptOptions, type Receiver, type TurnEnd } from './turn.js';
 import type {
   AttachResponse,
   CheckInRequest,
@@ -20,6 +21,8 @@ const maxRetries = 4;
 export class AgentClient<O extends ClientOptions = ClientOptions> {
   /** Ids of tasks whose host this client reaches only through the broker. */
   readonly relayed = new Set<string>();
+  /** Whether an answer of the broker has named it. */
+  #named = false;
 
   constructor(public options: O = {} as O) {}
 
@@ -32,7 +35,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     return urlOf(this.endpoint).origin;
   }
 
-  /** Sends a request to the broker with the credentials. Returns the response, whatever its status. */
+  /** Sends a request to the broker with the credentials. Returns the broker's response, whatever its status. */
   async send(method: string, path: string, { body, signal, headers }: RequestOptions = {}): Promise<Response> {
     const { token, credentials = token ? 'omit' : 'same-origin', headers: always } = this.options;
     const secret = typeof token === 'function' ? await token() : token;
@@ -43,22 +46,52 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     });
   }
 
-  /** Sends a request to any server. */
-  call(
+  /**
+   * Sends a request to the broker, to a host that names its answers, or to another one. Throws a BellhopError if
+   * something else has answered (docs/protocol.md, "Whose answer it is").
+   */
+  async call(
     url: string | URL,
     token: string | undefined,
     credentials: RequestCredentials,
     method: string,
     { body, headers, signal }: RequestOptions,
+    to: Receiver = 'broker',
   ): Promise<Response> {
     const { fetch = globalThis.fetch } = this.options;
-    return fetch(url, {
+    const name = this.#names(to, url) ? requestName() : undefined;
+    const response = await fetch(url, {
       method,
-      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }), ...headers },
+      headers: {
+        'content-type': 'application/json',
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(name && { [requestHeader]: name }),
+        ...headers,
+      },
       credentials,
       body: JSON.stringify(body),
       signal,
     } as RequestInit);
+    if (!this.#isForeign(response, to, name)) return response;
+    throw foreignError(response, urlOf(String(url)).origin);
+  }
+
+  /** Whether a request gets a name. Of another origin, a broker that does not know names refuses the header. */
+  #names(to: Receiver, url: string | URL): boolean {
+    if (to !== 'broker') return to === 'named-host';
+    const { location } = globalThis;
+    return this.#isNamed || !location || urlOf(String(url)).origin === location.origin;
+  }
+
+  get #isNamed(): boolean {
+    return this.#named || this.options.named === true;
+  }
+
+  #isForeign(response: Response, to: Receiver, name: string | undefined): boolean {
+    if (to === 'named-host') return response.headers.get(requestHeader) !== name;
+    if (to !== 'broker') return false;
+    this.#named ||= response.headers.has(brokerHeader);
+    return this.#isNamed && !isOfBroker(response, name);
   }
 
   /**

@@ -10,18 +10,31 @@ export class BellhopError extends Error {
   readonly passing: boolean;
 
   /** `body` is the complete response: a failed check-in has messageId and turnId. `retryAfterMs` is 0 without
-   * Retry-After. */
+   * Retry-After. `foreign`: something in between has answered, not the server, so that only the status is known. */
   constructor(
     readonly status: number,
     readonly origin: string,
     readonly body: Readonly<Record<string, unknown>>,
     readonly retryAfterMs = 0,
+    readonly foreign = false,
   ) {
     super(text(body.error) || `${origin} answered ${status}`);
     this.code = text(body.code);
     this.hint = text(body.hint);
-    this.passing = status >= 500 || [408, 429].includes(status);
+    this.passing = foreign || status >= 500 || [408, 429].includes(status);
   }
+}
+
+/** Returns the error for a response that is not the server's answer to the request, and drops its body. */
+export function foreignError(response: Response, origin: string): BellhopError {
+  response.body?.cancel().catch(() => undefined);
+  const error = 'Something other than Bellhop answered';
+  const hint = 'A proxy or gateway on the way answered instead of the server';
+  return new BellhopError(response.status, origin, { error, hint }, retryAfter(response), true);
+}
+
+function retryAfter({ headers }: Response): number {
+  return Number(headers.get('retry-after')) * 1000 || 0;
 }
 
 const lost = 'network error';
@@ -34,12 +47,7 @@ function text(value: unknown): string {
 export async function refusal(response: Response, origin: string): Promise<BellhopError> {
   // Not JSON: only the status is known.
   const body: unknown = await response.json().catch(() => undefined);
-  return new BellhopError(
-    response.status,
-    origin,
-    { ...(body as object) },
-    Number(response.headers.get('retry-after')) * 1000 || 0,
-  );
+  return new BellhopError(response.status, origin, { ...(body as object) }, retryAfter(response));
 }
 
 /**

@@ -9,6 +9,11 @@ export interface ClientOptions extends Pick<FollowOptions, 'idleMs' | 'maxRetrie
   credentials?: RequestCredentials | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
   fetch?: typeof fetch | undefined;
+  /**
+   * Whether the broker is known to name itself in its answers, so that no other answer counts. Without it, the client
+   * knows from the first answer that does.
+   */
+  named?: boolean | undefined;
   /** `auto` (default): through the broker when the agent host cannot be reached from here. */
   relay?: 'auto' | 'always' | 'never' | undefined;
 }

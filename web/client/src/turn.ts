@@ -49,6 +49,9 @@ interface Prompt {
   force?: boolean | undefined;
 }
 
+/** What a request goes to. A host names its answers if it lists the capability. */
+export type Receiver = 'broker' | 'named-host' | 'host';
+
 /** The calls and settings of a client that a turn needs; `AgentClient` implements it. */
 export interface TurnClient {
   readonly options: ClientOptions;
@@ -62,6 +65,7 @@ export interface TurnClient {
     credentials: RequestCredentials,
     method: string,
     options: RequestOptions,
+    to?: Receiver,
   ): Promise<Response>;
   checkIn(body: CheckInRequest): Promise<CheckInResponse>;
   attach(taskId: string): Promise<AttachResponse>;
@@ -160,6 +164,11 @@ export class Turn implements Source<StreamItem> {
     return this.reach() === 'relay';
   }
 
+  get #receiver(): Receiver {
+    if (this.#relays) return 'broker';
+    return this.grant.capabilities?.includes('named-answers') ? 'named-host' : 'host';
+  }
+
   reach(): Reach {
     return this.grant.reach ?? 'direct';
   }
@@ -181,6 +190,7 @@ export class Turn implements Source<StreamItem> {
         body: starts ? this.start?.prompt : undefined,
         signal,
       },
+      this.#receiver,
     );
     if (!this.#relays) this.#reached = true;
     return response;
@@ -205,7 +215,7 @@ export class Turn implements Source<StreamItem> {
   }
 
   async recover(failure: unknown): Promise<boolean> {
-    const refused = failure instanceof BellhopError;
+    const refused = failure instanceof BellhopError && !failure.foreign;
     if (refused && failure.status === 401 && !this.#refreshed) {
       this.#refreshed = true;
       await this.#refresh();

@@ -1,4 +1,5 @@
 import type { Locator, Page } from '@playwright/test';
+import { fulfill } from './fulfill.ts';
 
 export interface ChangedFile {
   path: string;
@@ -35,7 +36,9 @@ export async function showChanges(page: Page, files: readonly ChangedFile[]): Pr
   shown.set(page, content);
   if (routed) return;
   await page.route('**/api/agent/diff', (route) =>
-    route.fulfill({ json: { message: { id: 'd', artifacts: [{ id: 'd', type: 'DIFF', content: shown.get(page) }] } } }),
+    fulfill(route, {
+      json: { message: { id: 'd', artifacts: [{ id: 'd', type: 'DIFF', content: shown.get(page) }] } },
+    }),
   );
 }
 

@@ -2,6 +2,8 @@ interface Config {
   /** The path under which browsers see the broker, with a slash at its end. */
   base: string;
   version: string;
+  /** True when the broker names itself in its answers. */
+  named?: boolean;
   /** False when the page was requested without a session; absent when the server does not report it. */
   signedIn?: boolean;
 }

@@ -1,5 +1,7 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import { isRefused, isUnauthorized } from './http.ts';
+import { isAway, isRefused, isUnauthorized } from './http.ts';
+
+const awayAgainMs = 5_000;
 
 /** After the session has ended the sign-in page covers the console; signing in returns to the same page. */
 function signedOut(error: unknown) {
@@ -19,6 +21,8 @@ export const queryClient = new QueryClient({
       // Without the network, the service worker answers with the last answers of the broker.
       networkMode: 'always',
       refetchOnReconnect: true,
+      // What the broker has not answered is read again until it does, so that the page recovers by itself.
+      refetchInterval: ({ state }) => state.status === 'error' && isAway(state.error) && awayAgainMs,
     },
     // Without the network, an act fails at once. One that waits for it would surprise the user later.
     mutations: { networkMode: 'always' },

@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import { lies, tell } from '../../client/test/kit/lies.ts';
 import { answer } from './answer.ts';
 import { readNotice } from './notice.ts';
 
@@ -6,7 +7,11 @@ const notice = readNotice(
   '{"id":"e","event":"question","taskId":"t","interactionId":"q 1","title":"x","text":"y","answerable":true}',
 );
 const question = { ...notice, interactionId: 'q/1', answerable: true };
-const responding = (status: number) => vi.fn<typeof fetch>(async () => new Response('{}', { status }));
+const responding = (status: number) =>
+  vi.fn<typeof fetch>(async (_, init) => {
+    const name = new Headers(init?.headers).get('bellhop-request') ?? '';
+    return new Response('{}', { status, headers: { 'bellhop-broker': 'b1', 'bellhop-request': name } });
+  });
 
 it('sends the answer with the session of the browser, to this broker only', async () => {
   const send = responding(200);
@@ -29,6 +34,11 @@ it.each([
   [502, 'The broker refused the answer (502)'],
 ])('a refusal with %i leaves the question to the user', async (status, reason) => {
   expect(await answer(question, true, '/', responding(status))).toBe(reason);
+});
+
+it.each(lies)('an answer of something else is none: $name', async (lie) => {
+  const send = vi.fn<typeof fetch>(() => tell(lie, () => new Response('{}', { headers: { 'bellhop-broker': 'b1' } })));
+  expect(await answer(question, true, '/', send)).toMatch(/Something other|cannot be reached/);
 });
 
 it('a broker that cannot be reached leaves the question to the user', async () => {

@@ -1,3 +1,4 @@
+import { isOfBroker, requestHeader, requestName } from '../../client/src/name.ts';
 import type { Notice } from './notice.ts';
 
 /**
@@ -11,14 +12,16 @@ export async function answer(
   send: typeof fetch = fetch,
 ): Promise<string | null> {
   if (!notice.answerable) return 'Open the question to answer it';
+  const name = requestName();
   try {
     const response = await send(`${base}api/interactions/${encodeURIComponent(notice.interactionId)}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', [requestHeader]: name },
       credentials: 'same-origin',
       redirect: 'error',
       body: JSON.stringify({ approved }),
     });
+    if (!isOfBroker(response, name)) return 'Something other than the broker answered';
     if (response.ok) return null;
     return reasons[response.status] ?? `The broker refused the answer (${response.status})`;
   } catch {

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest';
+import { lies, tell } from '../../client/test/kit/lies.ts';
 
 const base = 'https://bell.example/base/';
 const stores = new Map<string, Map<string, Response>>();
@@ -49,6 +50,7 @@ beforeEach(async () => {
 
 /** Gives the worker a request. `null`: it leaves the request to the browser. */
 async function request(path: string, options: { method?: string; mode?: string; aborted?: boolean } = {}) {
+  const headers = new Headers(options.mode === 'navigate' ? {} : { 'bellhop-request': 'r1' });
   let answer: Promise<Response> | null = null;
   const work: Promise<unknown>[] = [];
   worker.respond({
@@ -56,6 +58,7 @@ async function request(path: string, options: { method?: string; mode?: string; 
       url: new URL(path, base).href,
       method: options.method ?? 'GET',
       mode: options.mode ?? 'cors',
+      headers,
       signal: { aborted: options.aborted ?? false },
     },
     clientId: 'tab',
@@ -72,8 +75,10 @@ async function request(path: string, options: { method?: string; mode?: string; 
   }
 }
 
+const ofBroker = (body: string, type: string, status = 200) =>
+  new Response(body, { status, headers: { 'content-type': type, 'bellhop-broker': 'b1', 'bellhop-request': 'r1' } });
 const online = (body: string, type = 'application/json', status = 200) =>
-  network.mockImplementation(() => Promise.resolve(new Response(body, { status, headers: { 'content-type': type } })));
+  network.mockImplementation(() => Promise.resolve(ofBroker(body, type, status)));
 const offline = () => network.mockImplementation(() => Promise.reject(new TypeError('offline')));
 const seen = () => [...(stores.get('bellhop-seen')?.keys() ?? [])].map((url) => url.slice(base.length));
 
@@ -146,7 +151,7 @@ it.each(['api/auth/logout', 'api/auth/login'])('%s forgets what was seen, also w
   const late = request('api/interactions');
   online('{"success":true}');
   expect(await request(path, { method: 'POST' })).toBe('{"success":true}');
-  arrive(new Response('{"of":"the former user"}', { headers: { 'content-type': 'application/json' } }));
+  arrive(ofBroker('{"of":"the former user"}', 'application/json'));
   await late;
   expect(seen()).toEqual([]);
 });
@@ -154,9 +159,35 @@ it.each(['api/auth/logout', 'api/auth/login'])('%s forgets what was seen, also w
 it('the answer that a session has ended forgets what was seen', async () => {
   online('{"tasks":[]}');
   await request('api/tasks');
-  online('{}', 'application/json', 401);
+  online('{"code":"second_factor"}', 'application/json', 401);
+  await request('api/interactions');
+  expect(seen()).toEqual(['api/tasks']);
+  online('{"code":"unauthorized"}', 'application/json', 401);
   await request('api/interactions');
   expect(seen()).toEqual([]);
+});
+
+it.each(lies)('what was seen is shown, and kept, while something else answers: $name', async (lie) => {
+  online('the console', 'text/html');
+  await request('', { mode: 'navigate' });
+  online('{"user":{"id":"ada"}}');
+  await request('api/auth/me');
+  online('{"tasks":[]}');
+  await request('api/tasks');
+  const kept = seen();
+  network.mockImplementation(() => tell(lie, () => ofBroker('{"of":"another"}', 'application/json')));
+  expect(await request('api/tasks')).toBe('{"tasks":[]}');
+  expect(await request('api/auth/me')).toBe('{"user":{"id":"ada"}}');
+  await request('api/interactions');
+  if (lie.how !== 'stale' && lie.how !== 'swapped') await request('tasks/1', { mode: 'navigate' });
+  expect(seen()).toEqual(kept);
+  expect(posted).toEqual([{ type: 'offline', offline: true }]);
+  online('{"tasks":[1]}');
+  expect(await request('api/tasks')).toBe('{"tasks":[1]}');
+  expect(posted).toEqual([
+    { type: 'offline', offline: true },
+    { type: 'offline', offline: false },
+  ]);
 });
 
 it('another user finds nothing of the former one', async () => {

@@ -1,4 +1,6 @@
 /// <reference lib="webworker" />
+import { isOfBroker, requestHeader } from '../../client/src/name.ts';
+
 declare const self: ServiceWorkerGlobalScope;
 /** The files of this build, and its name; scripts/worker.ts writes both. */
 declare const FILES: readonly string[];
@@ -75,7 +77,7 @@ async function page(event: FetchEvent): Promise<Response> {
   const began = life;
   try {
     const response = await fetch(event.request);
-    if (response.ok && response.headers.get('content-type')?.startsWith('text/html'))
+    if (response.ok && isOfBroker(response, null) && response.headers.get('content-type')?.startsWith('text/html'))
       event.waitUntil(keep(pageKey, response.clone(), began));
     return response;
   } catch (error) {
@@ -83,9 +85,14 @@ async function page(event: FetchEvent): Promise<Response> {
   }
 }
 
+/**
+ * Answers from the broker, and with what was seen if it cannot be reached or something else answers
+ * (docs/protocol.md, "Whose answer it is").
+ */
 async function answer(event: FetchEvent, path: string): Promise<Response> {
   const { request } = event;
   const began = life;
+  const name = request.headers.get(requestHeader);
   let response: Response;
   try {
     response = await fetch(request);
@@ -93,16 +100,34 @@ async function answer(event: FetchEvent, path: string): Promise<Response> {
     if (request.signal.aborted) throw error;
     const kept = await lookUp(request.url, error);
     await report(event.clientId, true);
-    return kept;
+    return named(kept, name);
+  }
+  if (!isOfBroker(response, name)) {
+    const kept = await lookUp(request.url).catch(() => undefined);
+    if (!kept) return response;
+    await report(event.clientId, true);
+    return named(kept, name);
   }
   event.waitUntil(report(event.clientId, false));
-  if (response.status === 401) event.waitUntil(forget());
+  if (response.status === 401) event.waitUntil(forgetIfSignedOut(response.clone()));
   else if (response.ok) event.waitUntil(remember(path, request.url, response.clone(), began));
   return response;
 }
 
+async function forgetIfSignedOut(response: Response): Promise<void> {
+  const { code } = (await response.json().catch(() => ({}))) as { code?: string };
+  if (code === 'unauthorized') await forget();
+}
+
+/** Gives an answer that was seen the name of the request that it answers now. */
+function named(kept: Response, name: string | null): Response {
+  const headers = new Headers(kept.headers);
+  if (name) headers.set(requestHeader, name);
+  return new Response(kept.body, { status: kept.status, headers });
+}
+
 /** Throws the error of the request if nothing was seen. */
-async function lookUp(url: string, error: unknown): Promise<Response> {
+async function lookUp(url: string, error?: unknown): Promise<Response> {
   const kept = await (await caches.open(seenName)).match(url, { ignoreVary: true });
   if (!kept) throw error;
   return kept;

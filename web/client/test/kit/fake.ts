@@ -101,6 +101,10 @@ export class FakeBellhop {
   /** A host of the basic flow: the token in the query alone, no ids, no resume. */
   basic = false;
   reachable = true;
+  /** Broker and host name themselves and the request in their answers. */
+  named = false;
+  /** Answers in the place of broker and host; null = not. */
+  between: (call: Call, own: () => Response) => Promise<Response> | null = () => null;
   onTurn: (turn: FakeTurn) => void = () => undefined;
   #token = 0;
 
@@ -122,8 +126,21 @@ export class FakeBellhop {
     if (fault === 0) throw new TypeError('Failed to fetch');
     if (typeof fault === 'number') return json(fault, { error: 'A fault', code: '' });
     if (fault) return json(fault[0], fault[1]);
-    return url.origin === brokerUrl ? this.#broker(call, url, init?.signal) : this.#host(call, url, init?.signal);
+    const own = () => this.#name(call, url.origin === brokerUrl, this.#own(call, url, init?.signal));
+    return this.between(call, own) ?? own();
   };
+
+  #own(call: Call, url: URL, signal: AbortSignal | null | undefined): Response {
+    return url.origin === brokerUrl ? this.#broker(call, url, signal) : this.#host(call, url, signal);
+  }
+
+  #name({ headers }: Call, broker: boolean, response: Response): Response {
+    if (!this.named) return response;
+    if (broker) response.headers.set('bellhop-broker', 'b1');
+    const name = headers.get('bellhop-request');
+    if (name) response.headers.set('bellhop-request', name);
+    return response;
+  }
 
   get turn(): FakeTurn {
     return this.turns.at(-1)!;
@@ -148,7 +165,9 @@ export class FakeBellhop {
       streamUrl,
       expiresAt: '',
       ...(reach === 'relay' && { reach }),
-      ...(!this.basic && { capabilities: ['events', 'resume'] }),
+      ...(!this.basic && {
+        capabilities: ['events', 'resume', ...(this.named ? ['named-answers'] : [])],
+      }),
     };
   }
 

@@ -82,8 +82,8 @@ describe.each(['.', 'examples/react', 'examples/assistant-ui'])('the lock file i
   });
 });
 
-// 6.5 KiB since the client ends the turns of basic hosts.
-test('the AI SDK entry is at most 6.5 KiB, compressed', async () => {
+// 7 KiB, because it ends the turns of basic hosts and believes only answers that name broker and request.
+test('the AI SDK entry is at most 7 KiB, compressed', async () => {
   const contents = `export * from ${JSON.stringify(join(root, 'dist/ai-sdk.js'))}`;
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root },
@@ -95,7 +95,7 @@ test('the AI SDK entry is at most 6.5 KiB, compressed', async () => {
   });
   const { text, contents: bytes } = outputFiles[0]!;
   expect(text).not.toMatch(/\b(import|require)\b\s*[({"']/);
-  expect(gzipSync(bytes, { level: 9 }).length).toBeLessThanOrEqual(6.5 * 1024);
+  expect(gzipSync(bytes, { level: 9 }).length).toBeLessThanOrEqual(7 * 1024);
 });
 
 test('an empty Vite app uses it in one line', () => {
