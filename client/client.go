@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"bellhop/protocol"
@@ -56,7 +58,8 @@ func New(brokerURL string, opts Options) *Client {
 	c := &Client{token: opts.Token, opts: opts}
 	c.base, c.baseErr = parseURL(brokerURL)
 	jar, _ := cookiejar.New(nil) // fails only with options
-	c.api, c.stream = direct(opts.HTTP), direct(opts.HTTP)
+	transport := names{cmp.Or(opts.HTTP.Transport, http.DefaultTransport), new(atomic.Bool)}
+	c.api, c.stream = direct(transport), direct(transport)
 	c.api.Jar = jar
 	return c
 }
@@ -64,11 +67,11 @@ func New(brokerURL string, opts Options) *Client {
 // CloseIdleConnections closes connections that were kept for later calls.
 func (c *Client) CloseIdleConnections() { c.stream.CloseIdleConnections() }
 
-// direct copies a client without redirects: no route of Bellhop redirects, and following a
+// direct returns a client without redirects: no route of Bellhop redirects, and following a
 // redirect would send credentials to another server.
-func direct(from *http.Client) *http.Client {
+func direct(transport http.RoundTripper) *http.Client {
 	return &http.Client{
-		Transport:     from.Transport,
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

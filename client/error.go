@@ -47,9 +47,12 @@ func noResponse(u *url.URL, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &Error{
-		Origin: origin(u), Err: &protocol.Error{Code: protocol.CodeUnavailable, Message: "the connection failed", Err: err},
+	failure := &protocol.Error{Code: protocol.CodeUnavailable, Message: "the connection failed", Err: err}
+	if IsForeign(err) {
+		failure.Message = err.Error()
+		failure.Hint = "A proxy or gateway on the way answered instead of the server"
 	}
+	return &Error{Origin: origin(u), Err: failure}
 }
 
 // responseError turns an error response into an *Error.

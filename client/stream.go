@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"bellhop/internal/sse"
@@ -46,6 +47,8 @@ type Stream struct {
 	// basic is a host without capabilities: it takes its token in the query, cannot resume,
 	// and leaves it to the reader of the stream to report the end of the turn.
 	basic bool
+
+	receiver receiver
 }
 
 // Send checks a message in and returns the stream of its turn. The turn starts when Events is
@@ -79,7 +82,19 @@ func (c *Client) Open(in *protocol.CheckInResponse, prompt *protocol.PromptReque
 	return &Stream{
 		TaskID: in.SessionID, MessageID: in.MessageID, TurnID: in.TurnID,
 		client: c, url: u, token: in.StreamToken, prompt: prompt, basic: len(in.Capabilities) == 0,
+		receiver: receiverOf(in.Reach, in.Capabilities),
 	}, nil
+}
+
+// receiverOf returns what answers the requests of a stream.
+func receiverOf(reach protocol.Reach, capabilities []string) receiver {
+	switch {
+	case reach == protocol.ReachRelay:
+		return broker
+	case slices.Contains(capabilities, protocol.CapabilityNamedAnswers):
+		return namedHost
+	}
+	return otherHost
 }
 
 // Watch attaches to a task and returns the stream of its open turn from its start. If the task
@@ -89,7 +104,9 @@ func (c *Client) Watch(ctx context.Context, taskID string) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{TaskID: taskID, client: c, basic: len(got.Capabilities) == 0}
+	s := &Stream{
+		TaskID: taskID, client: c, basic: len(got.Capabilities) == 0, receiver: receiverOf(got.Reach, got.Capabilities),
+	}
 	if got.StreamCursor != nil {
 		s.cursor = *got.StreamCursor
 	}
@@ -173,7 +190,7 @@ func (r *streamReader) run(ctx context.Context) error {
 }
 
 func (r *streamReader) follow(ctx context.Context) error {
-	following, stop := context.WithCancelCause(ctx)
+	following, stop := context.WithCancelCause(to(ctx, r.receiver))
 	defer stop(nil)
 	opts := r.client.opts
 	if r.basic {
