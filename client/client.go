@@ -28,6 +28,10 @@ type Options struct {
 	HTTP  *http.Client // its Timeout and Jar are ignored; nil = a client of its own
 	Force bool         // prompts also start while a terminal client is attached, which is closed first
 
+	// Named: the broker is known to name itself in its answers, so that no other answer counts. Without it, the client
+	// knows from the first answer that does.
+	Named bool
+
 	// Only for streams and feeds:
 	Idle       time.Duration // silence after which a connection is closed and retried: 30 s
 	MinBackoff time.Duration // before the first retry: 0.5 s
@@ -59,6 +63,7 @@ func New(brokerURL string, opts Options) *Client {
 	c.base, c.baseErr = parseURL(brokerURL)
 	jar, _ := cookiejar.New(nil) // fails only with options
 	transport := names{cmp.Or(opts.HTTP.Transport, http.DefaultTransport), new(atomic.Bool)}
+	transport.named.Store(opts.Named)
 	c.api, c.stream = direct(transport), direct(transport)
 	c.api.Jar = jar
 	return c

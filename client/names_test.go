@@ -27,7 +27,9 @@ var anyCall = map[string]func(context.Context, *client.Client) (any, error){
 	"Diff":      func(ctx context.Context, c *client.Client) (any, error) { return c.Diff(ctx, "t1") },
 	"Interrupt": func(ctx context.Context, c *client.Client) (any, error) { return c.Interrupt(ctx, "t1") },
 	"Restart":   func(ctx context.Context, c *client.Client) (any, error) { return c.Restart(ctx, "t1") },
-	"Export":    func(ctx context.Context, c *client.Client) (any, error) { return nil, c.Export(ctx, "t1", true, io.Discard) },
+	"Export": func(ctx context.Context, c *client.Client) (any, error) {
+		return nil, c.Export(ctx, "t1", true, io.Discard)
+	},
 }
 
 // peer is a broker and a host that name their answers. The stream of a task has one turn.

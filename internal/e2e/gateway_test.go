@@ -83,7 +83,7 @@ func TestAGatewaysSuccessIsNoHosts(t *testing.T) {
 		}
 		liar.lies.Store(1)
 		_, err := c.Interrupt(t.Context(), task.ID)
-		if protocol.CodeOf(err) != protocol.CodeBadGateway || !strings.Contains(err.Error(), "did not confirm") {
+		if protocol.CodeOf(err) != protocol.CodeBadGateway || !strings.Contains(err.Error(), "Something other than the agent host answered") {
 			t.Errorf("an interrupt that a gateway answered: %v", err)
 		}
 		if _, err := c.Interrupt(t.Context(), task.ID); err != nil {

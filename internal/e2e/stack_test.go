@@ -195,7 +195,7 @@ func run(t testing.TB, env []string, args ...string) string {
 // patient returns options that reconnect soon and keep trying as long as the test runs.
 func patient(token string, through http.RoundTripper) client.Options {
 	return client.Options{
-		Token: token, HTTP: &http.Client{Transport: through},
+		Token: token, HTTP: &http.Client{Transport: through}, Named: true,
 		MinBackoff: 20 * time.Millisecond, MaxBackoff: 400 * time.Millisecond, Attempts: 10_000,
 	}
 }

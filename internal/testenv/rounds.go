@@ -33,6 +33,7 @@ var randomTests = []randomTest{
 	{"TestRoundsUnderFaultsLoseAndDoubleNothing", 3, 20, "BELLHOP_SEED: the faults and their moments, not what the servers do meanwhile"},
 	{"TestRoundsWithTheVersionBeforeLoseAndDoubleNothing", 0, 5, "BELLHOP_SEED: the same, and the mixture of versions"},
 	{"TestNoAnswerOfSomethingElseIsBelieved", 5, 50, "none: the statuses of the lies are fixed"},
+	{"TestLiesOnEveryEdgeLoseAndDoubleNothing", 1, 10, "BELLHOP_SEED: what users do"},
 	{"TestCrashOfTheDatabaseLosesAndDuplicatesNothing", 3, 30, "none: the moments are fixed"},
 	{"TestCrashOfOneOfTwoReplicasLosesAndDuplicatesNothing", 4, 60, "BELLHOP_SEED: kills and cut connections"},
 }

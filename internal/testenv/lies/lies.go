@@ -6,12 +6,14 @@ package lies
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,7 +111,7 @@ type Gateway struct {
 	told atomic.Int64
 
 	mu   sync.Mutex
-	last map[string]*httptest.ResponseRecorder // what Next answered, by method and path
+	last map[string]*answer // of Next, by method and path
 }
 
 // Told returns how many lies were told.
@@ -137,11 +139,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.told.Add(1)
 }
 
-// another answers with what Next answered to an earlier request: of the same route, or of another one with the same
-// method. It reports whether there was one.
+// another answers with what Next answered to an earlier request: of the same route, or of another one. It reports whether
+// there was one.
 func (g *Gateway) another(w http.ResponseWriter, r *http.Request, same bool) bool {
 	g.mu.Lock()
-	var kept *httptest.ResponseRecorder
+	var kept *answer
 	for route, answer := range g.last {
 		if (route == r.Method+" "+r.URL.Path) == same {
 			kept = answer
@@ -152,39 +154,69 @@ func (g *Gateway) another(w http.ResponseWriter, r *http.Request, same bool) boo
 	if kept == nil {
 		return false
 	}
-	if !same {
-		g.keep(r) // the request arrives, and its answer goes elsewhere
+	if !same { // the request arrives, and its answer goes elsewhere
+		ctx, cancel := context.WithTimeout(r.Context(), arrival)
+		defer cancel()
+		g.forward(httptest.NewRecorder(), r.WithContext(ctx))
 	}
-	maps.Copy(w.Header(), kept.Header())
-	w.WriteHeader(kept.Code)
-	_, _ = w.Write(kept.Body.Bytes())
+	maps.Copy(w.Header(), kept.header)
+	w.WriteHeader(kept.status)
+	_, _ = w.Write(kept.body)
 	return true
 }
 
-// streams reports whether the answer has no end that a test should wait for.
-func streams(r *http.Request) bool {
-	return r.Header.Get("Upgrade") != "" || r.Header.Get("Accept") == "text/event-stream"
-}
+// arrival is how long a request is served whose answer nobody gets. It may be a stream.
+const arrival = time.Second
 
+// forward passes a request on, and keeps the answer unless it is a stream.
 func (g *Gateway) forward(w http.ResponseWriter, r *http.Request) {
-	if streams(r) {
-		g.Next.ServeHTTP(w, r)
+	kept := &keeper{ResponseWriter: w}
+	defer func() {
+		if recover() != nil { // of a proxy whose server or client has gone
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	g.Next.ServeHTTP(kept, r)
+	if kept.status < http.StatusOK || strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
 		return
 	}
-	answer := g.keep(r)
-	maps.Copy(w.Header(), answer.Header())
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes())
-}
-
-func (g *Gateway) keep(r *http.Request) *httptest.ResponseRecorder {
-	answer := httptest.NewRecorder()
-	g.Next.ServeHTTP(answer, r)
+	kept.header = w.Header().Clone()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.last == nil {
-		g.last = map[string]*httptest.ResponseRecorder{}
+		g.last = map[string]*answer{}
 	}
-	g.last[r.Method+" "+r.URL.Path] = answer
-	return answer
+	g.last[r.Method+" "+r.URL.Path] = &kept.answer
 }
+
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// keeper keeps what is written, up to a limit.
+type keeper struct {
+	http.ResponseWriter
+	answer
+}
+
+const mostKept = 1 << 20
+
+func (k *keeper) WriteHeader(status int) {
+	k.status = status
+	k.ResponseWriter.WriteHeader(status)
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	if k.status == 0 {
+		k.status = http.StatusOK
+	}
+	if len(k.body) < mostKept {
+		k.body = append(k.body, p...)
+	}
+	return k.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController flush and hijack.
+func (k *keeper) Unwrap() http.ResponseWriter { return k.ResponseWriter }
