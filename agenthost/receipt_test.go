@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellhop/agenthost"
@@ -107,6 +108,32 @@ func TestNoAnswerOfSomethingElseIsBelieved(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Receipts that something has given to each other's requests are repeated at once, and seen in the status until then.
+func TestSwappedReceiptsHealAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(r *rig) {
+		swapped := lying(&lies.Lie{How: "swapped"})
+		r.broker.next(swapped, swapped)
+		r.turn("s1", "t1", writeText("hi"))
+		r.turn("s2", "t2", writeText("hi"))
+		synctest.Wait()
+		if found, err := r.host.Status(r.Context()); err != nil || found.Unacknowledged == 0 ||
+			found.Sessions[0].Outbox != agenthost.OutboxRetrying {
+			r.Errorf("after swapped receipts: %+v, %v", found, err)
+		}
+		time.Sleep(5 * time.Second) // of the bubble
+		synctest.Wait()
+		if found, err := r.host.Status(r.Context()); err != nil || found.Unacknowledged != 0 {
+			r.Errorf("5 s later: %+v, %v", found, err)
+		}
+		for _, id := range []string{"s1", "s2"} {
+			if got := len(r.broker.of(id)); got != 4 {
+				r.Errorf("%s: %d events", id, got)
+			}
+		}
+	})
 }
 
 // lying answers with a lie. The broker's own answer to another request names the broker.
