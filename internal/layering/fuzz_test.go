@@ -26,6 +26,10 @@ var parsers = []struct {
 		"agenthost/workspace", "git's output, refs and images of agents",
 		[]string{"FuzzParseFiles", "FuzzReadRefs", "FuzzDimensions"},
 	},
+	{
+		"agenthost/workspace/treereader", "indexes and rules of ignored files of agents, and answers of the reader",
+		[]string{"FuzzIndex", "FuzzRules", "FuzzAnswer"},
+	},
 	{"crypto/seal", "keysets and sealed values", []string{"FuzzOpen", "FuzzParse"}},
 	{"crypto/token", "JWT", []string{"FuzzToken", "FuzzClaims"}},
 	{"crypto/webpush", "keys of browsers", []string{"FuzzReceiver"}},

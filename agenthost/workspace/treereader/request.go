@@ -1,0 +1,38 @@
+package treereader
+
+import "errors"
+
+// Request says what to read.
+type Request struct {
+	Root     string // the work tree
+	HashSize int    // bytes of the ids of git's objects: 20 or 32
+	Exclude  string // rules of ignored files beside those in the tree, in the form of .git/info/exclude
+	Limits   Limits
+
+	// Quiet says that no program of the session runs, nor will before the answer has ended. Then the state of a file
+	// is settled however young it is.
+	Quiet bool
+}
+
+// Limits bound what one reading takes.
+type Limits struct {
+	Files    int   // that are new or changed
+	Bytes    int64 // of their content
+	FileSize int64 // of one of them
+	Large    int64 // bytes that are read of larger files, to see whether these have changed
+	Entries  int   // of all directories
+	Depth    int   // of directories
+}
+
+// Errors of a reading that takes more than its limits.
+var (
+	errFiles   = errors.New("too many files are new or changed")
+	errBytes   = errors.New("the new and changed files are too large")
+	errEntries = errors.New("the work tree has too many files")
+)
+
+// LimitError means that a reading would take more than a limit of its request allows.
+type LimitError struct{ Err error }
+
+func (e *LimitError) Error() string { return e.Err.Error() }
+func (e *LimitError) Unwrap() error { return e.Err }

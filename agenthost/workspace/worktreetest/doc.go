@@ -1,0 +1,2 @@
+// Package worktreetest makes work trees for the tests of what reads them.
+package worktreetest
