@@ -152,9 +152,12 @@ func processes(spec Spec) []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_PIDFD_OPEN, SkipTrue: 1}, fail(unix.ENOSYS))
 }
 
-// families refuses sockets of all families but a few. A filter cannot read the path of a
+// families refuses sockets of all families but a few, or of all. A filter cannot read the path of a
 // Unix socket, so it refuses them all unless the spec says that something else checks paths.
 func families(spec Spec) []bpf.Instruction {
+	if spec.NoSockets {
+		return []bpf.Instruction{fail(unix.EACCES)}
+	}
 	allowed := []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 	if spec.UnixSockets {
 		allowed = append(allowed, unix.AF_UNIX)

@@ -38,6 +38,9 @@ type Spec struct {
 	Bridges []Bridge `json:"bridges,omitempty"`
 	Serves  []int    `json:"serves,omitempty"`
 
+	// NoSockets keeps the program from making any socket.
+	NoSockets bool `json:"noSockets,omitempty"`
+
 	// User is the user id that the program gets instead of the launcher's, which must be root.
 	// Mapped lists other owners, whose files the program sees as its own if it may change them,
 	// or could not read them.

@@ -1,0 +1,26 @@
+package sandbox
+
+import (
+	"bellhop/agenthost/sandbox/launch"
+	"bellhop/internal/owner"
+	"bellhop/internal/process"
+)
+
+// readerProcesses bounds the processes of a reader. Linux takes no much lower number.
+const readerProcesses = 512
+
+// ConfineReader returns a command of this binary that reads the directories in read, and can change those in write,
+// with the rights of a session's programs at most. It has no home, tools and sockets. user is the session's, nil for
+// the host's. Where no sandbox is, the command stays as it is.
+func (s *Sandbox) ConfineReader(user *owner.ID, read, write []string, c process.Command) (process.Command, error) {
+	if !s.isActive() {
+		return c, nil
+	}
+	spec := launch.Spec{
+		Read: append([]string{s.options.Self}, read...), Write: write, User: user,
+		Namespaces: s.namespaces, Network: s.network, NoSockets: true, Processes: readerProcesses,
+	}
+	var err error
+	c.Args, err = spec.CommandLine(s.options.Self, c.Args)
+	return c, err
+}
