@@ -85,6 +85,8 @@ func (a *Answer) read() (Fact, error) {
 	switch kind := a.d.byte(); kind {
 	case frameFile:
 		return a.file()
+	case frameName:
+		return a.name()
 	case frameSame:
 		s := Same{Known: a.index(), Sum: a.d.sum(), Signature: a.d.signature()}
 		return s, nil
@@ -100,6 +102,8 @@ func (a *Answer) read() (Fact, error) {
 			return nil, errWire
 		}
 		return LeftOut{a.d.text(maxPath), Reason(a.d.below(int64(reasons)))}, nil
+	case frameMore:
+		return MoreLeftOut{int(a.d.below(maxKnown))}, nil
 	case frameHead:
 		return a.head()
 	case frameLimit:
@@ -145,6 +149,18 @@ func (a *Answer) file() (Fact, error) {
 	}
 	a.content = &io.LimitedReader{R: a.d.r, N: f.Size}
 	f.Content = a.content
+	return f, nil
+}
+
+func (a *Answer) name() (Fact, error) {
+	f := Name{a.d.text(maxPath)}
+	if a.d.err != nil {
+		return nil, a.d.err
+	}
+	a.kept++
+	if a.names += len(f.Path); a.kept > a.request.Limits.Entries || a.names > maxNames || !IsPath(f.Path) {
+		return nil, fmt.Errorf("the name %.200q", f.Path)
+	}
 	return f, nil
 }
 
@@ -198,7 +214,7 @@ func isID(id string, hashSize int) bool {
 }
 
 func (a *Answer) head() (Fact, error) {
-	h := Head{a.d.text(maxPath), a.d.text(maxID)}
+	h := Head{a.d.text(maxPath), a.d.text(maxID), a.d.bool()}
 	if a.heads++; a.heads > 1 || h.Ref != "" && !isRef(h.Ref) || h.Commit != "" && !isID(h.Commit, a.request.HashSize) {
 		return nil, errors.New("the head")
 	}

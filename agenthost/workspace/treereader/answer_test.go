@@ -73,9 +73,9 @@ func TestAnswersOfALyingReaderAreRefused(t *testing.T) {
 		"mode of an entry":        {Kept{"a", 0, id}},
 		"path of an entry":        {Kept{"a/../../b", ModeFile, id}},
 		"reason":                  {LeftOut{"a", reasons}},
-		"branch":                  {Head{"refs/heads/../../x", ""}},
-		"no branch":               {Head{"HEAD", ""}},
-		"commit":                  {Head{"refs/heads/a", "--all"}},
+		"branch":                  {Head{Ref: "refs/heads/../../x", Commit: ""}},
+		"no branch":               {Head{Ref: "HEAD", Commit: ""}},
+		"commit":                  {Head{Ref: "refs/heads/a", Commit: "--all"}},
 		"two heads":               {Head{}, Head{}},
 	} {
 		if got, err := readAll(encode(t, facts...)); !errors.Is(err, errWire) {
@@ -86,7 +86,7 @@ func TestAnswersOfALyingReaderAreRefused(t *testing.T) {
 
 func TestAnswersThatEndEarlyAreRefused(t *testing.T) {
 	t.Parallel()
-	whole := encode(t, Head{"refs/heads/a", ""}, newFile("a", ModeFile, "content"), LeftOut{"x", IsFIFO}, Deleted{0})
+	whole := encode(t, Head{Ref: "refs/heads/a", Commit: ""}, newFile("a", ModeFile, "content"), LeftOut{"x", IsFIFO}, Deleted{0})
 	if facts, err := readAll(whole); err != nil || len(facts) != 4 {
 		t.Fatal(facts, err)
 	}
@@ -136,7 +136,7 @@ func TestRequestsAreReadAsTheyAreWritten(t *testing.T) {
 }
 
 func FuzzAnswer(f *testing.F) {
-	f.Add(encode(f, Head{"refs/heads/a", ""}, newFile("a", ModeFile, "content"), LeftOut{"x", IsFIFO}))
+	f.Add(encode(f, Head{Ref: "refs/heads/a", Commit: ""}, newFile("a", ModeFile, "content"), LeftOut{"x", IsFIFO}))
 	f.Add(encode(f, Kept{"a", ModeCommit, strings.Repeat("a", 40)}, Same{}, Attributes{"b", nil}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		facts, _ := readAll(data)

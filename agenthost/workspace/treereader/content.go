@@ -29,7 +29,7 @@ func (w *walker) settled(s Signature, begin time.Time) Signature {
 	if begin.UnixNano()-s.Changed >= int64(unsettledTime) {
 		return s
 	}
-	if isWholeSeconds := s.Changed%int64(time.Second) == 0; w.request.Quiet && !isWholeSeconds {
+	if isWholeSeconds := s.Changed%int64(time.Second) == 0; w.isQuiet() && !isWholeSeconds {
 		w.youngest = max(w.youngest, s.Changed)
 		return s
 	}
@@ -49,6 +49,17 @@ func (w *walker) waitForClock() {
 // isUnchanged reports whether a file still has the state that is known of it.
 func (w *walker) isUnchanged(known int, e entry) bool {
 	return w.settles && known >= 0 && w.known[known].Signature == e.signature && w.known[known].Mode == w.modeOf(known, e)
+}
+
+func (w *walker) isQuiet() bool { return w.request.Quiet || w.request.Fresh }
+
+// takeFresh takes a known file as it is, without its content, if the host has just written it.
+func (w *walker) takeFresh(known int, e entry) (ok bool, err error) {
+	if !w.request.Fresh || known < 0 || w.known[known].Mode != w.modeOf(known, e) {
+		return false, nil
+	}
+	w.seen[known] = true
+	return true, w.same(known, w.known[known].Sum, w.settled(e.signature, w.now()))
 }
 
 // modeOf returns the mode of a file or link for git. Where the file system does not say which files are programs, the
@@ -78,6 +89,9 @@ func (w *walker) link(p place, name, path string, e entry) error {
 		w.seen[known] = true
 		return nil
 	}
+	if ok, err := w.takeFresh(known, e); ok {
+		return err
+	}
 	begin := w.now()
 	target, err := p.link(name)
 	if err != nil {
@@ -102,6 +116,9 @@ func (w *walker) file(p place, name, path string, e entry) error {
 	if w.isUnchanged(known, e) {
 		w.seen[known] = true
 		return nil
+	}
+	if ok, err := w.takeFresh(known, e); ok {
+		return err
 	}
 	for attempt := 1; ; attempt++ {
 		isStable, err := w.readFile(p, name, path, known, attempt == attempts)
@@ -128,7 +145,7 @@ func (w *walker) readFile(p place, name, path string, known int, isLast bool) (i
 		return false, errKind
 	}
 	signature := w.settled(before.signature, begin)
-	if signature == before.signature && !w.request.Quiet && f.writeBack() != nil {
+	if signature == before.signature && !w.isQuiet() && f.writeBack() != nil {
 		signature = unsettled(before.signature.Size)
 	}
 	if before.signature.Size > w.request.Limits.FileSize {

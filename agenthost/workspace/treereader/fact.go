@@ -2,7 +2,8 @@ package treereader
 
 import "io"
 
-// Fact is one thing that a reading tells of a tree: a File, Same, Kept, Deleted, Attributes, LeftOut or Head.
+// Fact is one thing that a reading tells of a tree: a File, Name, Same, Kept, Deleted, Attributes,
+// LeftOut, MoreLeftOut or Head.
 type Fact interface{ isFact() }
 
 // File is a file or link that is new or has changed. The target of a link is its content.
@@ -14,6 +15,9 @@ type File struct {
 	Content   io.Reader // of an Answer: to be read before the next fact
 	content   []byte    // of a reading
 }
+
+// Name is a file, link or repository inside that a snapshot would have.
+type Name struct{ Path string }
 
 // Same is a known file whose content is what is known of it. Only its sum and signature are new.
 type Same struct {
@@ -46,19 +50,25 @@ type LeftOut struct {
 	Reason Reason
 }
 
-// Head is what HEAD names.
+// MoreLeftOut is how many more were not read: LeftOut names only the first ones.
+type MoreLeftOut struct{ Count int }
+
+// Head is what HEAD names, and what is open in the index.
 type Head struct {
-	Ref    string // "" if it names no branch
-	Commit string // "" if it has none
+	Ref        string // "" if it names no branch
+	Commit     string // "" if it has none
+	IsUnmerged bool   // the index has conflicts of a merge
 }
 
-func (File) isFact()       {}
-func (Same) isFact()       {}
-func (Kept) isFact()       {}
-func (Deleted) isFact()    {}
-func (Attributes) isFact() {}
-func (LeftOut) isFact()    {}
-func (Head) isFact()       {}
+func (File) isFact()        {}
+func (Name) isFact()        {}
+func (Same) isFact()        {}
+func (Kept) isFact()        {}
+func (Deleted) isFact()     {}
+func (Attributes) isFact()  {}
+func (LeftOut) isFact()     {}
+func (MoreLeftOut) isFact() {}
+func (Head) isFact()        {}
 
 // Reason says why something was left out.
 type Reason uint8
@@ -78,7 +88,8 @@ const (
 	NoCommit
 	RulesTooLarge
 	ManyLarge
-	reasons // their number
+	NoObject // it is told by the host alone
+	reasons  // their number
 )
 
 // String completes a sentence that begins with a path.
@@ -108,6 +119,8 @@ func (r Reason) String() string {
 		return "is too large as a list of ignored files"
 	case ManyLarge:
 		return "is one of too many large files"
+	case NoObject:
+		return "is left without a file by a sparse checkout, and its content is only in the workspace's own repository"
 	default:
 		return "cannot be read"
 	}

@@ -16,6 +16,8 @@ type tracked struct {
 	mode         Mode
 	id           string // only of an entry that can be without a file
 	skipWorktree bool
+	isUnmerged   bool // a stage of a conflict
+	isPresent    bool // the walk has found a file or directory of this path
 }
 
 var errIndex = errors.New("the index cannot be read")
@@ -31,6 +33,7 @@ const (
 	entryStat    = 40 // bytes of an entry before its id; the mode is at modeOffset
 	modeOffset   = 24
 	flagExtended = 0x4000
+	flagStage    = 0x3000
 	flagSkip     = 0x4000 // of the extended flags
 )
 
@@ -93,7 +96,9 @@ func (p *indexParser) entry() (e tracked, ok bool) {
 		return e, false
 	}
 	e.mode = Mode(binary.BigEndian.Uint32(fixed[modeOffset:]))
-	if flags := binary.BigEndian.Uint16(fixed[entryStat+p.hashSize:]); flags&flagExtended != 0 {
+	flags := binary.BigEndian.Uint16(fixed[entryStat+p.hashSize:])
+	e.isUnmerged = flags&flagStage != 0
+	if flags&flagExtended != 0 {
 		more, ok := p.take(2)
 		if !ok || p.version < 3 {
 			return e, false

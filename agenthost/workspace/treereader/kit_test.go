@@ -47,6 +47,7 @@ var wide = Limits{Files: 50_000, Bytes: 512 << 20, FileSize: 64 << 20, Large: 1 
 // result is an answer.
 type result struct {
 	files      map[string]string
+	names      []string
 	modes      map[string]Mode
 	signatures map[string]Signature
 	same       []Same
@@ -54,6 +55,7 @@ type result struct {
 	deleted    []string
 	attributes map[string]string
 	leftOut    map[string]Reason
+	more       int
 	head       Head
 	raw        []byte // the answer as it was written
 }
@@ -109,6 +111,8 @@ func (got *result) add(t testing.TB, known Files, fact Fact) {
 		content, err := io.ReadAll(f.Content)
 		must(t, err)
 		got.files[f.Path], got.modes[f.Path], got.signatures[f.Path] = string(content), f.Mode, f.Signature
+	case Name:
+		got.names = append(got.names, f.Path)
 	case Same:
 		got.same = append(got.same, f)
 	case Kept:
@@ -119,6 +123,8 @@ func (got *result) add(t testing.TB, known Files, fact Fact) {
 		got.attributes[f.Path] = string(f.Content)
 	case LeftOut:
 		got.leftOut[f.Path] = f.Reason
+	case MoreLeftOut:
+		got.more = f.Count
 	case Head:
 		got.head = f
 	}

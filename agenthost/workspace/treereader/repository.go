@@ -50,6 +50,9 @@ func (r repository) readIndex() (entries []tracked, ok bool) {
 	return x.sorted(), true
 }
 
+// reftableHead is what HEAD names where refs are in tables, which the reader does not know.
+const reftableHead = "refs/heads/.invalid"
+
 // head returns the branch that HEAD names, or "", and its commit, or "".
 func (r repository) head() Head {
 	content, err := r.read("HEAD", maxLooseFile)
@@ -62,7 +65,7 @@ func (r repository) head() Head {
 		return Head{Commit: r.id(line)}
 	}
 	branch = strings.TrimSpace(branch)
-	if !isRef(branch) {
+	if !isRef(branch) || branch == reftableHead {
 		return Head{}
 	}
 	return Head{Ref: branch, Commit: r.commit(branch)}

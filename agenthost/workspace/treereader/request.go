@@ -12,6 +12,16 @@ type Request struct {
 	// Quiet says that no program of the session runs, nor will before the answer has ended. Then the state of a file
 	// is settled however young it is.
 	Quiet bool
+
+	// Fresh says that the host has just written the known files into the tree, and that nothing has changed them. Then
+	// only their signatures are read. It includes Quiet.
+	Fresh bool
+
+	// Skipped asks for all entries that a sparse checkout leaves without files, also for those that are known.
+	Skipped bool
+
+	// NamesOnly asks for a Name for each file, link and repository inside, and for nothing else of them.
+	NamesOnly bool
 }
 
 // Limits bound what one reading takes.

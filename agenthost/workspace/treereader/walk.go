@@ -3,6 +3,7 @@ package treereader
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -67,6 +68,11 @@ func (w *walker) run() error {
 			}
 		}
 	}
+	if w.left > maxLeftOut {
+		if err := w.tell(MoreLeftOut{min(w.left-maxLeftOut, maxKnown-1)}); err != nil {
+			return err
+		}
+	}
 	w.waitForClock()
 	return nil
 }
@@ -77,12 +83,12 @@ func (w *walker) openRepository() error {
 	if err == nil {
 		defer dir.close()
 		git := repository{dir, w.request.HashSize}
-		if err := w.tell(git.head()); err != nil {
-			return err
-		}
 		var ok bool
-		if w.tracked, ok = git.readIndex(); ok {
-			return nil
+		w.tracked, ok = git.readIndex()
+		head := git.head()
+		head.IsUnmerged = slices.ContainsFunc(w.tracked, func(e tracked) bool { return e.isUnmerged })
+		if err := w.tell(head); err != nil || ok {
+			return err
 		}
 	}
 	w.tracked = make([]tracked, len(w.known))
@@ -142,6 +148,9 @@ func (w *walker) withRules(p place) []rules {
 // visit reads what one name stands for. If that changes meanwhile, it begins again.
 func (w *walker) visit(p place, name string) error {
 	path := p.prefix + name
+	if i := find(p.tracked, path, w.trackedPath); i >= 0 {
+		w.tracked[i].isPresent = true
+	}
 	for range attempts {
 		err := w.visitOnce(p, name, path)
 		switch {
@@ -184,6 +193,9 @@ func (w *walker) visitOnce(p place, name, path string) error {
 		return w.leaveOut(path, PathTooLong)
 	case isRefused(name), e.kind == kindLink && isRefusedLink(name):
 		return w.leaveOut(path, RefusedName)
+	}
+	if w.request.NamesOnly && (e.kind == kindFile || e.kind == kindLink) {
+		return w.name(path)
 	}
 	switch e.kind {
 	case kindFile:
@@ -252,8 +264,19 @@ func (w *walker) visitDirectory(p place, name, path string) error {
 	return w.walk(child)
 }
 
+// name tells the name of a file.
+func (w *walker) name(path string) error {
+	if w.names += len(path); w.names > maxNames {
+		return &LimitError{errEntries}
+	}
+	return w.tell(Name{path})
+}
+
 // commit tells the commit of a repository inside.
 func (w *walker) commit(p place, path, id string) error {
+	if w.request.NamesOnly {
+		return w.name(path)
+	}
 	if i := w.see(path); i >= 0 && !p.isSparse && w.known[i].Mode == ModeCommit && w.known[i].ID == id {
 		return nil
 	}
@@ -300,7 +323,7 @@ func (w *walker) leaveOut(path string, reason Reason) error {
 
 // attributes tells a .gitattributes that is ignored: git obeys it all the same.
 func (w *walker) attributes(p place, name, path string, e entry) error {
-	if name != ".gitattributes" || e.kind != kindFile || p.isIgnored {
+	if name != ".gitattributes" || e.kind != kindFile || p.isIgnored || w.request.NamesOnly {
 		return nil
 	}
 	content, err := p.read(name, maxRules)
@@ -341,7 +364,16 @@ func (w *walker) keep(k Kept) error {
 func (w *walker) keepSparse() error {
 	for i := range w.tracked {
 		e := &w.tracked[i]
-		if !e.skipWorktree {
+		if !e.skipWorktree || e.isPresent {
+			continue
+		}
+		if w.request.NamesOnly {
+			if e.mode == ModeTree || !IsPath(e.path) {
+				continue
+			}
+			if err := w.name(e.path); err != nil {
+				return err
+			}
 			continue
 		}
 		if e.mode == ModeTree {
@@ -354,7 +386,7 @@ func (w *walker) keepSparse() error {
 		if known >= 0 {
 			wasSeen := w.seen[known]
 			w.seen[known] = true
-			if wasSeen || w.known[known].ID == e.id && w.known[known].Mode == e.mode {
+			if wasSeen || !w.request.Skipped && w.known[known].ID == e.id && w.known[known].Mode == e.mode {
 				continue
 			}
 		}

@@ -10,11 +10,13 @@ import (
 // The wire is a sequence of frames: a byte for the kind, then numbers of variable length, and texts with their length.
 const (
 	frameFile       = 'f'
+	frameName       = 'n'
 	frameSame       = 's'
 	frameKept       = 'k'
 	frameDeleted    = 'd'
 	frameAttributes = 'a'
 	frameLeftOut    = 'l'
+	frameMore       = 'm' // the number of what was left out and not told
 	frameHead       = 'h'
 	frameEnd        = 'e'
 	frameLimit      = 'x' // the end of a reading that would take more than its limits
@@ -81,6 +83,9 @@ func (e *encoder) fact(fact Fact) error {
 			return err
 		}
 		e.b = append(e.b, f.content...)
+	case Name:
+		e.b = append(e.b, frameName)
+		e.text(f.Path)
 	case Same:
 		e.b = append(e.b, frameSame)
 		e.number(uint64(f.Known))
@@ -106,8 +111,20 @@ func (e *encoder) fact(fact Fact) error {
 		e.b = append(e.b, frameHead)
 		e.text(f.Ref)
 		e.text(f.Commit)
+		e.number(number(f.IsUnmerged))
+	case MoreLeftOut:
+		e.b = append(e.b, frameMore)
+		e.number(uint64(f.Count))
 	}
 	return e.write()
+}
+
+// number returns 1 for true.
+func number(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // decoder reads frames. After an error all values are zero.
@@ -144,6 +161,8 @@ func (d *decoder) below(limit int64) int64 {
 	return int64(v)
 }
 
+func (d *decoder) bool() bool { return d.below(2) == 1 }
+
 func (d *decoder) bytes(limit int64) []byte {
 	n := d.below(limit + 1)
 	if d.err != nil {
@@ -176,13 +195,9 @@ func WriteRequest(to io.Writer, r *Request, known Files) error {
 	e := newEncoder(to)
 	e.text(r.Root)
 	e.text(r.Exclude)
-	quiet := uint64(0)
-	if r.Quiet {
-		quiet = 1
-	}
 	for _, v := range [...]uint64{
-		uint64(r.HashSize), quiet, uint64(r.Limits.Files), uint64(r.Limits.Bytes), uint64(r.Limits.FileSize),
-		uint64(r.Limits.Large), uint64(r.Limits.Entries), uint64(r.Limits.Depth), uint64(len(known)),
+		uint64(r.HashSize), number(r.Quiet), number(r.Fresh), number(r.Skipped), number(r.NamesOnly),
+		uint64(r.Limits.Files), uint64(r.Limits.Bytes), uint64(r.Limits.FileSize), uint64(r.Limits.Large), uint64(r.Limits.Entries), uint64(r.Limits.Depth), uint64(len(known)),
 	} {
 		e.number(v)
 	}
@@ -218,7 +233,8 @@ const (
 func readRequest(from io.Reader) (*Request, Files, error) {
 	d := newDecoder(from)
 	r := &Request{Root: d.text(maxPath), Exclude: d.text(maxRules)}
-	r.HashSize, r.Quiet = int(d.below(33)), d.below(2) == 1
+	r.HashSize, r.Quiet, r.Fresh = int(d.below(33)), d.bool(), d.bool()
+	r.Skipped, r.NamesOnly = d.bool(), d.bool()
 	r.Limits = Limits{
 		Files: int(d.below(maxKnown)), Bytes: d.below(maxNumber), FileSize: d.below(maxNumber),
 		Large: d.below(maxNumber), Entries: int(d.below(maxKnown)), Depth: int(d.below(maxKnown)),
