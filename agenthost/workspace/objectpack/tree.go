@@ -1,6 +1,7 @@
 package objectpack
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"sort"
@@ -58,8 +59,8 @@ func (w *Writer) tree(files []File, prefix int, has func(id string) bool) (id st
 		data = append(data, raw...)
 		files = files[count:]
 	}
-	if id := w.name(treeKind, data); has(id) {
-		return id, nil
+	if id, err = w.name(treeKind, bytes.NewReader(data), int64(len(data))); err != nil || has(id) {
+		return id, err
 	}
-	return w.add(treeKind, data)
+	return w.add(treeKind, bytes.NewReader(data), int64(len(data)))
 }

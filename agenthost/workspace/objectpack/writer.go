@@ -8,12 +8,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 	"math"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // kind is the type of an object, with its number in a pack.
@@ -58,44 +58,59 @@ func header(objects uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), objects)
 }
 
-// errShort means that content has another size than its caller has said.
-var errShort = errors.New("the content has another size")
+// errSize means that content has another size than its caller has said.
+var errSize = errors.New("the content has another size")
 
-// Blob adds content of a size, and returns the id of its object.
-func (w *Writer) Blob(content io.Reader, size int64) (id string, err error) {
-	data := make([]byte, size)
-	if _, err := io.ReadFull(content, data); err != nil {
-		return "", fmt.Errorf("%w: %w", errShort, err)
-	}
-	return w.add(blobKind, data)
+// Blob adds content of a size, and returns the id of its object. It reads the content twice, so that it keeps none of it.
+func (w *Writer) Blob(content io.ReadSeeker, size int64) (id string, err error) {
+	return w.add(blobKind, content, size)
 }
 
 // Commit adds a commit in git's own form, and returns its id.
 func (w *Writer) Commit(content string) (id string, err error) {
-	return w.add(commitKind, []byte(content))
+	return w.add(commitKind, strings.NewReader(content), int64(len(content)))
 }
 
 // name returns the id of an object.
-func (w *Writer) name(k kind, data []byte) string {
+func (w *Writer) name(k kind, content io.Reader, size int64) (id string, err error) {
 	h := w.newHash()
-	h.Write([]byte(kindNames[k] + " " + strconv.Itoa(len(data)) + "\x00"))
-	h.Write(data)
-	return hex.EncodeToString(h.Sum(nil))
+	h.Write([]byte(kindNames[k] + " " + strconv.FormatInt(size, 10) + "\x00"))
+	if err := copyAll(h, content, size); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func (w *Writer) add(k kind, data []byte) (id string, err error) {
-	id = w.name(k, data)
+// copyAll copies content, which must have a size.
+func copyAll(to io.Writer, content io.Reader, size int64) error {
+	n, err := io.Copy(to, content)
+	if err != nil {
+		return err
+	}
+	if n != size {
+		return errSize
+	}
+	return nil
+}
+
+func (w *Writer) add(k kind, content io.ReadSeeker, size int64) (id string, err error) {
+	if id, err = w.name(k, content, size); err != nil {
+		return "", err
+	}
 	if _, ok := w.seen[id]; ok {
 		return id, nil
 	}
 	if w.objects == math.MaxUint32 {
 		return "", errors.New("the pack is full")
 	}
-	if _, err := w.out.Write(objectHeader(k, len(data))); err != nil {
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	if _, err := w.out.Write(objectHeader(k, size)); err != nil {
 		return "", err
 	}
 	w.deflate.Reset(w.out)
-	if _, err := w.deflate.Write(data); err != nil {
+	if err := copyAll(w.deflate, content, size); err != nil {
 		return "", err
 	}
 	if err := w.deflate.Close(); err != nil {
@@ -107,7 +122,7 @@ func (w *Writer) add(k kind, data []byte) (id string, err error) {
 }
 
 // objectHeader has the type and the size: four bits beside the type, then seven in each byte.
-func objectHeader(k kind, size int) []byte {
+func objectHeader(k kind, size int64) []byte {
 	b := []byte{byte(k)<<4 | byte(size&0xf)}
 	for size >>= 4; size > 0; size >>= 7 {
 		b[len(b)-1] |= 0x80

@@ -152,7 +152,7 @@ func TestWhatIsNoTreeIsRefused(t *testing.T) {
 func TestContentOfAnotherSizeIsRefused(t *testing.T) {
 	t.Parallel()
 	w, _, _ := newPack(t, "sha1")
-	if _, err := w.Blob(strings.NewReader("short"), 6); !errors.Is(err, errShort) {
+	if _, err := w.Blob(strings.NewReader("short"), 6); !errors.Is(err, errSize) {
 		t.Error(err)
 	}
 }
