@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bellhop/agenthost/workspace/treereader"
+	"bellhop/internal/owner"
 )
 
 // conversions are the attributes that change content on its way into an object. Filters are programs, and never start.
@@ -38,18 +39,23 @@ func (t *taking) convert(ctx context.Context) (map[string]string, error) {
 	}
 	// git sees whether the old content has CRLF, so it needs the old entries.
 	var old []indexEntry
+	size := t.number(looseFile)
 	var names bytes.Buffer
 	for _, name := range paths {
 		if at, ok := find(t.known, name); ok && t.known[at].Mode != treereader.ModeCommit {
-			old = append(old, indexEntry{name, t.known[at].ID})
+			old = append(old, indexEntry{path: name, id: t.known[at].ID, mode: treereader.ModeFile})
 		}
 		if err := t.write(files, name); err != nil {
 			return nil, err
 		}
+		size += t.told[name].size
 		names.WriteString(name + "\x00")
 	}
+	if err := t.setNumber(looseFile, size); err != nil {
+		return nil, err
+	}
 	call := Call{GitDir: t.GitDir(), WorkTree: files, IndexFile: filepath.Join(t.scratch, "index"), Stdin: &names}
-	if err := writeIndex(call.IndexFile, old, t.hashSize); err != nil {
+	if err := writeIndex(call.IndexFile, old, t.hashSize, owner.ID{}); err != nil {
 		return nil, err
 	}
 	call.Args = []string{"update-index", "--add", "--replace", "-z", "--stdin"}

@@ -14,6 +14,7 @@ import (
 	"bellhop/agenthost/workspace/treereader"
 	"bellhop/agenthost/workspace/worktreetest"
 	"bellhop/internal/process"
+	"bellhop/internal/testenv"
 )
 
 // confined returns a Read whose reader runs in a sandbox.
@@ -56,7 +57,7 @@ func TestSnapshotsOfARacedTree(t *testing.T) {
 					_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(root, pair[0]), unix.AT_FDCWD, filepath.Join(root, pair[1]), unix.RENAME_EXCHANGE)
 				}
 			}()
-			for range 10 {
+			for range testenv.Rounds(t) {
 				s, err := h.Take(t.Context(), t.TempDir(), read)
 				if err != nil {
 					t.Error(err)

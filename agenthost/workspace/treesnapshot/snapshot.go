@@ -1,6 +1,7 @@
 package treesnapshot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"bellhop/agenthost/workspace/objectpack"
 	"bellhop/agenthost/workspace/treereader"
@@ -20,7 +22,22 @@ type Snapshot struct {
 	ID      string // a commit of the store
 	Tree    string
 	Head    treereader.Head
-	LeftOut []treereader.LeftOut
+	LeftOut []treereader.LeftOut // the first ones
+	More    int                  // what else was left out
+
+	Files   treereader.Files // of the tree
+	Skipped map[string]bool  // paths that a sparse checkout leaves without files, if the request asks for them
+
+	began time.Time
+}
+
+// Has reports whether the snapshot has a file of a path, or below it.
+func (s *Snapshot) Has(path string) bool {
+	if _, ok := find(s.Files, path); ok {
+		return true
+	}
+	at, _ := find(s.Files, path+"/")
+	return at < len(s.Files) && strings.HasPrefix(s.Files[at].Path, path+"/")
 }
 
 // Facts are what a reading tells, as Answer.Next of package treereader has it. Close ends the reading.
@@ -47,8 +64,10 @@ type taking struct {
 	spool      *os.File
 	spooled    int64
 	known      treereader.Files
+	tree       string // of what is known; "" = not in the repository yet
 	told       map[string]*told
 	deleted    map[int]bool
+	kept       []treereader.Kept
 	trees      []treereader.Kept // of a sparse index
 	attributes map[string][]byte // files .gitattributes that git does not track
 	isNew      bool              // sums or signatures are new
@@ -58,13 +77,13 @@ type taking struct {
 // Take reads the work tree and makes a snapshot. scratch is an empty directory. A *treereader.LimitError says that the
 // tree has more changes than a reading takes.
 func (s *Store) Take(ctx context.Context, scratch string, read Read) (*Snapshot, error) {
-	known, err := s.Files(ctx)
-	if err != nil {
-		return nil, err
-	}
 	t := &taking{
-		Store: s, scratch: scratch, known: known, told: map[string]*told{}, deleted: map[int]bool{},
-		attributes: map[string][]byte{},
+		Store: s, scratch: scratch, told: map[string]*told{}, deleted: map[int]bool{}, attributes: map[string][]byte{},
+		snapshot: Snapshot{Skipped: map[string]bool{}, began: time.Now()},
+	}
+	var err error
+	if t.known, t.tree, err = s.read(ctx); err != nil {
+		return nil, err
 	}
 	if t.spool, err = os.OpenFile(filepath.Join(scratch, "spool"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, err
@@ -76,6 +95,7 @@ func (s *Store) Take(ctx context.Context, scratch string, read Read) (*Snapshot,
 	if err := t.expandTrees(ctx); err != nil {
 		return nil, err
 	}
+	t.dropReplaced()
 	return t.finish(ctx)
 }
 
@@ -113,11 +133,13 @@ func (t *taking) take(fact treereader.Fact) error {
 			t.trees = append(t.trees, f)
 			return nil
 		}
-		t.told[f.Path] = &told{known: treereader.Known{Path: f.Path, Mode: f.Mode, ID: f.ID}, isKept: true}
+		t.kept = append(t.kept, f)
 	case treereader.Attributes:
 		t.attributes[f.Path] = f.Content
 	case treereader.LeftOut:
 		t.snapshot.LeftOut = append(t.snapshot.LeftOut, f)
+	case treereader.MoreLeftOut:
+		t.snapshot.More = f.Count
 	case treereader.Head:
 		t.snapshot.Head = f
 	}
@@ -146,27 +168,121 @@ func (t *taking) content(f *told) *io.SectionReader {
 	return io.NewSectionReader(t.spool, f.offset, f.size)
 }
 
-// expandTrees puts the files of the trees that a sparse index names in the place of what is known below them.
+// expandTrees takes what a sparse checkout leaves without files: entries of the index, and the files of the trees that a
+// sparse index names in the place of what is known below them. The repository in the work tree may have objects that
+// the store cannot read: what needs them is left out.
 func (t *taking) expandTrees(ctx context.Context) error {
+	has, err := t.has(ctx, t.kept, t.trees)
+	if err != nil {
+		return err
+	}
+	for _, kept := range t.kept {
+		if kept.Mode != treereader.ModeCommit {
+			if !has[kept.ID] {
+				t.leaveOut(kept.Path)
+				continue
+			}
+			t.snapshot.Skipped[kept.Path] = true
+		}
+		t.told[kept.Path] = &told{known: treereader.Known{Path: kept.Path, Mode: kept.Mode, ID: kept.ID}, isKept: true}
+	}
 	for _, kept := range t.trees {
-		inside := kept.Path + "/"
-		for i := range t.known {
-			if strings.HasPrefix(t.known[i].Path, inside) {
-				t.deleted[i] = true
-			}
+		if !has[kept.ID] {
+			t.leaveOut(kept.Path)
+			continue
 		}
-		files, err := t.list(ctx, kept.ID)
-		if err != nil {
+		if err := t.expandTree(ctx, kept); err != nil {
 			return err
-		}
-		for _, k := range files {
-			k.Path = inside + k.Path
-			if t.told[k.Path] == nil {
-				t.told[k.Path] = &told{known: k, isKept: true}
-			}
 		}
 	}
 	return nil
+}
+
+func (t *taking) leaveOut(path string) {
+	t.snapshot.LeftOut = append(t.snapshot.LeftOut, treereader.LeftOut{Path: path, Reason: treereader.NoObject})
+}
+
+func (t *taking) expandTree(ctx context.Context, kept treereader.Kept) error {
+	inside := kept.Path + "/"
+	for i := range t.known {
+		if strings.HasPrefix(t.known[i].Path, inside) {
+			t.deleted[i] = true
+		}
+	}
+	files, err := t.list(ctx, kept.ID)
+	if err != nil {
+		return err
+	}
+	for _, k := range files {
+		k.Path = inside + k.Path
+		if t.told[k.Path] == nil {
+			t.told[k.Path] = &told{known: k, isKept: true}
+			t.snapshot.Skipped[k.Path] = true
+		}
+	}
+	return nil
+}
+
+// has returns which objects of entries the store can read.
+func (t *taking) has(ctx context.Context, lists ...[]treereader.Kept) (map[string]bool, error) {
+	found := map[string]bool{}
+	var wanted bytes.Buffer
+	for _, list := range lists {
+		for _, kept := range list {
+			if kept.Mode != treereader.ModeCommit {
+				wanted.WriteString(kept.ID + "\n")
+			}
+		}
+	}
+	if wanted.Len() == 0 {
+		return found, nil
+	}
+	out, err := t.git(ctx, Call{
+		GitDir: t.GitDir(), Stdin: &wanted, Limit: maxListing,
+		Args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	types := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if id, kind, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
+			types[id] = kind
+		}
+	}
+	for _, list := range lists {
+		for _, kept := range list {
+			wants := "blob"
+			if kept.Mode == treereader.ModeTree {
+				wants = "tree"
+			}
+			found[kept.ID] = types[kept.ID] == wants
+		}
+	}
+	return found, nil
+}
+
+// dropReplaced drops entries without files that cannot be beside a file: a file stands for a directory of theirs, or is
+// below their path. An index can name both.
+func (t *taking) dropReplaced() {
+	for _, path := range slices.Sorted(maps.Keys(t.told)) {
+		f := t.told[path]
+		for i := range path {
+			if path[i] != '/' {
+				continue
+			}
+			above := t.told[path[:i]]
+			switch {
+			case above == nil:
+			case f.isKept:
+				delete(t.told, path)
+				delete(t.snapshot.Skipped, path)
+			case above.isKept:
+				delete(t.told, path[:i])
+				delete(t.snapshot.Skipped, path[:i])
+			}
+		}
+	}
 }
 
 func (t *taking) finish(ctx context.Context) (*Snapshot, error) {
@@ -179,36 +295,46 @@ func (t *taking) finish(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.nameFiles(ctx, pack); err != nil {
-		return nil, err
+	isChanged := t.tree == "" || len(t.told)+len(t.deleted) > 0
+	if isChanged {
+		err = t.makeTree(ctx, pack)
+	} else {
+		t.snapshot.Files, t.snapshot.Tree = t.known, t.tree
 	}
-	next := t.next()
-	before := map[string]bool{}
-	if _, err := pack.Tree(entries(t.known), func(id string) bool { before[id] = true; return true }); err != nil {
-		return nil, err
-	}
-	if t.snapshot.Tree, err = pack.Tree(entries(next), func(id string) bool { return before[id] && t.hasBase() }); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if t.snapshot.ID, err = pack.Commit(t.message()); err != nil {
 		return nil, err
 	}
-	if t.snapshot.ID != t.last() { // else the repository has all of it
-		if err := t.give(ctx, pack, file); err != nil {
-			return nil, err
-		}
+	if !slices.Contains(t.snapshots(), t.snapshot.ID) {
+		err = t.give(ctx, pack, file)
 	}
-	if t.isNew || len(t.told)+len(t.deleted) > 0 {
-		if err := t.save(next); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = t.keep(ctx, t.snapshot.ID)
 	}
-	return &t.snapshot, nil
+	if err == nil && (isChanged || t.isNew) {
+		err = t.save(t.snapshot.Files, t.snapshot.Tree)
+	}
+	return &t.snapshot, err
 }
 
-// hasBase reports whether the trees of what is known are in the repository: not before the first snapshot of a tree that
-// began with nothing.
-func (t *taking) hasBase() bool { return t.base != "" || len(t.known) > 0 }
+// makeTree adds the files that were told and the trees that have changed to the pack.
+func (t *taking) makeTree(ctx context.Context, pack *objectpack.Writer) error {
+	if err := t.nameFiles(ctx, pack); err != nil {
+		return err
+	}
+	t.snapshot.Files = t.next()
+	before := map[string]bool{}
+	if t.base != "" || t.tree != "" { // the repository has the trees of what is known
+		if _, err := pack.Tree(entries(t.known), func(id string) bool { before[id] = true; return true }); err != nil {
+			return err
+		}
+	}
+	var err error
+	t.snapshot.Tree, err = pack.Tree(entries(t.snapshot.Files), func(id string) bool { return before[id] })
+	return err
+}
 
 // message is the commit that names the state. Its times are fixed, so that the same state has the same id.
 func (t *taking) message() string {
@@ -275,8 +401,6 @@ func (t *taking) give(ctx context.Context, pack *objectpack.Writer, file *os.Fil
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := t.git(ctx, Call{GitDir: t.GitDir(), Stdin: file, Args: []string{"index-pack", "--stdin"}}); err != nil {
-		return err
-	}
-	return os.WriteFile(t.lastPath(), []byte(t.snapshot.ID), 0o600)
+	_, err := t.git(ctx, Call{GitDir: t.GitDir(), Stdin: file, Args: []string{"index-pack", "--stdin"}})
+	return err
 }

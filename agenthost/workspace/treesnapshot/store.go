@@ -3,6 +3,7 @@ package treesnapshot
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -36,66 +37,87 @@ type Store struct {
 	base     string // the tree or commit that the work tree began with; "" = nothing
 	hashSize int
 	git      Git
+
+	maxGrowth int64
 }
 
 // maxListing bounds git's lists, in bytes.
 const maxListing = 256 << 20
 
-// Open opens a store, and makes it if it is missing. objects is the directory with the objects of the base.
-func Open(ctx context.Context, dir, objects, base string, hashSize int, git Git) (*Store, error) {
-	s := &Store{dir: dir, base: base, hashSize: hashSize, git: git}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
+// Open opens a store, and makes it if it is missing. objects is the directory with the objects of the base; "" = as
+// before.
+func Open(dir, objects, base string, hashSize int, git Git) (*Store, error) {
+	s := &Store{dir: dir, base: base, hashSize: hashSize, git: git, maxGrowth: maxGrowth}
 	if _, err := os.Lstat(filepath.Join(s.GitDir(), "HEAD")); errors.Is(err, fs.ErrNotExist) {
-		format := "sha1"
-		if hashSize == 32 {
-			format = "sha256"
-		}
-		args := []string{"init", "--quiet", "--template=", "--bare", "--object-format=" + format, s.GitDir()}
-		if _, err := git(ctx, Call{Args: args}); err != nil {
+		if err := s.init(); err != nil {
 			return nil, err
 		}
 	}
 	if objects == "" {
 		return s, nil
 	}
-	info := filepath.Join(s.GitDir(), "objects", "info")
-	if err := os.MkdirAll(info, 0o700); err != nil {
-		return nil, err
+	if strings.ContainsAny(objects, "\n\"") {
+		return nil, fmt.Errorf("git cannot use the path %q", objects)
 	}
-	return s, os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600)
+	return s, replaceFile(filepath.Join(s.GitDir(), "objects", "info", "alternates"), []byte(objects+"\n"))
 }
+
+// init makes an empty bare repository. HEAD, by which git knows a repository, comes last.
+func (s *Store) init() error {
+	for _, dir := range []string{"objects/info", "objects/pack", "refs"} {
+		if err := os.MkdirAll(filepath.Join(s.GitDir(), dir), 0o700); err != nil {
+			return err
+		}
+	}
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+	if s.hashSize == sha256.Size {
+		config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
+	}
+	return errors.Join(
+		replaceFile(filepath.Join(s.GitDir(), "config"), []byte(config)),
+		replaceFile(filepath.Join(s.GitDir(), "HEAD"), []byte("ref: refs/heads/none\n")),
+	)
+}
+
+// replaceFile gives a file a content, unless it has it. A reader sees the old or the new content.
+func replaceFile(path string, content []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	next := path + ".next"
+	if err := os.WriteFile(next, content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
+
+// HashSize returns the bytes of the ids of git's objects.
+func (s *Store) HashSize() int { return s.hashSize }
 
 // GitDir is the repository with the snapshots.
 func (s *Store) GitDir() string { return filepath.Join(s.dir, "git") }
 
 func (s *Store) filesPath() string { return filepath.Join(s.dir, "files") }
 
-func (s *Store) lastPath() string { return filepath.Join(s.dir, "last") }
-
-// last returns the id of the last snapshot, or "".
-func (s *Store) last() string {
-	id, err := os.ReadFile(s.lastPath())
-	if err != nil {
-		return ""
-	}
-	return string(id)
-}
-
-// Files returns what is known of the tree: at first the files of the base.
-func (s *Store) Files(ctx context.Context) (treereader.Files, error) {
+// read returns what is known of the tree, and its tree in git: at first the files of the base, and "".
+func (s *Store) read(ctx context.Context) (files treereader.Files, tree string, err error) {
 	file, err := os.Open(s.filesPath())
 	if err == nil {
 		defer file.Close()
-		if files, err := treereader.ReadFiles(file); err == nil {
-			return files, nil
+		head := make([]byte, 2*s.hashSize+1)
+		_, err := io.ReadFull(file, head)
+		if err == nil {
+			files, err = treereader.ReadFiles(file)
+		}
+		if err == nil {
+			return files, string(head[:2*s.hashSize]), nil
 		}
 	}
 	if s.base == "" {
-		return nil, nil
+		return nil, "", nil
 	}
-	return s.list(ctx, s.base)
+	files, err = s.list(ctx, s.base)
+	return files, "", err
 }
 
 // list returns the files of a tree.
@@ -121,16 +143,13 @@ func (s *Store) list(ctx context.Context, tree string) (treereader.Files, error)
 }
 
 // save replaces what is known of the tree.
-func (s *Store) save(files treereader.Files) error {
+func (s *Store) save(files treereader.Files, tree string) error {
 	var out bytes.Buffer
+	out.WriteString(tree + "\n")
 	if err := treereader.WriteFiles(&out, files); err != nil {
 		return err
 	}
-	next := s.filesPath() + ".next"
-	if err := os.WriteFile(next, out.Bytes(), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, s.filesPath())
+	return replaceFile(s.filesPath(), out.Bytes())
 }
 
 // entries returns files as the writer of objects takes them.
