@@ -18,7 +18,8 @@ func (s *Sandbox) ConfineReader(user *owner.ID, read, write []string, c process.
 	}
 	spec := launch.Spec{
 		Read: append([]string{s.options.Self}, read...), Write: write, User: user,
-		Namespaces: s.namespaces, Network: s.network, NoSockets: true, Processes: readerProcesses,
+		Namespaces: s.namespaces, Network: s.network, NoSockets: true, NoChanges: len(write) == 0,
+		Processes: readerProcesses,
 	}
 	var err error
 	c.Args, err = spec.CommandLine(s.options.Self, c.Args)

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -58,6 +59,14 @@ var refused = []uint32{
 	unix.SYS_SWAPON, unix.SYS_SYSLOG, unix.SYS_UMOUNT2, unix.SYS_USERFAULTFD, unix.SYS_VHANGUP,
 }
 
+// changes are calls that change files without opening them for writing. oldChanges are those that only older
+// architectures have.
+var changes = []uint32{
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
+	unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_TRUNCATE, unix.SYS_FTRUNCATE,
+}
+
 // unfilterable are calls whose arguments a filter cannot read. They fail with ENOSYS, as on
 // an older kernel, so programs fall back to others.
 var unfilterable = []uint32{
@@ -106,6 +115,11 @@ func filterProgram(spec Spec) []bpf.Instruction {
 	}
 	for _, number := range refused {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, fail(unix.EPERM))
+	}
+	if spec.NoChanges {
+		for _, number := range slices.Concat(changes, oldChanges) {
+			program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, fail(unix.EPERM))
+		}
 	}
 	for _, number := range unfilterable {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, fail(unix.ENOSYS))

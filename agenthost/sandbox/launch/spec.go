@@ -41,6 +41,10 @@ type Spec struct {
 	// NoSockets keeps the program from making any socket.
 	NoSockets bool `json:"noSockets,omitempty"`
 
+	// NoChanges keeps the program from changing modes, owners, times, attributes and lengths of files, which Landlock
+	// does not guard.
+	NoChanges bool `json:"noChanges,omitempty"`
+
 	// User is the user id that the program gets instead of the launcher's, which must be root.
 	// Mapped lists other owners, whose files the program sees as its own if it may change them,
 	// or could not read them.

@@ -1,0 +1,7 @@
+package launch
+
+import "golang.org/x/sys/unix"
+
+var oldChanges = []uint32{
+	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
+}
