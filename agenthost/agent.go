@@ -286,6 +286,19 @@ type Differ interface {
 	Diff(ctx context.Context, sessionID, project string) (*protocol.Diff, error)
 }
 
+// UserOf returns what stands for the user of a session, the same in all of the user's sessions; "" if the broker did not
+// say it, or there is no such session. It waits for no session, so that workspaces can ask while one opens.
+func (h *Host) UserOf(sessionID string) string {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return ""
+	}
+	if user := s.user.Load(); user != nil {
+		return *user
+	}
+	return ""
+}
+
 // Diff returns what a session has changed since it began, its secrets masked.
 // CodeNotFound: no such session; CodeConflict: there is nothing to compare
 // with, the hint says why; CodeInvalid: this host makes no diffs.
@@ -321,6 +334,9 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	diff.Patch = mask.Text(diff.Patch)
 	for i := range diff.Files {
 		diff.Files[i].Path, diff.Files[i].OldPath = mask.Text(diff.Files[i].Path), mask.Text(diff.Files[i].OldPath)
+	}
+	for i := range diff.LeftOut {
+		diff.LeftOut[i].Path = mask.Text(diff.LeftOut[i].Path)
 	}
 	diff.Fit() // a mask can be longer than its secret
 	return diff, nil

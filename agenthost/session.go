@@ -29,6 +29,8 @@ type session struct {
 	durable    atomic.Bool                       // its row exists
 	secretHash atomic.Pointer[[sha256.Size]byte] // of the durable secret; nil: there is none
 
+	user atomic.Pointer[string] // hash of the key of its user; nil: not known
+
 	mu       sync.Mutex
 	state    core.State
 	stream   stream.Stream
@@ -111,6 +113,9 @@ func (s *session) publish(x *core.Step) {
 	s.observeEnd(x)
 	s.state = x.State
 	s.durable.Store(x.State.Durable)
+	if user := x.State.Record.OwnerKeyHash; user != "" {
+		s.user.Store(&user)
+	}
 	if activate {
 		s.activateSecret()
 	}

@@ -42,7 +42,7 @@ func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.D
 		return noDiff(at.task, err)
 	}
 	cleanDiff(diff)
-	if len(diff.Files) == 0 {
+	if len(diff.Files) == 0 && len(diff.LeftOut) == 0 {
 		return &protocol.DiffResponse{Success: true, NoDiffs: true}, nil
 	}
 	return s.storeDiff(ctx, userID, taskID, diff)
@@ -72,7 +72,7 @@ func noDiff(task *Task, err error) (*protocol.DiffResponse, error) {
 
 // cleanDiff limits and sanitizes a host's diff before it is stored.
 func cleanDiff(d *protocol.Diff) {
-	d.Base = ""
+	d.Base, d.Snapshot = "", ""
 	d.Patch = protocol.SanitizeText(d.Patch)
 	d.Fit()
 	if len(d.Files) > maxDiffFiles {
@@ -81,6 +81,12 @@ func cleanDiff(d *protocol.Diff) {
 	d.Files = slices.DeleteFunc(d.Files, func(f protocol.DiffFile) bool {
 		return f.Path == "" || len(f.Path) > maxDiffPath || len(f.OldPath) > maxDiffPath || len(f.Status) > 32
 	})
+	d.LeftOut = d.LeftOut[:min(len(d.LeftOut), protocol.MaxLeftOut)]
+	for i := range d.LeftOut {
+		left := &d.LeftOut[i]
+		left.Path = protocol.CutText(protocol.SanitizeText(left.Path), protocol.MaxLeftOutPath)
+		left.Reason = protocol.CutText(protocol.SanitizeText(left.Reason), protocol.MaxLeftOutPath)
+	}
 	for i := range d.Files {
 		f := &d.Files[i]
 		f.Path, f.OldPath = protocol.SanitizeText(f.Path), protocol.SanitizeText(f.OldPath)

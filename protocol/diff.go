@@ -4,7 +4,7 @@ import "strings"
 
 // Diff holds the changes of a session since it began: commits, staged and unstaged
 // changes, and new files. It is the response of a host's GET /session/:id/diff and,
-// without Base, the content of a DIFF artifact.
+// without Base and Snapshot, the content of a DIFF artifact.
 type Diff struct {
 	Base  string     `json:"base,omitempty"` // commit or tree the session began with
 	Files []DiffFile `json:"files"`
@@ -12,7 +12,26 @@ type Diff struct {
 
 	// Truncated reports that Patch or Files are incomplete.
 	Truncated bool `json:"truncated,omitempty"`
+
+	Snapshot string `json:"snapshot,omitempty"` // names the state of the files: the same state has the same id
+
+	// LeftOut is what the host did not read, at most MaxLeftOut of LeftOutCount: what Files and Patch say of it can be
+	// of an earlier state.
+	LeftOut      []LeftOut `json:"leftOut,omitempty"`
+	LeftOutCount int       `json:"leftOutCount,omitempty"`
 }
+
+// LeftOut is a file or directory that the host did not read. Path and Reason together are a sentence.
+type LeftOut struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// Limits of what a diff names as left out: entries, and bytes of a path.
+const (
+	MaxLeftOut     = 50
+	MaxLeftOutPath = 512
+)
 
 // DiffFile is one changed file. Binary files have no line counts.
 type DiffFile struct {

@@ -58,10 +58,11 @@ func (m *Manager) addClone(ctx context.Context, rec *record, src *source) error 
 	if err := m.makePrivateDir("workspaces", rec.Key); err != nil {
 		return err
 	}
+	isFresh := refs["refs/heads/"+rec.Branch] == rec.Base
 	if err := m.fillClone(ctx, rec, src, refs, true); err != nil {
 		return errAddClone(rec.Project, err)
 	}
-	return nil
+	return m.beginStore(rec, src, isFresh)
 }
 
 // chooseBranch records the clone's branch and the project's object format, and

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
@@ -41,7 +42,7 @@ func (m *Manager) Commit(
 func (m *Manager) commit(
 	ctx context.Context, rec *record, req *protocol.CommitRequest,
 ) (*protocol.CommitResponse, error) {
-	mirror, err := m.diffRepository(ctx, rec)
+	mirror, err := m.shippedRepository(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -51,41 +52,60 @@ func (m *Manager) commit(
 	}
 	defer agent.Close()
 	at, err := m.head(ctx, mirror)
-	if err == nil {
-		err = m.checkMerged(ctx, agent, mirror)
-	}
 	if err != nil {
 		return nil, err
 	}
-	scratch, remove, err := m.scratchDir()
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	next := mirror
-	next.indexFile, next.objectDir = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
-	tree, err := m.snapshot(ctx, mirror, at.tip, scratch, next.objectDir)
-	if err != nil {
-		return nil, err
-	}
-	changes := &protocol.Diff{}
-	if err := m.readFiles(ctx, next, at.tip, tree, changes); err != nil {
-		return nil, err
-	}
-	if len(changes.Files) == 0 {
-		return m.committedBefore(ctx, mirror, at, req)
-	}
-	id, err := m.commitTree(ctx, next, at.tip, tree, req)
-	if err == nil {
-		err = m.giveCommit(ctx, agent, next, at, id, scratch)
-	}
-	if err != nil {
-		return nil, err
+	var done *protocol.CommitResponse
+	err = m.withSnapshot(ctx, rec, askForIndex, func(ctx context.Context, s *snapshot) (err error) {
+		done, err = m.commitSnapshot(ctx, rec, agent, mirror, at, s, req)
+		return err
+	})
+	if err != nil || done.Commit == at.tip {
+		return done, err
 	}
 	if _, err := m.repository(ctx, rec); err != nil { // also brings the commit into the project
 		m.log.Warn("cannot fetch the commits of a session", "workspace", rec.Key, "error", err)
 	}
-	return committed(at, id, changes), nil
+	return done, nil
+}
+
+// newIndex is the index, in a scratch directory, for the agent's repository.
+const newIndex = "index.new"
+
+// askForIndex asks for all that an index says of files that a sparse checkout leaves out.
+func askForIndex(r *treereader.Request) { r.Skipped = true }
+
+// commitSnapshot commits a snapshot to the branch that is checked out. If the branch has all of it, the commit is that
+// of the branch.
+func (m *Manager) commitSnapshot(
+	ctx context.Context, rec *record, agent *os.Root, mirror repository, at head, s *snapshot, req *protocol.CommitRequest,
+) (*protocol.CommitResponse, error) {
+	if err := checkMerged(agent, s); err != nil {
+		return nil, err
+	}
+	if left := mustRefuse(s.Snapshot); len(left) > 0 || s.More > 0 {
+		return nil, errLeftOut(left, s.More)
+	}
+	next := mirror
+	next.workTree, next.indexFile, next.objectDir = s.repo.workTree, s.repo.indexFile, filepath.Join(s.scratch, "objects")
+	if err := writeAlternates(next.objectDir, filepath.Join(s.store.GitDir(), "objects"), mirror.objects()); err != nil {
+		return nil, err
+	}
+	changes := &protocol.Diff{}
+	if err := m.readFiles(ctx, next, at.tip, s.Tree, changes); err != nil {
+		return nil, err
+	}
+	if len(changes.Files) == 0 {
+		return m.committedBefore(ctx, next, at, req)
+	}
+	id, err := m.commitTree(ctx, next, at.tip, s.Tree, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store.WriteIndex(filepath.Join(s.scratch, newIndex), s.Snapshot, m.ownerOf(rec)); err != nil {
+		return nil, err
+	}
+	return committed(at, id, changes), m.giveCommit(ctx, agent, next, at, id, s.scratch)
 }
 
 func committed(at head, id string, changes *protocol.Diff) *protocol.CommitResponse {
@@ -141,8 +161,8 @@ func (m *Manager) commitTree(
 	return trimNewline(out), err
 }
 
-// giveCommit brings a commit from the scratch directory into the agent's repository: first the objects,
-// then the index, then the branch. A crash in between leaves the changes as staged.
+// giveCommit brings a commit from the scratch directory of repo, and a new index, into the agent's repository: first
+// the objects, then the index, then the branch. A crash in between leaves the changes as staged.
 func (m *Manager) giveCommit(ctx context.Context, agent *os.Root, repo repository, at head, id, scratch string) error {
 	if err := m.giveObjects(ctx, agent, repo, id, at.tip, scratch); err != nil {
 		return err
@@ -165,7 +185,7 @@ func (m *Manager) giveCommit(ctx context.Context, agent *os.Root, repo repositor
 	if err := checkUnmoved(agent, at); err != nil {
 		return err
 	}
-	source, err := os.Open(repo.indexFile)
+	source, err := os.Open(filepath.Join(scratch, newIndex))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package workspace
 
 import (
-	"path/filepath"
+	"context"
 	"testing"
 
 	"bellhop/protocol"
@@ -20,25 +20,20 @@ func TestACommitIsNotGivenToABranchThatMovedMeanwhile(t *testing.T) {
 			rec, end, err := k.beginStep(t.Context(), uuid, "shop")
 			must(t, err)
 			defer end()
-			mirror, err := k.diffRepository(t.Context(), rec)
+			mirror, err := k.shippedRepository(t.Context(), rec)
 			must(t, err)
 			agent, err := k.openGitDir(rec)
 			must(t, err)
 			defer agent.Close()
 			at, err := k.head(t.Context(), mirror)
 			must(t, err)
-			scratch := t.TempDir()
-			next := mirror
-			next.indexFile, next.objectDir = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
-			tree, err := k.snapshot(t.Context(), mirror, at.tip, scratch, next.objectDir)
-			must(t, err)
-			req := &protocol.CommitRequest{Message: "Late\n", Author: ada}
-			id, err := k.commitTree(t.Context(), next, at.tip, tree, req)
-			must(t, err)
-
-			run(t, dir, move...)
-			before := run(t, dir, "for-each-ref") + run(t, dir, "status", "--branch", "--porcelain")
-			err = k.giveCommit(t.Context(), agent, next, at, id, scratch)
+			var before string
+			err = k.withSnapshot(t.Context(), rec, askForIndex, func(ctx context.Context, s *snapshot) error {
+				run(t, dir, move...)
+				before = run(t, dir, "for-each-ref") + run(t, dir, "status", "--branch", "--porcelain")
+				_, err := k.commitSnapshot(ctx, rec, agent, mirror, at, s, &protocol.CommitRequest{Message: "Late\n", Author: ada})
+				return err
+			})
 			if protocol.CodeOf(err) != protocol.CodeBusy {
 				t.Errorf("got %v", err)
 			}

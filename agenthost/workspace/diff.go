@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -35,14 +36,19 @@ func (m *Manager) Diff(ctx context.Context, sessionID, project string) (*protoco
 	if rec.Base == "" {
 		return nil, errNoBase(rec)
 	}
-	release, err := m.acquireSlot(ctx)
+	release, err := m.acquireSlot(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	ctx, cancel := context.WithTimeout(ctx, diffTimeout)
 	defer cancel()
-	return m.computeDiff(ctx, rec)
+	var diff *protocol.Diff
+	err = m.withSnapshot(ctx, rec, nil, func(ctx context.Context, s *snapshot) (err error) {
+		diff, err = m.diffOf(ctx, rec, s)
+		return err
+	})
+	return diff, err
 }
 
 func errNoBase(rec *record) error {
@@ -52,28 +58,53 @@ func errNoBase(rec *record) error {
 	}
 }
 
-func (m *Manager) computeDiff(ctx context.Context, rec *record) (*protocol.Diff, error) {
-	repo, err := m.diffRepository(ctx, rec)
+// diffOf compares a snapshot with the basis of its workspace.
+func (m *Manager) diffOf(ctx context.Context, rec *record, s *snapshot) (*protocol.Diff, error) {
+	kept := filepath.Join(m.snapshotDir(rec), diffFile)
+	diff, ok := readDiff(kept, rec.Base, s.Tree)
+	if !ok {
+		diff = &protocol.Diff{Base: rec.Base}
+		if err := m.readDiff(ctx, s.repo, basisOf(rec), s.Tree, diff); err != nil {
+			return nil, err
+		}
+		if err := writeDiff(kept, s.Tree, diff); err != nil {
+			return nil, err
+		}
+	}
+	diff.Snapshot, diff.LeftOutCount = s.ID, len(s.LeftOut)+s.More
+	for _, left := range s.LeftOut[:min(len(s.LeftOut), protocol.MaxLeftOut)] {
+		diff.LeftOut = append(diff.LeftOut, protocol.LeftOut{
+			Path: protocol.CutText(protocol.SanitizeText(left.Path), protocol.MaxLeftOutPath), Reason: left.Reason.String(),
+		})
+	}
+	return diff, nil
+}
+
+// keptDiff is the last diff of a workspace: a repeat without a change costs nothing more than the reading.
+type keptDiff struct {
+	Tree string         `json:"tree"`
+	Diff *protocol.Diff `json:"diff"`
+}
+
+// readDiff returns the diff of a basis and a tree if it is the last one.
+func readDiff(path, base, tree string) (*protocol.Diff, bool) {
+	content, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, false
 	}
-	scratch, remove, err := m.scratchDir()
+	var kept keptDiff
+	if json.Unmarshal(content, &kept) != nil || kept.Diff == nil || kept.Tree != tree || kept.Diff.Base != base {
+		return nil, false
+	}
+	return kept.Diff, true
+}
+
+func writeDiff(path, tree string, diff *protocol.Diff) error {
+	content, err := protocol.Marshal(keptDiff{tree, diff})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer remove()
-	scratchRepo := repo
-	scratchRepo.indexFile, scratchRepo.objectDir = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
-	var objectDirs []string
-	if rec.Kind == kindShared || rec.Kind == kindPlain {
-		objectDirs = append(objectDirs, m.baseObjects(rec))
-	}
-	tree, err := m.snapshot(ctx, repo, rec.Base, scratch, scratchRepo.objectDir, objectDirs...)
-	if err != nil {
-		return nil, err
-	}
-	diff := &protocol.Diff{Base: rec.Base}
-	return diff, m.readDiff(ctx, scratchRepo, rec.Base, tree, diff)
+	return writeFile(path, content)
 }
 
 // patchArgs make diffTree show the changes of files.
@@ -101,25 +132,6 @@ func (m *Manager) readDiff(ctx context.Context, repo repository, base, tree stri
 	return setFiles(diff, list)
 }
 
-// diffRepository returns the repository in which git compares a workspace with its
-// base.
-func (m *Manager) diffRepository(ctx context.Context, rec *record) (repository, error) {
-	if rec.Kind == kindShared || rec.Kind == kindPlain {
-		return m.inPlaceRepository(ctx, rec)
-	}
-	repo, err := m.repository(ctx, rec)
-	if err != nil {
-		return repo, err
-	}
-	if _, err := os.Lstat(repo.workTree); err != nil {
-		return repo, &protocol.Error{
-			Code: protocol.CodeConflict, Message: "The session's workspace is gone",
-			Hint: "The session's next turn makes it again", Err: err,
-		}
-	}
-	return repo, nil
-}
-
 // diffTree returns the arguments of a diff that starts no program: attributes of
 // the repository cannot name a diff or textconv command.
 func diffTree(args ...string) []string {
@@ -135,7 +147,7 @@ func (m *Manager) readFiles(ctx context.Context, repo repository, base, tree str
 		args: diffTree("--raw", "--numstat", "-z", base, tree, "--"),
 	})
 	if errors.Is(err, errOutputLimit) {
-		return m.errTooMany()
+		return errTooManyChanges
 	}
 	if err != nil {
 		return err
@@ -150,6 +162,11 @@ func setFiles(diff *protocol.Diff, out []byte) (err error) {
 		diff.Files, diff.Truncated = diff.Files[:maxDiffFiles], true
 	}
 	return err
+}
+
+var errTooManyChanges = &protocol.Error{
+	Code: protocol.CodeConflict, Message: "The workspace has too many changes to list them",
+	Hint: "List packages and build output in .gitignore",
 }
 
 var errListing = errors.New("git's list of files cannot be read")

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"bellhop/protocol"
 )
@@ -225,8 +224,8 @@ func TestDiffRefusesTooManyFiles(t *testing.T) {
 		write(t, plain, strconv.Itoa(i), "1234")
 	}
 	for name, limit := range map[string]func(k *kit){
-		"over 3 new files": func(k *kit) { k.maxUntrackedFiles = 3 },
-		"or 0 MiB of them": func(k *kit) { k.maxUntrackedBytes = 15 },
+		"over 3 new or changed files": func(k *kit) { k.limits.Files = 3 },
+		"or 0 MiB of them":            func(k *kit) { k.limits.Bytes = 15 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := open(t, map[string]Project{"plain": {Path: plain}})
@@ -245,11 +244,21 @@ func TestDiffWithoutWorkspaceOrBasis(t *testing.T) {
 	k := open(t, nil)
 	_, err := k.Diff(t.Context(), "s1", "")
 	errorHint(t, err, protocol.CodeNotFound)
-	dir := k.session("s1", "")
-	must(t, os.RemoveAll(filepath.Join(dir, ".git")))
-	must(t, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /etc\n"), 0o600))
+	must(t, os.RemoveAll(k.session("s1", "")))
 	_, err = k.Diff(t.Context(), "s1", "")
 	errorHint(t, err, protocol.CodeConflict)
+}
+
+// A diff needs neither the repository in the workspace nor what a file in its place names.
+func TestADiffNeedsNoRepositoryInTheWorkspace(t *testing.T) {
+	t.Parallel()
+	k := open(t, nil)
+	dir := k.session("s1", "")
+	write(t, dir, "a.txt", "a\n")
+	must(t, os.RemoveAll(filepath.Join(dir, ".git")))
+	equal(t, "without one", fileLines(k.diff("s1", "")), "added a.txt")
+	must(t, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /etc\n"), 0o600))
+	equal(t, "another one's", fileLines(k.diff("s1", "")), "added a.txt")
 }
 
 func TestParseFilesRefusesMalformedOutput(t *testing.T) {
@@ -260,25 +269,6 @@ func TestParseFilesRefusesMalformedOutput(t *testing.T) {
 		if files, err := parseFiles(out); err == nil {
 			t.Errorf("%q: %v", out, files)
 		}
-	}
-}
-
-// Git takes a file for changed, whatever its size and time are, if it is not older than the index.
-func TestCopiesOfAnIndexKeepItsTime(t *testing.T) {
-	t.Parallel()
-	k, _, dir := cloned(t)
-	rec, err := k.existingRecord(uuid, "shop")
-	must(t, err)
-	at := time.Now().Add(-time.Hour).Truncate(time.Second)
-	must(t, os.Chtimes(filepath.Join(dir, ".git", "index"), at, at))
-	mirror, _, err := k.mirror(t.Context(), rec)
-	must(t, err)
-	copied := mirror
-	copied.indexFile = filepath.Join(t.TempDir(), "index")
-	must(t, k.copyIndex(t.Context(), mirror, copied, ""))
-	info, err := os.Stat(copied.indexFile)
-	if err != nil || !info.ModTime().Equal(at) {
-		t.Errorf("%v, %v", info, err)
 	}
 }
 

@@ -27,6 +27,9 @@ func (m *Manager) makeOwnRepository(ctx context.Context, rec *record) error {
 		return err
 	}
 	var err error
+	if err = m.beginStore(rec, nil, false); err != nil {
+		return err
+	}
 	rec.Branch = "main"
 	rec.Base, err = writeEmptyRepository(filepath.Join(path, ".git"), m.now())
 	return err
@@ -44,8 +47,7 @@ func (m *Manager) makePlain(ctx context.Context, rec *record) error {
 	return m.recordBase(ctx, rec)
 }
 
-// makeShared lets a session work in its project's own directory. The basis of the
-// diff is a snapshot in the session's state directory.
+// makeShared lets a session work in its project's own directory. The basis of the diff is a snapshot.
 func (m *Manager) makeShared(ctx context.Context, rec *record, p Project) error {
 	rec.Kind, rec.Path = kindShared, p.Path
 	if p.Clone != "" {
@@ -66,15 +68,15 @@ func (m *Manager) makeShared(ctx context.Context, rec *record, p Project) error 
 	return m.recordBase(ctx, rec)
 }
 
-// recordBase snapshots a directory that is used in place. If that fails, for
+// recordBase takes the first snapshot of a directory used in place: the basis of the diff. If that fails, for
 // example because the directory is too large, the session works without a diff.
 func (m *Manager) recordBase(ctx context.Context, rec *record) error {
 	if err := m.makePrivateDir("state", rec.Session); err != nil {
 		return err
 	}
-	repo, err := m.inPlaceRepository(ctx, rec)
-	if err == nil {
-		rec.Base, err = m.snapshotBase(ctx, rec, repo)
+	var err error = errNoGit
+	if m.git.program != "" {
+		err = m.firstSnapshot(ctx, rec)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -86,50 +88,59 @@ func (m *Manager) recordBase(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// baseDir holds the basis of the diff of a directory used in place.
-func (m *Manager) baseDir(rec *record) string {
-	return filepath.Join(m.dataPath("state", rec.Session), ".base", shortHash(rec.Key))
+func (m *Manager) firstSnapshot(ctx context.Context, rec *record) error {
+	src, of, err := m.inPlaceBase(ctx, rec)
+	if err != nil {
+		return err
+	}
+	leave, err := m.acquireSlot(ctx, rec)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	release, err := m.lockStore(ctx, rec)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := m.beginStore(rec, src, false); err != nil {
+		return err
+	}
+	return m.withStore(ctx, rec, of, nil, func(_ context.Context, s *snapshot) error {
+		rec.Base = s.Tree
+		return s.store.KeepFirst(s.ID)
+	})
 }
 
-// inPlaceRepository returns the repository for diffs of a directory used in place:
-// the directory's own if it has one, else a bare one in the session's state
-// directory. It writes nothing into the user's directory.
-func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repository, error) {
-	if m.git.program == "" {
-		return repository{}, errNoGit
+// inPlaceBase returns the repository of a directory used in place, nil for none, and what its snapshots begin with: the
+// files of the commit that is checked out need not be told. It records the format of the repository's objects.
+func (m *Manager) inPlaceBase(ctx context.Context, rec *record) (*source, storeOf, error) {
+	rec.Format = ""
+	if _, err := os.Lstat(filepath.Join(m.rootDir(rec), ".git")); err != nil || rec.Kind != kindShared {
+		return nil, storeOf{}, nil //nolint:nilerr // a plain directory
 	}
-	root := m.rootDir(rec)
-	if info, err := os.Lstat(filepath.Join(root, ".git")); err == nil && rec.Kind == kindShared &&
-		(info.IsDir() || info.Mode().IsRegular()) {
-		common := filepath.Join(m.baseDir(rec), "common")
-		if src := usualRepository(root); src != nil {
-			return m.withHostSettings(ctx, src, src.gitDir, root, common)
-		}
-		out, err := m.git.run(ctx, call{dir: root, noFiles: true, args: []string{"rev-parse", "--absolute-git-dir"}})
-		if err == nil {
-			return m.withHostSettings(ctx, nil, trimNewline(out), root, common)
-		}
+	src, err := m.findRepository(ctx, m.rootDir(rec))
+	if src == nil || err != nil {
+		return nil, storeOf{}, err
 	}
-	dir := filepath.Join(m.baseDir(rec), "git")
-	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
-		if _, err := os.Lstat(m.dataPath("state", rec.Session)); err != nil { // making it would bring a deleted session back
-			return repository{}, err
-		}
-		if err := m.initBare(ctx, dir, ""); err != nil {
-			return repository{}, err
-		}
+	format, err := m.objectFormat(ctx, src)
+	if err != nil {
+		return nil, storeOf{}, err
 	}
-	return repository{gitDir: dir, workTree: root}, nil
+	if format != "sha1" {
+		rec.Format = format
+	}
+	commit, err := m.firstCommit(ctx, Project{Path: m.rootDir(rec)}, []string{"HEAD"})
+	if commit == "" || err != nil {
+		return src, storeOf{}, err
+	}
+	return src, storeOf{commit, filepath.Join(src.gitDir, "objects")}, nil
 }
 
-// repository returns the repository for reads of a workspace: the mirror of a clone or of a
-// repository of its own, an empty one for a plain directory. For a clone it first fetches the
-// session's commits into the mirror; a failure is logged.
+// repository returns the mirror of a clone or of a repository of its own, and an empty one for other workspaces. For a
+// clone it first fetches the session's commits into the project; a failure is logged.
 func (m *Manager) repository(ctx context.Context, rec *record) (repository, error) {
-	root := m.rootDir(rec)
 	switch rec.Kind {
-	case kindPlain:
-		return repository{}, nil
 	case kindOwn:
 		repo, _, err := m.mirror(ctx, rec)
 		return repo, err
@@ -143,9 +154,6 @@ func (m *Manager) repository(ctx context.Context, rec *record) (repository, erro
 		}
 		return repo, nil
 	default:
-		if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
-			return repository{}, nil //nolint:nilerr // a plain directory
-		}
-		return m.inPlaceRepository(ctx, rec)
+		return repository{}, nil
 	}
 }

@@ -40,7 +40,7 @@ func (m *Manager) Discard(
 
 // discard has git write the old files into a directory that only the host can change, and copies them from there.
 func (m *Manager) discard(ctx context.Context, rec *record, paths []string) error {
-	mirror, err := m.diffRepository(ctx, rec)
+	mirror, err := m.shippedRepository(ctx, rec)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (m *Manager) modesOf(ctx context.Context, repo repository) (map[string]stri
 		repo: repo, noFiles: true, limit: maxListing, args: []string{"ls-files", "--stage", "-z"},
 	})
 	if errors.Is(err, errOutputLimit) {
-		return nil, m.errTooMany()
+		return nil, errTooManyChanges
 	}
 	found := map[string]string{}
 	for entry := range strings.SplitSeq(string(out), "\x00") {

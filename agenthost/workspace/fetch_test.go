@@ -192,6 +192,7 @@ func TestACloneOfAProjectWithSHA256Objects(t *testing.T) {
 	dir := k.session(uuid, "shop")
 	commitIn(t, dir)
 	equal(t, "diff", fileLines(k.diff(uuid, "shop")), "added work.txt")
+	k.fetchWork()
 	equal(t, "fetched", run(t, shop, "rev-parse", sessionRef), run(t, dir, "rev-parse", "HEAD"))
 }
 

@@ -11,15 +11,11 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"bellhop/internal/openflag"
 	"bellhop/protocol"
 )
-
-// ignoredTimeout limits how long git may take to say which entries of a directory it ignores.
-const ignoredTimeout = 5 * time.Second
 
 // readBatch is how many entries of a directory are read at once.
 const readBatch = 1024
@@ -97,15 +93,16 @@ func (m *Manager) Directory(ctx context.Context, sessionID, project, dir, after 
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	rec, root, err := m.openFiles(sessionID, project)
 	if err != nil {
+		release()
 		return nil, err
 	}
 	defer root.Close()
 	list, err := listDirectory(ctx, root, dir, after)
+	release()
 	if err == nil {
-		m.markIgnored(ctx, rec, list)
+		m.markIgnored(ctx, rec, root, list)
 	}
 	return list, err
 }
@@ -220,42 +217,49 @@ func describeEntry(root *os.Root, dir string, e entry) protocol.FileEntry {
 	return out
 }
 
-// markIgnored marks the entries that git ignores. If git cannot say it, none is marked: the marks only help to read.
-func (m *Manager) markIgnored(ctx context.Context, rec *record, list *protocol.FileList) {
+// markIgnored marks the entries that git ignores. If the workspace cannot be read, none is marked: the marks only help
+// to read.
+func (m *Manager) markIgnored(ctx context.Context, rec *record, root *os.Root, list *protocol.FileList) {
 	if len(list.Entries) == 0 || m.git.program == "" {
 		return
 	}
-	repo, err := m.pathsRepository(ctx, rec)
+	release, err := m.acquireSlot(ctx, rec)
+	if err != nil {
+		return
+	}
+	defer release()
+	exclude, err := m.excludeOf(rec)
+	var known *names
+	if err == nil {
+		known, err = m.names(ctx, rec, exclude)
+	}
 	if err != nil {
 		m.log.Debug("cannot mark ignored files", "workspace", rec.Key, "error", err)
 		return
 	}
-	var names strings.Builder
-	for _, e := range list.Entries {
-		names.WriteString(pathspec(rec, list, e.Name) + "\x00")
-	}
-	out, err := m.git.run(ctx, call{
-		repo: repo, time: ignoredTimeout, limit: protocol.DirectoryPage * (protocol.MaxPath + 1),
-		stdin: strings.NewReader(names.String()), args: []string{"check-ignore", "-z", "--stdin"},
-		env: []string{"GIT_LITERAL_PATHSPECS=0"}, // check-ignore refuses the setting; it expands no patterns anyway
-	})
-	if err != nil && !exitedWith(err, 1) { // 1: it ignores none
-		m.log.Debug("cannot mark ignored files", "workspace", rec.Key, "error", err)
-		return
-	}
-	ignored := map[string]bool{}
-	for name := range strings.SplitSeq(string(out), "\x00") {
-		ignored[name] = true
-	}
 	for i := range list.Entries {
 		e := &list.Entries[i]
-		e.Ignored = ignored[pathspec(rec, list, e.Name)]
+		if known.has(path.Join(rec.Prefix, list.Path, e.Name)) {
+			continue
+		}
+		switch e.Kind {
+		case protocol.FileDirectory:
+			e.Ignored = hasFiles(root, path.Join(list.Path, e.Name))
+		case protocol.FileRegular, protocol.FileLink:
+			e.Ignored = true
+		}
 	}
 }
 
-// pathspec begins with "./", because git gives a meaning to a ":" at the beginning.
-func pathspec(rec *record, list *protocol.FileList, name string) string {
-	return "./" + path.Join(rec.Prefix, list.Path, name)
+// hasFiles reports whether a directory of the agent has entries.
+func hasFiles(root *os.Root, name string) bool {
+	dir, err := openDir(root, name)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(1)
+	return len(names) > 0
 }
 
 // openFile opens a regular file of a workspace. It follows no link, and never waits for the writer of a FIFO.

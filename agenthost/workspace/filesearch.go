@@ -30,21 +30,17 @@ func (m *Manager) Search(
 	if err != nil {
 		return nil, err
 	}
-	release, err := m.acquireSlot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
 	rec, root, err := m.openFiles(sessionID, project)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	repo, err := m.pathsRepository(ctx, rec)
+	release, err := m.acquireSlot(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
-	files, err := m.listWorkTree(ctx, repo, rec.Prefix)
+	defer release()
+	files, err := m.listWorkTree(ctx, rec)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type runner struct {
 
 // call describes one run of git.
 type call struct {
-	dir     string // working directory of git; "" = the work tree
+	dir     string // working directory of git; "" = the work tree, or without one the git directory
 	repo    repository
 	args    []string
 	stdin   io.Reader
@@ -235,7 +235,10 @@ func (r runner) execute(ctx context.Context, c call, config [][2]string) ([]byte
 		limit: cmp.Or(max(c.limit, 0), defaultOutputLimit), onFull: cancel,
 	}, &cappedBuffer{limit: stderrBytes}
 	cmd := exec.CommandContext(ctx, r.program, c.args...)
-	cmd.Dir = cmp.Or(c.dir, c.repo.workTree)
+	cmd.Dir = cmp.Or(c.dir, c.repo.workTree, c.repo.gitDir)
+	if cmd.Dir == "" {
+		return nil, fmt.Errorf("git %s: no directory to run in", c.args[0])
+	}
 	cmd.Env = slices.Concat(r.env, c.protocols(), c.repo.environment(), configVariables(config), c.env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, stdout, stderr
 	process.KillsGroup(cmd) // else ssh and remote helpers would hold the pipes open

@@ -152,7 +152,7 @@ func TestMissingObjectsAreNotFetched(t *testing.T) {
 	}
 }
 
-// A program of the session defines a filter after the host has looked for filters.
+// What a program of the session writes into the settings of a directory's repository after the check-in starts nothing.
 func TestAFilterThatComesLateIsNotStarted(t *testing.T) {
 	t.Parallel()
 	shop := remote(t)
@@ -161,19 +161,15 @@ func TestAFilterThatComesLateIsNotStarted(t *testing.T) {
 		"shop": {Path: shop, InPlace: true}, "a worktree of it": {Path: shop + "-two", InPlace: true},
 	})
 	for project, id := range map[string]string{"shop": "s1", "a worktree of it": "s2"} {
-		k.session(id, project)
-		rec, err := k.existingRecord(id, project)
-		must(t, err)
-		repo, err := k.repository(t.Context(), rec)
-		must(t, err)
+		dir := k.session(id, project)
 		tr := newTraps(t, "")
 		tr.set(filepath.Join(shop, ".git"))
-		write(t, repo.workTree, "x.ab", "changed\n")
-		for _, args := range [][]string{{"add", "--update", "."}, {"status"}, {"update-index", "--refresh"}} {
-			_, _ = k.git.execute(t.Context(), call{repo: repo, args: args}, safeConfig)
-			if sprung := tr.sprung(); sprung != "" {
-				t.Errorf("%s: %s started: %s", project, args[0], sprung)
-			}
+		write(t, dir, "x.ab", "changed\n")
+		equal(t, project, fileLines(k.diff(id, project)), "modified x.ab")
+		must1(t)(k.Info(t.Context(), dir))
+		must1(t)(k.Paths(t.Context(), id, project, ""))
+		if sprung := tr.sprung(); sprung != "" {
+			t.Errorf("%s started: %s", project, sprung)
 		}
 		must(t, os.WriteFile(filepath.Join(shop, ".git", "config"), nil, 0o600))
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -89,29 +88,23 @@ func (c fileChange) hasOneHunk() bool {
 }
 
 // changesOf returns how a file differs from the basis of the diff, with its part of the patch.
-func (m *Manager) changesOf(ctx context.Context, rec *record, name string) (fileChange, []byte, error) {
-	repo, err := m.diffRepository(ctx, rec)
-	if err != nil {
-		return fileChange{}, nil, err
-	}
-	scratch, remove, err := m.scratchDir()
-	if err != nil {
-		return fileChange{}, nil, err
-	}
-	defer remove()
-	now := repo
-	now.indexFile, now.objectDir = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
-	tree, err := m.snapshot(ctx, repo, rec.Base, scratch, now.objectDir)
-	if err != nil {
-		return fileChange{}, nil, err
-	}
-	changed, err := m.findChange(ctx, now, rec.Base, tree, name)
+func (m *Manager) changesOf(ctx context.Context, rec *record, name string) (changed fileChange, section []byte, err error) {
+	err = m.withSnapshot(ctx, rec, nil, func(ctx context.Context, s *snapshot) (err error) {
+		changed, section, err = m.changesIn(ctx, s, basisOf(rec), name)
+		return err
+	})
+	return changed, section, err
+}
+
+// changesIn is changesOf in a snapshot.
+func (m *Manager) changesIn(ctx context.Context, s *snapshot, base, name string) (fileChange, []byte, error) {
+	changed, err := m.findChange(ctx, s.repo, base, s.Tree, name)
 	if err != nil {
 		return changed, nil, err
 	}
 	out, err := m.git.run(ctx, call{
-		repo: now, limit: maxPatchOutput, time: diffTimeout,
-		args: diffTree("--patch", "--src-prefix=a/", "--dst-prefix=b/", rec.Base, tree, "--", changed.oldPath, name),
+		repo: s.repo, limit: maxPatchOutput, time: diffTimeout,
+		args: diffTree("--patch", "--src-prefix=a/", "--dst-prefix=b/", base, s.Tree, "--", changed.oldPath, name),
 	})
 	if errors.Is(err, errOutputLimit) {
 		return changed, nil, errNotInPart(name)
@@ -136,7 +129,7 @@ func (m *Manager) findChange(ctx context.Context, repo repository, base, tree, n
 		repo: repo, limit: maxListing, time: diffTimeout, args: diffTree("--raw", "-z", base, tree, "--"),
 	})
 	if errors.Is(err, errOutputLimit) {
-		return fileChange{}, m.errTooMany()
+		return fileChange{}, errTooManyChanges
 	}
 	if err != nil {
 		return fileChange{}, err

@@ -138,62 +138,77 @@ func (m *Manager) unfinishedWork(ctx context.Context, rec *record) (work unfinis
 		return work, err
 	}
 	if repo.gitDir == "" {
-		hasFiles, err := hasEntries(m.rootDir(rec))
-		return unfinished{dirty: hasFiles && rec.Kind != kindShared}, err
+		return m.unfinishedWorkInPlace(ctx, rec)
 	}
 	if work.dirty, err = m.isDirty(ctx, rec, repo); err != nil {
 		return work, err
 	}
-	if work.branch, err = m.checkedOut(ctx, rec, repo); err != nil {
+	if work.branch, err = checkedOut(repo); err != nil {
 		return work, err
 	}
-	if rec.Kind == kindShared {
-		return work, nil
-	}
-	work.commits, err = m.unpushedCommits(ctx, rec, repo)
+	work.commits, err = m.unpushedCommits(ctx, rec, repo, true)
 	return work, err
 }
 
-// checkedOut returns the branch that is checked out, "" if HEAD is detached.
-func (m *Manager) checkedOut(ctx context.Context, rec *record, repo repository) (string, error) {
-	if rec.Kind == kindClone || rec.Kind == kindOwn { // the host wrote HEAD of the mirror
-		content, err := os.ReadFile(filepath.Join(repo.gitDir, "HEAD"))
-		line := strings.TrimSpace(string(content))
-		if err != nil || objectID.MatchString(line) {
-			return "", err
-		}
-		if name, ok := strings.CutPrefix(line, "ref: refs/heads/"); ok {
-			return name, nil
-		}
+// unfinishedWorkInPlace finds uncommitted changes in a directory used in place. Commits there are the project's.
+func (m *Manager) unfinishedWorkInPlace(ctx context.Context, rec *record) (work unfinished, err error) {
+	root := m.rootDir(rec)
+	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil || rec.Kind != kindShared {
+		hasFiles, err := hasEntries(root)
+		return unfinished{dirty: hasFiles && rec.Kind != kindShared}, err
 	}
-	head, err := m.git.run(ctx,
-		call{repo: repo, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
-	if exitedWith(err, 1) { // 1: HEAD is detached
-		err = nil
+	head, err := m.git.run(ctx, call{dir: root, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
+	if err != nil && !exitedWith(err, 1) { // 1: HEAD is detached
+		return work, err
 	}
-	return trimNewline(head), err
+	work.branch = trimNewline(head)
+	work.dirty, err = m.isDirty(ctx, rec, repository{})
+	return work, err
 }
 
-// isDirty reports uncommitted changes. One byte of git's output is enough, so
-// output beyond the limit is no error.
-func (m *Manager) isDirty(ctx context.Context, rec *record, repo repository) (bool, error) {
-	out, err := m.git.run(ctx, call{
-		repo: repo, limit: 4 << 10,
-		args: []string{
-			"status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames",
-		},
-	})
-	if err != nil && !errors.Is(err, errOutputLimit) {
+// checkedOut returns the branch that is checked out in a mirror, "" if HEAD is detached.
+func checkedOut(mirror repository) (string, error) {
+	content, err := os.ReadFile(filepath.Join(mirror.gitDir, "HEAD"))
+	name, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "ref: ")
+	if err != nil || !ok {
+		return "", err
+	}
+	return strings.TrimPrefix(name, "refs/heads/"), nil
+}
+
+// isDirty reports whether the files of a workspace are others than those of the commit that is checked out in its
+// mirror, or in the directory that is used in place. What a snapshot leaves out counts as changed.
+func (m *Manager) isDirty(ctx context.Context, rec *record, mirror repository) (isDirty bool, err error) {
+	release, err := m.acquireSlot(ctx, rec)
+	if err != nil {
 		return false, err
 	}
-	return len(out) > 0 || m.hasSubmodules(rec, repo), nil
+	defer release()
+	head := call{repo: mirror, noFiles: true, args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{tree}"}}
+	if mirror.gitDir == "" {
+		head.dir = m.rootDir(rec)
+	}
+	out, err := m.git.run(ctx, head)
+	if err != nil && !exitedWith(err, 1) && !exitedWith(err, 128) { // no commit
+		return false, err
+	}
+	tree := trimNewline(out)
+	err = m.withSnapshot(ctx, rec, nil, func(_ context.Context, s *snapshot) error {
+		isDirty = len(mustRefuse(s.Snapshot)) > 0 || s.More > 0 || s.Tree != tree && (tree != "" || len(s.Files) > 0)
+		return nil
+	})
+	return isDirty || m.hasSubmodules(ctx, rec), err
 }
 
 // hasSubmodules reports whether a submodule is checked out. Its content is not
 // inspected, so it counts as unfinished work.
-func (m *Manager) hasSubmodules(rec *record, repo repository) bool {
+func (m *Manager) hasSubmodules(ctx context.Context, rec *record) bool {
 	if rec.Kind == kindShared {
-		found, err := hasEntries(filepath.Join(repo.gitDir, "modules"))
+		src, err := m.findRepository(ctx, m.rootDir(rec))
+		if src == nil || err != nil {
+			return false
+		}
+		found, err := hasEntries(filepath.Join(src.gitDir, "modules"))
 		return err == nil && found
 	}
 	agent, err := m.openGitDir(rec)
@@ -215,20 +230,20 @@ func (m *Manager) unfinishedWorkOfBranch(ctx context.Context, rec *record) (unfi
 	if err != nil {
 		return unfinished{}, err
 	}
-	commits, err := m.unpushedCommits(ctx, rec, repository{gitDir: src.gitDir})
+	commits, err := m.unpushedCommits(ctx, rec, repository{gitDir: src.gitDir}, false)
 	return unfinished{branch: rec.Branch, commits: commits}, err
 }
 
-// unpushedCommits counts commits that only this workspace holds. Without a work tree,
-// repo is the project's repository.
-func (m *Manager) unpushedCommits(ctx context.Context, rec *record, repo repository) (int, error) {
+// unpushedCommits counts commits that only this workspace holds. repo is its mirror, or without a directory the
+// project's repository.
+func (m *Manager) unpushedCommits(ctx context.Context, rec *record, repo repository, isMirror bool) (int, error) {
 	args := []string{"rev-list", "--count", "--ignore-missing"}
-	if repo.workTree != "" {
+	if isMirror {
 		args = append(args, "HEAD")
 	}
 	var known strings.Builder
 	switch {
-	case rec.Kind == kindClone && repo.workTree != "":
+	case rec.Kind == kindClone && isMirror:
 		tips, err := m.projectTips(ctx, rec)
 		if err != nil {
 			return 0, err

@@ -29,21 +29,27 @@ func (l locks) acquire(ctx context.Context, key string) (release func(), err err
 	if err != nil {
 		return nil, err
 	}
+	if err := waitForLock(ctx, file); err != nil {
+		return nil, err
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+// waitForLock waits until ctx ends. It closes the file unless that is locked then.
+func waitForLock(ctx context.Context, file *os.File) error {
 	tick := time.NewTicker(lockRetry)
 	defer tick.Stop()
 	for {
 		err := filelock.Try(file)
 		if err == nil {
-			return func() { _ = file.Close() }, nil
+			return nil
 		}
 		if !errors.Is(err, filelock.ErrHeld) {
-			_ = file.Close()
-			return nil, fmt.Errorf("lock a workspace: %w", err)
+			return errors.Join(fmt.Errorf("lock a workspace: %w", err), file.Close())
 		}
 		select {
 		case <-ctx.Done():
-			_ = file.Close()
-			return nil, fmt.Errorf("wait for the lock of the workspace: %w", ctx.Err())
+			return errors.Join(fmt.Errorf("wait for the lock of the workspace: %w", ctx.Err()), file.Close())
 		case <-tick.C:
 		}
 	}

@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
@@ -48,25 +50,27 @@ type Options struct {
 // Manager creates, finds and removes workspaces. Several managers, also in other
 // processes, can share one data directory.
 type Manager struct {
-	data              string
-	projects          map[string]Project
-	patience          time.Duration
-	now               func() time.Time
-	log               *slog.Logger
-	git               runner
-	locks             locks         // one per session, or per record of a workspace without a session
-	mirrorLocks       locks         // one per record; acquired after one of the field locks
-	repoLocks         locks         // one per project or git directory; acquired after the other two
-	heavySlots        chan struct{} // limits concurrent diffs and snapshots
-	maxUntrackedFiles int           // caps on the number and size of untracked files
-	maxUntrackedBytes int64
-	pushTimeout       time.Duration
-	searchTime        time.Duration // after which a search returns what it has found
-	fileSlots         chan struct{} // limits concurrent reads of directories and files
-	forges            Forges
-	disk              diskUse
-	giving            sync.Mutex // held while owners change
-	listings          listings
+	data          string
+	projects      map[string]Project
+	patience      time.Duration
+	now           func() time.Time
+	log           *slog.Logger
+	git           runner
+	locks         locks                                         // one per session, or per record of a workspace without a session
+	mirrorLocks   locks                                         // one per record; acquired after one of the field locks
+	repoLocks     locks                                         // one per project or git directory; acquired after the other two
+	slots         *slots                                        // of work that reads whole work trees
+	users         atomic.Pointer[func(sessionID string) string] // nil = no session has a known user
+	limits        treereader.Limits
+	readerProgram string  // "" = this program
+	confine       Confine // nil = readers have the host's rights
+	pushTimeout   time.Duration
+	searchTime    time.Duration // after which a search returns what it has found
+	fileSlots     chan struct{} // limits concurrent reads of directories and files
+	forges        Forges
+	disk          diskUse
+	giving        sync.Mutex // held while owners change
+	listings      listings
 
 	// Background jobs outlive the request that started them; Close ends them.
 	ctx  context.Context
@@ -96,8 +100,7 @@ func New(opts Options) (*Manager, error) {
 		repoLocks:   locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "repository-"},
 		mirrorLocks: locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "mirror-"},
 		git:         runner{env: inheritedEnvironment()},
-		heavySlots:  make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles,
-		maxUntrackedBytes: defaultUntrackedBytes, pushTimeout: pushTimeout, forges: opts.Forges,
+		slots:       newSlots(time.Now), limits: defaultLimits, pushTimeout: pushTimeout, forges: opts.Forges,
 		searchTime: searchTime, fileSlots: make(chan struct{}, 4),
 		jobs: map[string]*job{},
 	}

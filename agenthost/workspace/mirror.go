@@ -20,7 +20,7 @@ import (
 // in the mirror, never in the git directory that the agent can change: so neither
 // the agent's configuration, hooks and alternates nor its symbolic links have an
 // effect. A mirror holds hard links to the agent's object files, and copies of its
-// refs, index and list of excluded files.
+// refs. It has no work tree and no index: what the files are, a snapshot says.
 
 // Limits of what a mirror reads, in bytes.
 const (
@@ -42,8 +42,7 @@ func (m *Manager) mirrorDir(rec *record) string {
 	return m.dataPath("workspaces", ".mirrors/"+rec.Key)
 }
 
-// mirror updates the mirror of a workspace and returns it as the repository of the
-// work tree, and with it the project of a clone. CodeConflict: the workspace has no git directory any more.
+// mirror updates the mirror of a workspace and returns it, and with it the project of a clone. CodeConflict: the workspace has no git directory any more.
 func (m *Manager) mirror(ctx context.Context, rec *record) (repo repository, src *source, err error) {
 	release, err := m.mirrorLocks.acquire(ctx, rec.Key)
 	if err != nil {
@@ -64,11 +63,14 @@ func (m *Manager) mirror(ctx context.Context, rec *record) (repo repository, src
 	if err := m.makeMirror(ctx, rec, src); err != nil {
 		return repo, nil, err
 	}
-	err = errors.Join(mirrorObjects(agent, filepath.Join(dir, "objects")), mirrorRefs(agent, dir), mirrorFiles(agent, dir))
+	err = errors.Join(
+		mirrorObjects(agent, filepath.Join(dir, "objects")), mirrorRefs(agent, dir),
+		copyFile(agent, "shallow", filepath.Join(dir, "shallow"), maxRefFile),
+	)
 	if err != nil {
 		return repo, nil, fmt.Errorf("read the workspace's repository: %w", err)
 	}
-	return repository{gitDir: dir, workTree: m.rootDir(rec)}, src, nil
+	return repository{gitDir: dir}, src, nil
 }
 
 // openGitDir opens the git directory of a workspace. Nothing outside the workspace
@@ -314,15 +316,23 @@ func copyFile(agent *os.Root, name, target string, limit int64) error {
 	return err
 }
 
-// mirrorFiles copies the index, the list of excluded files and the end of a shallow
-// history.
-func mirrorFiles(agent *os.Root, dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "info"), 0o700); err != nil {
+// writeAlternates creates an object directory that also reads from others.
+func writeAlternates(objects string, others ...string) error {
+	if err := os.MkdirAll(filepath.Join(objects, "info"), 0o700); err != nil {
 		return err
 	}
-	return errors.Join(
-		copyFile(agent, "index", filepath.Join(dir, "index"), maxIndexFile),
-		copyFile(agent, "info/exclude", filepath.Join(dir, "info", "exclude"), maxExcludeFile),
-		copyFile(agent, "shallow", filepath.Join(dir, "shallow"), maxRefFile),
-	)
+	var list strings.Builder
+	for _, other := range others {
+		if strings.ContainsAny(other, "\n\"") {
+			return protocol.Errorf(protocol.CodeConflict, "git cannot use the path %q", other)
+		}
+		if other != objects {
+			list.WriteString(other + "\n")
+		}
+	}
+	path := filepath.Join(objects, "info", "alternates")
+	if present, err := os.ReadFile(path); err == nil && string(present) == list.String() {
+		return nil
+	}
+	return writeFile(path, []byte(list.String())) // git may read the file meanwhile, so it is never empty
 }

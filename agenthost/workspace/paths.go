@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
@@ -47,12 +49,8 @@ func (m *Manager) Paths(ctx context.Context, sessionID, project, query string) (
 	if rec.State != stateReady {
 		return nil, errNoWorkspace()
 	}
-	return m.searchPaths(ctx, "session\x00"+rec.Key, pathsAge, query, func(ctx context.Context) (*listing, error) {
-		repo, err := m.pathsRepository(ctx, rec)
-		if err != nil {
-			return nil, err
-		}
-		return m.listWorkTree(ctx, repo, rec.Prefix)
+	return m.searchPaths(ctx, rec, "session\x00"+rec.Key, pathsAge, query, func(ctx context.Context) (*listing, error) {
+		return m.listWorkTree(ctx, rec)
 	})
 }
 
@@ -83,13 +81,14 @@ func (m *Manager) ProjectPaths(ctx context.Context, project, branch, query strin
 	if err != nil {
 		return nil, err
 	}
+	rec := &record{Key: "~" + project, Kind: kindShared, Path: p.Path, Project: project, Format: src.format}
 	if commit == "" || p.InPlace {
-		return m.searchPaths(ctx, "directory\x00"+project, pathsAge, query, func(ctx context.Context) (*listing, error) {
-			return m.listFiles(ctx, call{dir: p.Path, args: listWorkTreeArgs}, "")
+		return m.searchPaths(ctx, rec, "directory\x00"+project, pathsAge, query, func(ctx context.Context) (*listing, error) {
+			return m.listInPlace(ctx, src, rec)
 		})
 	}
 	tree := commit + ":" + src.prefix
-	return m.searchPaths(ctx, "tree\x00"+project+"\x00"+tree, time.Hour,
+	return m.searchPaths(ctx, rec, "tree\x00"+project+"\x00"+tree, time.Hour,
 		query, func(ctx context.Context) (*listing, error) {
 			return m.listFiles(ctx, call{
 				dir: src.gitDir, repo: repository{gitDir: src.gitDir}, noFiles: true,
@@ -112,20 +111,94 @@ func errNoFiles(project string) error {
 	}
 }
 
-// pathsRepository returns the repository that lists a workspace's files. A clone's commits are not fetched.
-func (m *Manager) pathsRepository(ctx context.Context, rec *record) (repository, error) {
-	if rec.Kind == kindClone || rec.Kind == kindOwn {
-		repo, _, err := m.mirror(ctx, rec)
-		return repo, err
-	}
-	return m.inPlaceRepository(ctx, rec)
+// names are the files of a work tree that git tracks, and new ones that it does not ignore.
+type names struct {
+	paths   []string // sorted
+	leftOut int      // files that cannot be read, or are too large
 }
 
-var listWorkTreeArgs = []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"}
+// has reports whether there is a file of a path, or below it.
+func (n *names) has(path string) bool {
+	if _, ok := slices.BinarySearch(n.paths, path); ok {
+		return true
+	}
+	at, _ := slices.BinarySearch(n.paths, path+"/")
+	return at < len(n.paths) && strings.HasPrefix(n.paths[at], path+"/")
+}
 
-// listWorkTree runs at the root, because the agent may replace the project's subdirectory by a link.
-func (m *Manager) listWorkTree(ctx context.Context, repo repository, prefix string) (*listing, error) {
-	return m.listFiles(ctx, call{repo: repo, args: listWorkTreeArgs}, prefix)
+// names reads which files a workspace has, without their content. exclude is a list of ignored files.
+func (m *Manager) names(ctx context.Context, rec *record, exclude string) (*names, error) {
+	ctx, cancel := context.WithTimeout(ctx, pathsTimeout)
+	defer cancel()
+	root := m.rootDir(rec)
+	if info, err := os.Lstat(root); err != nil || !info.IsDir() {
+		return nil, errWorkspaceGone(err)
+	}
+	hashSize := 20
+	if !isSHA1(rec.Format) {
+		hashSize = 32
+	}
+	read, err := m.reader(rec, &treereader.Request{
+		Root: root, HashSize: hashSize, Exclude: exclude, Limits: m.limits, NamesOnly: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	facts, err := read(ctx, nil)
+	if err != nil {
+		return nil, m.errReading(err)
+	}
+	defer facts.Close()
+	found := &names{}
+	for {
+		fact, err := facts.Next()
+		if errors.Is(err, io.EOF) {
+			slices.Sort(found.paths)
+			return found, nil
+		}
+		if err != nil {
+			return nil, m.errReading(err)
+		}
+		switch f := fact.(type) {
+		case treereader.Name:
+			found.paths = append(found.paths, f.Path)
+		case treereader.LeftOut:
+			found.leftOut++
+		case treereader.MoreLeftOut:
+			found.leftOut += f.Count
+		}
+	}
+}
+
+// listWorkTree lists the names of a workspace.
+func (m *Manager) listWorkTree(ctx context.Context, rec *record) (*listing, error) {
+	exclude, err := m.excludeOf(rec)
+	if err != nil {
+		return nil, err
+	}
+	found, err := m.names(ctx, rec, exclude)
+	if err != nil {
+		return nil, err
+	}
+	return &listing{paths: namesAndDirectories(strings.Join(found.paths, "\x00"), rec.Prefix)}, nil
+}
+
+// listInPlace lists the names of a project's own directory, whatever sessions work there.
+func (m *Manager) listInPlace(ctx context.Context, src *source, rec *record) (*listing, error) {
+	project, err := os.OpenRoot(src.gitDir)
+	if err != nil {
+		return nil, err
+	}
+	defer project.Close()
+	exclude, err := readFile(project, "info/exclude", maxExcludeFile)
+	if err != nil {
+		return nil, err
+	}
+	found, err := m.names(ctx, rec, string(exclude))
+	if err != nil {
+		return nil, err
+	}
+	return &listing{paths: namesAndDirectories(strings.Join(found.paths, "\x00"), "")}, nil
 }
 
 func (m *Manager) listFiles(ctx context.Context, c call, prefix string) (*listing, error) {
@@ -144,11 +217,11 @@ func (m *Manager) listFiles(ctx context.Context, c call, prefix string) (*listin
 
 // searchPaths searches in a remembered list that is not older than age, or in a new one.
 func (m *Manager) searchPaths(
-	ctx context.Context, key string, age time.Duration, query string, read func(context.Context) (*listing, error),
+	ctx context.Context, rec *record, key string, age time.Duration, query string, read func(context.Context) (*listing, error),
 ) (*protocol.PathList, error) {
 	found := m.listings.find(key, m.now().Add(-age))
 	if found == nil {
-		release, err := m.acquireSlot(ctx)
+		release, err := m.acquireSlot(ctx, rec)
 		if err != nil {
 			return nil, err
 		}

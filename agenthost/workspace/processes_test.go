@@ -45,10 +45,10 @@ func TestStepsOfASessionStartFewProcessesOfGit(t *testing.T) {
 		{"the first check-in", 5, func() { dir = k.session(uuid, "shop") }},
 		{"the next check-in", 0, func() { k.session(uuid, "shop") }},
 		{"fetching nothing", 0, func() { must(t, k.Fetch(t.Context(), uuid, "shop")) }},
-		{"the first diff", 6, func() { write(t, dir, "new.txt", "new\n"); k.diff(uuid, "shop") }},
-		{"the next diff", 6, func() { write(t, dir, "README", "changed\n"); k.diff(uuid, "shop") }},
-		{"a commit", 15, func() { k.commit(uuid, "shop", "Work") }},
-		{"a diff after a commit", 6, func() { k.diff(uuid, "shop") }},
+		{"the first diff", 3, func() { write(t, dir, "new.txt", "new\n"); k.diff(uuid, "shop") }},
+		{"the next diff", 2, func() { write(t, dir, "README", "changed\n"); k.diff(uuid, "shop") }},
+		{"a commit", 9, func() { k.commit(uuid, "shop", "Work") }},
+		{"a diff after a commit", 1, func() { k.diff(uuid, "shop") }},
 		{"unfinished work", 3, func() { must1(t)(k.Info(t.Context(), dir)) }},
 	} {
 		step.do()

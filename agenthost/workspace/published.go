@@ -35,7 +35,7 @@ func (m *Manager) describeRemote(ctx context.Context, rec *record) (*protocol.Re
 	if state.Base, err = m.base(ctx, rec); err != nil {
 		return nil, err
 	}
-	mirror, err := m.diffRepository(ctx, rec)
+	mirror, err := m.shippedRepository(ctx, rec)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (m *Manager) push(
 
 // outgoing returns the mirror of a workspace, the branch that is checked out, and the base that it is meant for.
 func (m *Manager) outgoing(ctx context.Context, rec *record) (mirror repository, at head, base string, err error) {
-	if mirror, err = m.diffRepository(ctx, rec); err != nil {
+	if mirror, err = m.shippedRepository(ctx, rec); err != nil {
 		return mirror, at, "", err
 	}
 	if at, err = m.head(ctx, mirror); err != nil {

@@ -37,12 +37,14 @@ func (m *Manager) Delete(ctx context.Context, path string, force bool) error {
 	if user := m.userOf(rec); user != "" && !force {
 		return errTaken(strings.TrimPrefix(rec.Key, "@"), user)
 	}
-	work, err := m.unfinishedWork(ctx, rec)
-	if !force && err != nil {
-		return err
-	}
-	if !force && work.exists() {
-		return errUnfinished(work)
+	if !force {
+		work, err := m.unfinishedWork(ctx, rec)
+		if err != nil {
+			return err
+		}
+		if work.exists() {
+			return errUnfinished(work)
+		}
 	}
 	_, err = m.removeLocked(ctx, rec, true)
 	return err
@@ -141,7 +143,7 @@ func (m *Manager) pruneRemains(ctx context.Context) error {
 // it keeps a workspace with unfinished work. The caller holds the session's lock.
 func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (kept bool, err error) {
 	if rec.Kind == kindShared {
-		return false, m.releaseRecord(rec)
+		return false, errors.Join(m.removeStore(rec), m.releaseRecord(rec))
 	}
 	if rec.Kind == kindNamed { // the workspace stays: the session did not create it
 		return false, os.Remove(m.recordPath(rec.Key))
@@ -161,6 +163,9 @@ func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (ke
 	}
 	if err := removeAll(m.mirrorDir(rec)); err != nil {
 		return true, fmt.Errorf("remove the workspace's mirror: %w", err)
+	}
+	if err := m.removeStore(rec); err != nil {
+		return true, err
 	}
 	if rec.Kind == kindClone {
 		if err := m.removeBranch(ctx, rec); err != nil {

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,7 +63,7 @@ func (m *Manager) step(
 		return err
 	}
 	defer unlock()
-	leave, err := m.acquireSlot(ctx) // it reads all files
+	leave, err := m.acquireSlot(ctx, rec) // it reads all files
 	if err != nil {
 		return err
 	}
@@ -90,6 +89,25 @@ func (m *Manager) beginStep(ctx context.Context, sessionID, project string) (*re
 		return nil, nil, err
 	}
 	return rec, unlock, nil
+}
+
+// shippedRepository returns the mirror of a workspace that can be shipped. CodeConflict: its directory is gone.
+func (m *Manager) shippedRepository(ctx context.Context, rec *record) (repository, error) {
+	repo, err := m.repository(ctx, rec)
+	if err != nil {
+		return repo, err
+	}
+	if _, err := os.Lstat(m.rootDir(rec)); err != nil {
+		return repo, errWorkspaceGone(err)
+	}
+	return repo, nil
+}
+
+func errWorkspaceGone(err error) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "The session's workspace is gone",
+		Hint: "The session's next turn makes it again", Err: err,
+	}
 }
 
 // head is the branch that a workspace has checked out.
@@ -133,21 +151,11 @@ var unfinishedFiles = []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", 
 
 // checkMerged returns CodeUnmerged while a merge, a rebase or the like is not finished: its files
 // may have marks of conflicts, and the commit needs parents that only git knows.
-func (m *Manager) checkMerged(ctx context.Context, agent *os.Root, mirror repository) error {
-	unfinished := slices.ContainsFunc(unfinishedFiles, func(name string) bool {
+func checkMerged(agent *os.Root, s *snapshot) error {
+	unfinished := s.Head.IsUnmerged || slices.ContainsFunc(unfinishedFiles, func(name string) bool {
 		_, err := agent.Lstat(name)
 		return err == nil
 	})
-	if !unfinished {
-		out, err := m.git.run(ctx, call{
-			repo: mirror, noFiles: true, limit: 4 << 10, args: []string{"ls-files", "--unmerged", "-z"},
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		// An index that cannot be read has no conflicts: the commit does not use it.
-		unfinished = err == nil && len(out) > 0 || errors.Is(err, errOutputLimit)
-	}
 	if !unfinished {
 		return nil
 	}

@@ -1,208 +1,314 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"bellhop/agenthost/workspace/treereader"
+	"bellhop/agenthost/workspace/treesnapshot"
+	"bellhop/internal/owner"
+	"bellhop/internal/process"
 	"bellhop/protocol"
 )
 
-// Limits on reading files that git does not track.
+// What the host knows of the files in a workspace comes from snapshots: a reader with the rights of the session's
+// programs, or less, walks through the tree, and git works on what it tells, in a store that only the host writes. So
+// no program of the host opens a file that an agent can exchange.
+
+// defaultLimits bound a reading. New and changed content counts, not unchanged files.
+var defaultLimits = treereader.Limits{
+	Files: 50_000, Bytes: 512 << 20, FileSize: 64 << 20, Large: 1 << 30, Entries: 1_000_000, Depth: 100,
+}
+
 const (
-	defaultUntrackedFiles = 50_000
-	defaultUntrackedBytes = 512 << 20
-	maxListing            = 32 << 20 // bytes of names
-	maxNestedRepositories = 100      // repositories inside the work tree
-	snapshotTimeout       = time.Minute
+	snapshotTimeout = time.Minute
+	maxListing      = 32 << 20 // bytes of names
 )
 
-// snapshot writes the current content of a work tree as a tree object and returns
-// its name. It uses an index in scratch and writes into the directory objects, so
-// that neither the user's index nor the repository changes. If the repository has
-// no readable index, the snapshot starts from fallbackTree. objectDirs are further
-// object directories to read from.
-func (m *Manager) snapshot(
-	ctx context.Context, repo repository, fallbackTree, scratch, objects string, objectDirs ...string,
-) (string, error) {
-	if err := writeAlternates(objects, append(objectDirs, repo.objects())...); err != nil {
-		return "", err
-	}
-	scratchRepo := repo
-	scratchRepo.indexFile, scratchRepo.objectDir = filepath.Join(scratch, "index"), objects
-	if err := m.copyIndex(ctx, repo, scratchRepo, fallbackTree); err != nil {
-		return "", err
-	}
-	// Files that cannot be read keep the content that the index has.
-	_, err := m.git.run(ctx, call{
-		repo: scratchRepo, time: snapshotTimeout,
-		args: []string{"add", "--update", "--ignore-errors", "--", "."},
-	})
-	if err != nil && !exitedWith(err, 1) && !exitedWith(err, 128) {
-		return "", err
-	}
-	if err := m.addUntracked(ctx, scratchRepo); err != nil {
-		return "", err
-	}
-	out, err := m.git.run(ctx, call{repo: scratchRepo, args: []string{"write-tree"}})
-	return trimNewline(out), err
+// Confine returns a reader's command with no more rights than the programs of a session have in the workspace whose top
+// directory is root. session is "" if no session works there.
+type Confine func(session, root string, c process.Command) (process.Command, error)
+
+// SetReader sets the program that reads work trees, and what confines it. Without it the reader is this program, and
+// has the host's rights. It is called before the first session.
+func (m *Manager) SetReader(self string, confine Confine) { m.readerProgram, m.confine = self, confine }
+
+func (m *Manager) snapshotDir(rec *record) string {
+	return m.dataPath("workspaces", ".snapshots/"+rec.Key)
 }
 
-// writeAlternates creates an object directory that also reads from others.
-func writeAlternates(objects string, others ...string) error {
-	if err := os.MkdirAll(filepath.Join(objects, "info"), 0o700); err != nil {
-		return err
-	}
-	var list strings.Builder
-	for _, other := range others {
-		if strings.ContainsAny(other, "\n\"") {
-			return protocol.Errorf(protocol.CodeConflict, "git cannot use the path %q", other)
-		}
-		if other != objects {
-			list.WriteString(other + "\n")
-		}
-	}
-	path := filepath.Join(objects, "info", "alternates")
-	if present, err := os.ReadFile(path); err == nil && string(present) == list.String() {
-		return nil
-	}
-	return writeFile(path, []byte(list.String())) // git may read the file meanwhile, so it is never empty
+// Files of a store beside those of the snapshots.
+const (
+	excludeFile = "exclude" // the project's list of ignored files at the check-in
+	freshFile   = "fresh"   // exists until a workspace has been read that no program has changed yet
+	diffFile    = "diff"    // the last diff
+)
+
+// snapshot is a snapshot of a workspace, whose store the caller holds.
+type snapshot struct {
+	*treesnapshot.Snapshot
+	store   *treesnapshot.Store
+	scratch string
+	repo    repository // the store, with the attributes of the snapshot and an empty work tree
 }
 
-// copyIndex starts the scratch index as a copy of the user's, so that git need not
-// read unchanged files again. If that fails, it reads fallbackTree instead.
-func (m *Manager) copyIndex(ctx context.Context, repo, scratchRepo repository, fallbackTree string) error {
-	source, err := os.Open(filepath.Join(repo.gitDir, "index"))
-	if err == nil {
-		defer source.Close()
-		var target *os.File
-		if target, err = os.OpenFile(scratchRepo.indexFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-			return err
-		}
-		_, err = io.Copy(target, source)
-		if err = errors.Join(err, target.Close(), keepTime(source, scratchRepo.indexFile)); err != nil {
-			return err
-		}
-		if _, err = m.git.run(
-			ctx, call{repo: scratchRepo, args: []string{"ls-files", "--error-unmatch", "--cached", "--", ".bellhop-none"}},
-		); exitedWith(err, 1) {
-			return nil // git can read the copy
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err := os.Remove(scratchRepo.indexFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// withSnapshot takes a snapshot of a workspace, and runs do before the next one is taken. The caller has a slot. ask
+// changes what the reader is asked for. CodeConflict: the work tree is gone, or has more changes than a snapshot takes.
+func (m *Manager) withSnapshot(
+	ctx context.Context, rec *record, ask func(*treereader.Request), do func(ctx context.Context, s *snapshot) error,
+) error {
+	release, err := m.lockStore(ctx, rec)
+	if err != nil {
 		return err
 	}
-	if fallbackTree == "" {
-		return nil
+	defer release()
+	err = m.withStore(ctx, rec, storeOf{}, ask, do)
+	if err != nil && ctx.Err() == nil && m.isRemoved(rec) {
+		return errNoWorkspace()
 	}
-	_, err = m.git.run(ctx, call{repo: scratchRepo, args: []string{"read-tree", fallbackTree}})
 	return err
 }
 
-// keepTime gives the copy of an index its time. Git trusts the size of a file that is older than the index, so
-// in a copy with a later time it would miss a change of the same second that keeps the size.
-func keepTime(index *os.File, target string) error {
-	info, err := index.Stat()
-	if err != nil {
-		return err
-	}
-	return os.Chtimes(target, info.ModTime(), info.ModTime())
+// isRemoved reports whether a workspace was removed since its record was read.
+func (m *Manager) isRemoved(rec *record) bool {
+	current, err := m.readRecord(rec.Key)
+	return protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && current.State != rec.State
 }
 
-var updateIndex = []string{"update-index", "--add", "--remove", "-z", "--stdin"}
+// storeOf is what a store begins with.
+type storeOf struct{ base, objects string }
 
-// addUntracked adds files that are neither tracked nor ignored to the index. A
-// nested repository becomes a link to its commit.
-func (m *Manager) addUntracked(ctx context.Context, scratchRepo repository) error {
-	out, err := m.git.run(ctx, call{
-		repo: scratchRepo, limit: maxListing, time: snapshotTimeout,
-		args: []string{"ls-files", "--others", "--exclude-standard", "-z"},
+// withStore is withSnapshot for a caller that holds the store.
+func (m *Manager) withStore(
+	ctx context.Context, rec *record, of storeOf, ask func(*treereader.Request),
+	do func(ctx context.Context, s *snapshot) error,
+) error {
+	if m.git.program == "" {
+		return errNoGit
+	}
+	if info, err := os.Lstat(m.rootDir(rec)); err != nil || !info.IsDir() {
+		return errWorkspaceGone(err)
+	}
+	store, err := m.openStore(ctx, rec, of)
+	if err != nil {
+		return err
+	}
+	scratch, remove, err := m.scratchDir()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	taken, err := m.takeSnapshot(ctx, rec, store, scratch, ask)
+	if err != nil {
+		return err
+	}
+	s := &snapshot{Snapshot: taken, store: store, scratch: scratch, repo: repository{
+		gitDir: store.GitDir(), workTree: filepath.Join(scratch, "none"), indexFile: filepath.Join(scratch, "attributes"),
+	}}
+	if err := errors.Join(os.Mkdir(s.repo.workTree, 0o700), store.WriteAttributes(s.repo.indexFile, taken)); err != nil {
+		return err
+	}
+	return do(ctx, s)
+}
+
+// lockStore waits for the store of a workspace. CodeNotFound: the workspace was removed meanwhile.
+func (m *Manager) lockStore(ctx context.Context, rec *record) (release func(), err error) {
+	path := m.snapshotDir(rec) + ".lock"
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := waitForLock(ctx, file); err != nil {
+		return nil, err
+	}
+	locked, err := file.Stat()
+	if err == nil {
+		var now fs.FileInfo
+		if now, err = os.Lstat(path); err != nil || !os.SameFile(locked, now) {
+			err = errNoWorkspace()
+		}
+	}
+	if err == nil && m.isRemoved(rec) {
+		err = errNoWorkspace()
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+// openStore opens the store of a workspace, and makes it if it is missing.
+func (m *Manager) openStore(ctx context.Context, rec *record, of storeOf) (*treesnapshot.Store, error) {
+	hashSize := 20
+	if !isSHA1(rec.Format) {
+		hashSize = 32
+	}
+	if rec.Kind == kindClone {
+		src, err := m.recordSource(ctx, rec)
+		if err != nil {
+			return nil, err
+		}
+		of = storeOf{rec.Base, filepath.Join(src.gitDir, "objects")}
+	}
+	return treesnapshot.Open(m.snapshotDir(rec), of.objects, of.base, hashSize, m.runInStore)
+}
+
+// runInStore implements treesnapshot.Git.
+func (m *Manager) runInStore(ctx context.Context, c treesnapshot.Call) ([]byte, error) {
+	return m.git.run(ctx, call{
+		repo: repository{gitDir: c.GitDir, workTree: c.WorkTree, indexFile: c.IndexFile}, args: c.Args, stdin: c.Stdin,
+		limit: c.Limit, time: snapshotTimeout, noFiles: true, // the store's settings name no filter
 	})
-	if errors.Is(err, errOutputLimit) {
-		return m.errTooMany()
-	}
+}
+
+func (m *Manager) takeSnapshot(
+	ctx context.Context, rec *record, store *treesnapshot.Store, scratch string, ask func(*treereader.Request),
+) (*treesnapshot.Snapshot, error) {
+	exclude, err := m.excludeOf(rec)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	files, nested, err := m.selectUntracked(scratchRepo.workTree, string(out))
+	request := &treereader.Request{Root: m.rootDir(rec), HashSize: store.HashSize(), Exclude: exclude, Limits: m.limits}
+	if ask != nil {
+		ask(request)
+	}
+	read, err := m.reader(rec, request)
 	if err != nil {
+		return nil, err
+	}
+	taken, err := store.Take(ctx, scratch, read)
+	if err != nil {
+		return nil, m.errReading(err)
+	}
+	return taken, nil
+}
+
+// excludeOf returns the list of ignored files that the project had when the workspace was made.
+func (m *Manager) excludeOf(rec *record) (string, error) {
+	exclude, err := os.ReadFile(filepath.Join(m.snapshotDir(rec), excludeFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return string(exclude), err
+}
+
+// reader returns what starts a confined reader.
+func (m *Manager) reader(rec *record, r *treereader.Request) (treesnapshot.Read, error) {
+	c := process.Command{
+		Args: []string{m.readerProgram, treereader.Command}, Dir: string(filepath.Separator), Env: treereader.Environment(),
+	}
+	var err error
+	if c.Args[0] == "" {
+		if c.Args[0], err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	if m.confine != nil {
+		if c, err = m.confine(m.sessionIn(rec), r.Root, c); err != nil {
+			return nil, err
+		}
+	}
+	return treesnapshot.Process(c, r), nil
+}
+
+// errReading explains why a work tree was not read.
+func (m *Manager) errReading(err error) error {
+	var limit *treereader.LimitError
+	switch {
+	case errors.As(err, &limit):
+		return m.errTooMany(limit)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: "Reading the workspace takes too long", Err: err,
+			Hint: "Ask the agent to remove large files, or list packages and build output in .gitignore",
+		}
+	}
+	return fmt.Errorf("read a workspace: %w", err)
+}
+
+func (m *Manager) errTooMany(err error) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict,
+		Message: fmt.Sprintf("The workspace holds over %d new or changed files, or %d MiB of them, or %d files at all",
+			m.limits.Files, m.limits.Bytes>>20, m.limits.Entries),
+		Hint: "List packages and build output in .gitignore", Err: err,
+	}
+}
+
+// beginStore replaces the store of a workspace that is made. src is the project's repository, nil for none. isFresh says
+// that the work tree is that of the record's base, and that no program works in it before Begin.
+func (m *Manager) beginStore(rec *record, src *source, isFresh bool) error {
+	dir := m.snapshotDir(rec)
+	if err := removeAll(dir); err != nil {
 		return err
 	}
-	if _, err = m.git.run(
-		ctx, call{repo: scratchRepo, stdin: files, time: snapshotTimeout, args: updateIndex},
-	); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for _, name := range nested[:min(len(nested), maxNestedRepositories)] {
-		_, err := m.git.run(ctx, call{repo: scratchRepo, stdin: strings.NewReader(name + "\x00"), args: updateIndex})
-		if err != nil && !exitedWith(err, 128) { // 128: the nested repository has no commit
+	if isFresh {
+		if err := writeFile(filepath.Join(dir, freshFile), nil); err != nil {
 			return err
 		}
+	}
+	if src == nil {
+		return nil
+	}
+	project, err := os.OpenRoot(src.gitDir)
+	if err != nil {
+		return err
+	}
+	defer project.Close()
+	return copyFile(project, "info/exclude", filepath.Join(dir, excludeFile), maxExcludeFile)
+}
+
+// removeStore removes the store of a workspace. The lock goes last: who waits for it finds no workspace.
+func (m *Manager) removeStore(rec *record) error {
+	if err := removeAll(m.snapshotDir(rec)); err != nil {
+		return fmt.Errorf("remove the workspace's snapshots: %w", err)
+	}
+	if err := os.Remove(m.snapshotDir(rec) + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
 
-// selectUntracked splits git's list into readable files, separated by NUL, and
-// nested repositories, whose names end in "/". CodeConflict: the files exceed a cap.
-func (m *Manager) selectUntracked(workTree, list string) (files *bytes.Buffer, nested []string, err error) {
-	files = new(bytes.Buffer)
-	count, size := 0, int64(0)
-	for name := range strings.SplitSeq(list, "\x00") {
-		if directory, ok := strings.CutSuffix(name, "/"); ok {
-			nested = append(nested, directory)
-			continue
-		}
-		n, ok := readableSize(filepath.Join(workTree, name))
-		if name == "" || !ok {
-			continue
-		}
-		count, size = count+1, size+n
-		if count > m.maxUntrackedFiles || size > m.maxUntrackedBytes {
-			return nil, nil, m.errTooMany()
-		}
-		files.WriteString(name + "\x00")
-	}
-	return files, nested, nil
-}
-
-// readableSize returns the size of a regular file that this process can read. A
-// symbolic link counts as size 0.
-func readableSize(path string) (int64, bool) {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode().Type() == fs.ModeSymlink {
-		return 0, err == nil
-	}
-	if !info.Mode().IsRegular() {
-		return 0, false
-	}
-	file, err := os.Open(path)
+// Begin reads the state of a new workspace's files before the first program of its session starts, and after the files
+// belong to the session's user. So later snapshots read only the files that have changed. It does nothing for other
+// workspaces, and later.
+func (m *Manager) Begin(ctx context.Context, path string) error {
+	rec, err := m.findByPath(path)
 	if err != nil {
-		return 0, false
+		return err
 	}
-	return info.Size(), file.Close() == nil
-}
-
-func (m *Manager) errTooMany() error {
-	return &protocol.Error{
-		Code: protocol.CodeConflict,
-		Message: fmt.Sprintf("The workspace holds over %d new files, or %d MiB of them",
-			m.maxUntrackedFiles, m.maxUntrackedBytes>>20),
-		Hint: "List packages and build output in .gitignore",
+	fresh := filepath.Join(m.snapshotDir(rec), freshFile)
+	if _, err := os.Lstat(fresh); err != nil {
+		return nil //nolint:nilerr // a program may have changed the files
 	}
+	release, err := m.lockStore(ctx, rec)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if _, err := os.Lstat(fresh); err != nil {
+		return nil //nolint:nilerr // another call has read them
+	}
+	err = m.withStore(ctx, rec, storeOf{}, func(r *treereader.Request) { r.Fresh = true },
+		func(context.Context, *snapshot) error { return nil })
+	return errors.Join(err, os.Remove(fresh))
 }
 
 // scratchDir creates a temporary directory in the data directory. On the same file
-// system an index can be renamed out of it.
+// system a file can be renamed out of it.
 func (m *Manager) scratchDir() (dir string, remove func(), err error) {
 	parent := m.dataPath("workspaces", ".scratch")
 	if err := os.MkdirAll(parent, 0o700); err != nil {
@@ -230,45 +336,54 @@ func (m *Manager) removeOldScratch(parent string) {
 	}
 }
 
-// acquireSlot waits until another diff or snapshot may run.
-func (m *Manager) acquireSlot(ctx context.Context) (release func(), err error) {
-	return acquire(ctx, m.heavySlots)
+// basisOf returns what diffs of a workspace compare with, as the store knows it.
+func basisOf(rec *record) string {
+	if rec.Kind == kindOwn { // its first commit is in the session's own repository
+		return emptyTree
+	}
+	return rec.Base
 }
 
-func acquire(ctx context.Context, slots chan struct{}) (release func(), err error) {
-	select {
-	case slots <- struct{}{}:
-		return func() { <-slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
+// emptyTree is a tree without files, which git knows in each repository with SHA-1.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-// snapshotBase returns a tree of the current content of a directory used in place.
-// Its objects are stored in the session's state directory.
-func (m *Manager) snapshotBase(ctx context.Context, rec *record, repo repository) (string, error) {
-	release, err := m.acquireSlot(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer release()
-	scratch, remove, err := m.scratchDir()
-	if err != nil {
-		return "", err
-	}
-	defer remove()
-	tree, err := m.snapshot(ctx, repo, "", scratch, m.baseObjects(rec))
-	if err != nil {
-		return "", err
-	}
-	// Keeping the index saves later diffs from reading every file again.
-	if strings.HasPrefix(repo.gitDir, m.baseDir(rec)) {
-		err = os.Rename(filepath.Join(scratch, "index"), filepath.Join(repo.gitDir, "index"))
-		if errors.Is(err, fs.ErrNotExist) { // an empty directory has no index
-			err = nil
+// mustRefuse returns what of a snapshot's left-out files git could have: a commit without these would not be the state
+// of the work tree. A FIFO, socket or device in whose place git has nothing is none of them.
+func mustRefuse(s *treesnapshot.Snapshot) []treereader.LeftOut {
+	var all []treereader.LeftOut
+	for _, left := range s.LeftOut {
+		switch left.Reason {
+		case treereader.IsFIFO, treereader.IsSocket, treereader.IsDevice:
+			if !s.Has(left.Path) {
+				continue
+			}
 		}
+		all = append(all, left)
 	}
-	return tree, err
+	return all
 }
 
-func (m *Manager) baseObjects(rec *record) string { return filepath.Join(m.baseDir(rec), "objects") }
+// errLeftOut names files that are not in a snapshot.
+func errLeftOut(left []treereader.LeftOut, more int) error {
+	const shown = 5
+	var names []string
+	for _, l := range left[:min(len(left), shown)] {
+		names = append(names, fmt.Sprintf("%q %s", protocol.CutText(protocol.SanitizeText(l.Path), 200), l.Reason))
+	}
+	if more += len(left) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "The workspace has files that cannot be committed: " + strings.Join(names, ", "),
+		Hint: "Ask the agent to remove them, or to list them in .gitignore",
+	}
+}
+
+// ownerOf returns to whom the files of a workspace belong.
+func (m *Manager) ownerOf(rec *record) owner.ID {
+	id, err := owner.OfPath(m.rootDir(rec))
+	if err != nil {
+		return owner.Self()
+	}
+	return id
+}

@@ -78,6 +78,25 @@ func TestTheLauncherRunsBeforeTheRestOfTheProgram(t *testing.T) {
 	}
 }
 
+// The reader starts for each diff. It has no more to wait for than the launcher.
+func TestTheReaderRunsBeforeTheRestOfTheProgram(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), mustExecutable(t), "workspace-read")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(trace), "read the request") {
+		t.Fatalf("%v\n%s", err, trace)
+	}
+	if !strings.Contains(string(trace), "init os @") {
+		t.Fatalf("no trace:\n%s", trace)
+	}
+	for _, name := range []string{"net", "net/http", "regexp", "github.com/jinzhu/inflection", "bellhop/protocol"} {
+		if strings.Contains(string(trace), "init "+name+" @") {
+			t.Errorf("%s is initialized before agenthost/workspace/treereader, which must not import what waits for it", name)
+		}
+	}
+}
+
 func mustExecutable(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()

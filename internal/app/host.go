@@ -202,6 +202,7 @@ func (c HostConfig) newHost(
 	}
 	host.sandbox.refused.showWith(refusalNotice(host.Domain))
 	host.sandbox.askWith(host.Domain.AllowTarget)
+	host.workspaces.SetUsers(host.Domain.UserOf)
 	host.local = c.newLocalServer(localListener, host.Domain, host.workspaces, records)
 	host.api = &hostapi.API{
 		Host: host.Domain, Password: c.Password, OperatorKey: host.operatorKey, PublicURL: publicURL,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ func (c HostConfig) openSandbox(workspaces *workspace.Manager, local net.Addr) (
 		c.Log.Warn("agents run without a complete sandbox", "sandbox", level.Summary())
 	}
 	s := &hostSandbox{
-		Sandbox: opened, file: c.File, workspaces: workspaces, data: options.Data, access: map[string]modelAccess{},
+		Sandbox: opened, file: c.File, workspaces: workspaces, data: options.Data, log: c.Log, access: map[string]modelAccess{},
 		refused: refusals{all: map[string]*refusal{}, shown: map[string]bool{}},
 	}
 	if users := opened.Users(); users != nil {
@@ -52,6 +53,7 @@ func (c HostConfig) openSandbox(workspaces *workspace.Manager, local net.Addr) (
 	if tcp, ok := local.(*net.TCPAddr); ok {
 		s.localPort = tcp.Port
 	}
+	workspaces.SetReader(options.Self, s.confineReader)
 	return s, s.openNetwork(c)
 }
 
@@ -143,6 +145,7 @@ type hostSandbox struct {
 	file       HostFile
 	workspaces *workspace.Manager
 	data       string
+	log        *slog.Logger
 
 	users *sessionUsers // nil: programs have the host's user id
 
@@ -170,6 +173,9 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 	if session.User, err = s.userOf(to.Session, access.Root); err != nil {
 		return c, fmt.Errorf("sandbox: %w", err)
 	}
+	if err := s.workspaces.Begin(ctx, to.Dir); err != nil { // the first diff takes longer then
+		s.log.Warn("cannot read a new workspace", "session", to.Session, "error", err)
+	}
 	entry := s.file.Agents[to.Agent]
 	configured := s.file.Sandbox
 	for _, paths := range []SandboxPaths{
@@ -181,6 +187,36 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 		return c, err
 	}
 	return s.Sandbox.Confine(session, c)
+}
+
+// confineReader implements workspace.Confine: a reader sees nothing but the workspace, and cannot change it.
+func (s *hostSandbox) confineReader(session, root string, c process.Command) (process.Command, error) {
+	user, err := s.readerUser(session, root)
+	if err != nil {
+		return c, fmt.Errorf("sandbox: %w", err)
+	}
+	return s.ConfineReader(user, []string{root}, nil, c)
+}
+
+// readerUser returns the user of a reader: that to which the workspace belongs, or for a directory of another owner
+// that of the session's programs. nil is the host's, to which a workspace belongs before the first program starts.
+func (s *hostSandbox) readerUser(session, root string) (*owner.ID, error) {
+	if s.users == nil {
+		return nil, nil //nolint:nilnil // the host's user
+	}
+	at, err := owner.OfPath(root)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.users.users.Has(at):
+		return &at, nil
+	case at == owner.Self():
+		return nil, nil //nolint:nilnil // the host's user
+	}
+	if at, err := s.workspaces.StateOwner(session); err == nil && s.users.users.Has(at) {
+		return &at, nil
+	}
+	return s.SharedUser(), nil
 }
 
 // confineVersion confines a program that only prints its version, before any session. It

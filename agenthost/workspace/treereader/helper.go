@@ -3,7 +3,6 @@ package treereader
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"syscall"
 )
 
@@ -11,16 +10,15 @@ import (
 // The tests' binaries have it too.
 const Command = "workspace-read"
 
-// heap is the memory from which on the collector works. Most readings end before that.
-const heap = 256 << 20
+// Environment returns the environment of a reader: its collector works from 256 MiB on, before which most readings end.
+// Settings in the program itself would need a package that Go initializes late.
+func Environment() []string { return []string{"GOGC=off", "GOMEMLIMIT=256MiB"} }
 
 // init makes the reading if this process was started for one.
 func init() {
 	if len(os.Args) != 2 || os.Args[1] != Command {
 		return
 	}
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(heap)
 	err := limitProcess()
 	if err == nil {
 		err = Serve(os.Stdin, os.Stdout)

@@ -193,10 +193,13 @@ class _Diff(TypedDict):
 
 class Diff(_Diff, total=False):
     """Diff holds the changes of a session since it began: commits, staged and unstaged changes, and new
-    files. It is the response of a host's GET /session/:id/diff and, without base, the content of a DIFF
-    artifact."""
+    files. It is the response of a host's GET /session/:id/diff and, without base and snapshot, the content of
+    a DIFF artifact."""
     base: str
     truncated: bool
+    snapshot: str
+    leftOut: List[LeftOut]
+    leftOutCount: int
 
 
 class _DiffFile(TypedDict):
@@ -507,6 +510,12 @@ class InteractionAnswer(TypedDict, total=False):
     reason: str
     remembered: str
     by: str
+
+
+class LeftOut(TypedDict):
+    """LeftOut is a file or directory that the host did not read. path and reason together are a sentence."""
+    path: str
+    reason: str
 
 
 class _Line(TypedDict):

@@ -32,6 +32,10 @@ export const maxCommandText = 400;
  */
 export const maxPosition = 9_007_199_254_740_991;
 
+export const maxLeftOut = 50;
+
+export const maxLeftOutPath = 512;
+
 /** entries of a directory that are read */
 export const maxDirectory = 200_000;
 
@@ -730,7 +734,7 @@ export interface Cursor {
 
 /**
  * Diff holds the changes of a session since it began: commits, staged and unstaged changes, and new files. It is the
- * response of a host's GET /session/:id/diff and, without base, the content of a DIFF artifact.
+ * response of a host's GET /session/:id/diff and, without base and snapshot, the content of a DIFF artifact.
  */
 export interface Diff {
   /** commit or tree the session began with */
@@ -740,6 +744,20 @@ export interface Diff {
   patch: string;
   /** truncated reports that patch or files are incomplete. */
   truncated?: boolean;
+  /** names the state of the files: the same state has the same id */
+  snapshot?: string;
+  /**
+   * leftOut is what the host did not read, at most maxLeftOut of leftOutCount: what files and patch say of it can be of
+   * an earlier state.
+   */
+  leftOut?: LeftOut[];
+  leftOutCount?: number;
+}
+
+/** LeftOut is a file or directory that the host did not read. path and reason together are a sentence. */
+export interface LeftOut {
+  path: string;
+  reason: string;
 }
 
 /** DiffFile is one changed file. binary files have no line counts. */

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"bellhop/agenthost/sandbox"
+	"bellhop/internal/owner"
+	"bellhop/internal/process"
+	"bellhop/internal/testenv"
+	"bellhop/protocol"
+)
+
+// readerHosts are hosts on which agents have their own user ids, or the host's, and hosts without a sandbox.
+var readerHosts = map[string]func(c *HostConfig){
+	"user ids of sessions": nil,
+	"the host's user id":   func(c *HostConfig) { c.File.Sandbox.User = sandbox.UsersHost },
+	"no sandbox":           func(c *HostConfig) { c.NoSandbox = true },
+}
+
+const outsideSecret = "SECRET-5d1f"
+
+// TestRacedDiffsAndCommitsTellNothingFromOutside takes diffs and commits while a program exchanges directories, files
+// and lists of ignored files for links to what only the host can read, and for FIFOs.
+func TestRacedDiffsAndCommitsTellNothingFromOutside(t *testing.T) {
+	t.Parallel()
+	rounds := testenv.Rounds(t)
+	for name, change := range readerHosts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newConfinedHost(t, change)
+			outside := directory(t)
+			if !h.shell("", "mkdir -p d e; for i in $(seq 100); do echo inside >d/f$i; done; echo f >f; echo g >g; echo x >.gitignore; "+
+				"ln -s "+outside+" l; ln -s "+outside+"/f1 k; ln -s "+outside+"/f2 m; ln -s "+outside+"/f3 i; mkfifo p; "+
+				"git add d f .gitignore; git -c user.name=A -c user.email=a@b commit -qm start") {
+				t.Fatal("the agent cannot work")
+			}
+			for i := range 100 {
+				if err := os.WriteFile(filepath.Join(outside, fmt.Sprint("f", i+1)), []byte(outsideSecret+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			exchange(t, h.workspace, [][2]string{{"d", "l"}, {"f", "k"}, {"g", "m"}, {".gitignore", "i"}, {"f", "p"}})
+			for i := range rounds {
+				diff, err := h.workspaces.Diff(t.Context(), "s1", "shop")
+				if err != nil {
+					t.Fatalf("diff %d: %v", i, err)
+				}
+				if strings.Contains(diff.Patch, outsideSecret) {
+					t.Fatalf("diff %d has the secret", i)
+				}
+				if i%5 != 0 {
+					continue
+				}
+				done, err := h.workspaces.Commit(t.Context(), "s1", "shop", &protocol.CommitRequest{
+					Message: fmt.Sprint("round ", i), Author: protocol.CommitAuthor{Name: "A", Email: "a@b"},
+				})
+				if err != nil {
+					if code := protocol.CodeOf(err); code != protocol.CodeConflict && code != protocol.CodeNothingToCommit {
+						t.Fatalf("commit %d: %v", i, err)
+					}
+					continue
+				}
+				out, err := exec.CommandContext(t.Context(), "git", "-c", "safe.directory=*", "-C", h.shop, "grep", outsideSecret, done.Commit).Output()
+				if err == nil || len(out) > 0 {
+					t.Fatalf("commit %d has the secret: %s", i, out)
+				}
+			}
+		})
+	}
+}
+
+// exchange exchanges pairs of names in a directory until the test ends. Each exchange is undone by the next one.
+func exchange(t *testing.T, dir string, pairs [][2]string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ctx.Err() == nil; i++ {
+			pair := pairs[i/2%len(pairs)]
+			_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(dir, pair[0]), unix.AT_FDCWD, filepath.Join(dir, pair[1]), unix.RENAME_EXCHANGE)
+		}
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+}
+
+// A reader sees the workspace, with the user id to which that belongs, and nothing else of the host.
+func TestAReaderHasTheRightsOfTheSession(t *testing.T) {
+	t.Parallel()
+	h := newConfinedHost(t, nil)
+	read := func(script string) bool {
+		c, err := h.confineReader("s1", h.workspace, process.Command{Args: []string{"/bin/sh", "-e", "-c", script}, Dir: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), c.Args[0], c.Args[1:]...)
+		cmd.Dir, cmd.Env = c.Dir, []string{"PATH=/usr/bin:/bin"}
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s: %v %s", script, err, out)
+		return err == nil
+	}
+	if !read("test $(id -u) = 0; ls " + h.workspace + "/.git") {
+		t.Error("it cannot read a workspace in which no program has worked")
+	}
+	if !h.shell("", "echo x >x; chmod 600 x") {
+		t.Fatal("the agent cannot work")
+	}
+	id, err := owner.OfPath(h.workspace)
+	if err != nil || id == owner.Self() {
+		t.Fatalf("%v, %v", id, err)
+	}
+	for script, want := range map[string]bool{
+		fmt.Sprintf("test $(id -u) = %d; cat %s/x", id.UID, h.workspace): true,
+		"echo y >" + h.workspace + "/x":                                  false,
+		"chmod 644 " + h.workspace + "/x":                                false,
+		"ls " + h.data + "/workspaces/.records":                          false,
+		"ls " + h.shop + "/.git":                                         false,
+		"ls " + h.stateDir + "/.tmp":                                     false,
+	} {
+		if got := read(script); got != want {
+			t.Errorf("%s: %v", script, got)
+		}
+	}
+	diff, err := h.workspaces.Diff(t.Context(), "s1", "shop")
+	if err != nil || len(diff.Files) != 1 || diff.Files[0].Path != "x" {
+		t.Errorf("%+v, %v", diff, err)
+	}
+}
