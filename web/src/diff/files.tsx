@@ -25,6 +25,7 @@ export function Files({ taskId, diff, layout, reviewed }: Props) {
           <Icon name="warn" size={14} /> There are too many changes to show all of them; the rest was left out.
         </p>
       )}
+      <LeftOut diff={diff} />
       {reviewed.gone.map((c) => (
         <GoneComment key={c.id} taskId={taskId} comment={c} />
       ))}
@@ -46,5 +47,30 @@ export function Files({ taskId, diff, layout, reviewed }: Props) {
         );
       })}
     </>
+  );
+}
+
+/** What the host did not read, so that the changes do not show it. */
+function LeftOut({ diff }: { diff: Diff }) {
+  const named = diff.leftOut ?? [];
+  const more = (diff.leftOutCount ?? 0) - named.length;
+  if (named.length === 0) {
+    return null;
+  }
+  return (
+    <div className={styles.cut} role="status">
+      <Icon name="warn" size={14} />
+      <div>
+        These files are not part of the changes:
+        <ul>
+          {named.map((l) => (
+            <li key={l.path}>
+              <code>{l.path}</code> {l.reason}
+            </li>
+          ))}
+          {more > 0 && <li>and {more} more</li>}
+        </ul>
+      </div>
+    </div>
   );
 }
