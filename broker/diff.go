@@ -82,6 +82,7 @@ func cleanDiff(d *protocol.Diff) {
 		return f.Path == "" || len(f.Path) > maxDiffPath || len(f.OldPath) > maxDiffPath || len(f.Status) > 32
 	})
 	d.LeftOut = d.LeftOut[:min(len(d.LeftOut), protocol.MaxLeftOut)]
+	d.LeftOutCount = max(d.LeftOutCount, len(d.LeftOut))
 	for i := range d.LeftOut {
 		left := &d.LeftOut[i]
 		left.Path = protocol.CutText(protocol.SanitizeText(left.Path), protocol.MaxLeftOutPath)

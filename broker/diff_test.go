@@ -61,6 +61,29 @@ func TestDiffIsAMessage(t *testing.T) {
 	}
 }
 
+// What a host left out is told even if nothing else has changed. The id of its snapshot is not part of a message: it
+// would make each diff a new one.
+func TestWhatADiffLeavesOutIsTold(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	task := k.task()
+	k.host.onDiff = func() (*protocol.Diff, error) {
+		d := diffOf("")
+		d.Snapshot, d.LeftOutCount = "0123", -1
+		for range protocol.MaxLeftOut + 1 {
+			d.LeftOut = append(d.LeftOut, protocol.LeftOut{Path: "p\x00", Reason: "is a FIFO"})
+		}
+		return d, nil
+	}
+	answer, err := k.sessions.Diff(k.ctx, k.user.UserID, task.ID)
+	k.must(err)
+	content := string(answer.Message.Artifacts[0].Content)
+	if strings.Count(content, `{"path":"p�","reason":"is a FIFO"}`) != protocol.MaxLeftOut ||
+		!strings.HasSuffix(content, fmt.Sprintf(`"leftOutCount":%d}`, protocol.MaxLeftOut)) || strings.Contains(content, "0123") {
+		t.Errorf("got %s", content)
+	}
+}
+
 func TestADiffOverTheCapIsCut(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
