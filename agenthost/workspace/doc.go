@@ -10,10 +10,10 @@
 //	<data>/workspaces/<sessionId>       a session's clone, or its own repository
 //	<data>/workspaces/@<name>           a workspace created by name, without a session
 //	<data>/workspaces/.records/         owner records, one file each, and locks
-//	<data>/workspaces/.mirrors/         what the host's git reads of clones and own repositories
+//	<data>/workspaces/.mirrors/         objects and refs of clones and own repositories, for the host's git
+//	<data>/workspaces/.snapshots/       the state of each workspace's files, for the host's git
 //	<data>/projects/<name>              the clone of a project that is configured with a URL
 //	<data>/state/<sessionId>            the state directory
-//	<data>/state/<sessionId>/.base/     the basis of the diff of a directory used in place
 //
 // A session's directory is of one of four kinds:
 //
@@ -26,8 +26,9 @@
 //
 // A session can instead work in a workspace created by name, which it neither owns nor removes.
 //
-// Agents can change everything in a repository in which they have worked. So the host's
-// git runs in a mirror of it, which agents cannot change. It does not trust the mirror
+// Agents can change everything in a repository in which they have worked, also while the host
+// reads it. So a confined reader reads the files (package treereader), and the host's
+// git runs in a store of snapshots and in a mirror, which agents cannot change. It does not trust the mirror
 // either: it starts no hook, filter, monitor, pager or other configured program, never
 // asks for a password, has limits on output and time, and does not follow .git files.
 package workspace

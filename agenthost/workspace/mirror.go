@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bellhop/internal/lazyregexp"
@@ -89,11 +91,25 @@ func (m *Manager) openGitDir(rec *record) (*os.Root, error) {
 		return nil, errNoRepository(err)
 	}
 	defer root.Close()
-	gitDir, err := root.OpenRoot(".git")
+	dir, err := openDir(root, ".git")
+	if err != nil {
+		return nil, errNoRepository(err)
+	}
+	defer dir.Close()
+	gitDir, err := rootOf(root, dir, ".git")
 	if err != nil {
 		return nil, errNoRepository(err)
 	}
 	return gitDir, nil
+}
+
+// rootOf returns the root of an open directory, which has a name below a root. On Linux the name is not used again: an
+// agent that puts a FIFO in its place would have the host wait for a writer.
+func rootOf(root *os.Root, dir *os.File, name string) (*os.Root, error) {
+	if runtime.GOOS == "linux" {
+		return os.OpenRoot("/proc/self/fd/" + strconv.FormatUint(uint64(dir.Fd()), 10))
+	}
+	return root.OpenRoot(name)
 }
 
 func errNoRepository(err error) error {

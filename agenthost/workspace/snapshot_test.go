@@ -246,3 +246,25 @@ func (s *slots) count() int {
 	defer s.mu.Unlock()
 	return s.total
 }
+
+// A FIFO in the place of the repository holds no step of the host.
+func TestAFIFOAsARepositoryHoldsNoStep(t *testing.T) {
+	t.Parallel()
+	k, _, dir := cloned(t)
+	write(t, dir, "README", "changed\n")
+	gitDir := filepath.Join(dir, ".git")
+	must(t, os.RemoveAll(gitDir))
+	must(t, syscall.Mkfifo(gitDir, 0o600))
+	steps := map[string]func() error{
+		"fetch":   func() error { return k.Fetch(t.Context(), uuid, "shop") },
+		"commit":  func() error { _, err := k.tryCommit(uuid, "shop", "Work"); return err },
+		"discard": func() error { return k.tryDiscard(uuid, "shop", "README") },
+		"look":    func() error { _, err := k.Info(t.Context(), dir); return err },
+		"remove":  func() error { return k.Delete(t.Context(), dir, false) },
+	}
+	for name, step := range steps {
+		if err := step(); err == nil {
+			t.Errorf("%s works without a repository", name)
+		}
+	}
+}
