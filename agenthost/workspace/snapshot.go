@@ -292,7 +292,7 @@ func (m *Manager) Begin(ctx context.Context, path string) error {
 	}
 	fresh := filepath.Join(m.snapshotDir(rec), freshFile)
 	if _, err := os.Lstat(fresh); err != nil {
-		return nil //nolint:nilerr // a program may have changed the files
+		return nil // a program may have changed the files
 	}
 	release, err := m.lockStore(ctx, rec)
 	if err != nil {
@@ -300,7 +300,7 @@ func (m *Manager) Begin(ctx context.Context, path string) error {
 	}
 	defer release()
 	if _, err := os.Lstat(fresh); err != nil {
-		return nil //nolint:nilerr // another call has read them
+		return nil // another call has read them
 	}
 	err = m.withStore(ctx, rec, storeOf{}, func(r *treereader.Request) { r.Fresh = true },
 		func(context.Context, *snapshot) error { return nil })
