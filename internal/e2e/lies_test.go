@@ -100,6 +100,8 @@ func TestLiesOnEveryEdgeLoseAndDoubleNothing(t *testing.T) {
 	for toBroker.Told()+toHost.Told() < want && t.Context().Err() == nil {
 		pause(t.Context(), 100*time.Millisecond)
 	}
+	toBroker.lie(0)
+	toHost.lie(0)
 	conclude(t, s, l)
 	t.Logf("%d lies", toBroker.Told()+toHost.Told())
 }
