@@ -6,8 +6,8 @@ import (
 	"bellhop/internal/process"
 )
 
-// readerProcesses bounds the processes of a reader. Linux takes no much lower number.
-const readerProcesses = 512
+// readerProcesses bounds the processes and threads of a reader.
+const readerProcesses = 256
 
 // ConfineReader returns a command of this binary that reads the directories in read, and can change those in write,
 // with the rights of a session's programs at most. It has no home, tools and sockets. user is the session's, nil for

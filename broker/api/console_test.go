@@ -32,7 +32,7 @@ func testConsole(t *testing.T, auth api.Auth, sessions *broker.Sessions) *web.Co
 func TestTheConsoleServesPathsWithoutARoute(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	const page, html = `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":""}</script>`, "text/html,*/*"
+	const page, html = `<script id="bellhop-config" type="application/json">{"base":"/","named":true,"signedIn":false,"version":""}</script>`, "text/html,*/*"
 	for _, c := range []struct {
 		name, method, path, accept string
 		status                     int
