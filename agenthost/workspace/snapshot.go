@@ -46,7 +46,7 @@ func (m *Manager) snapshotDir(rec *record) string {
 // Files of a store beside those of the snapshots.
 const (
 	excludeFile = "exclude" // the project's list of ignored files at the check-in
-	freshFile   = "fresh"   // exists until a workspace has been read that no program has changed yet
+	freshFile   = "fresh"   // made when the workspace was filled; exists until it was read, before its first program
 	diffFile    = "diff"    // the last diff
 )
 
@@ -299,10 +299,11 @@ func (m *Manager) Begin(ctx context.Context, path string) error {
 		return err
 	}
 	defer release()
-	if _, err := os.Lstat(fresh); err != nil {
-		return nil // another call has read them
+	filled, err := os.Lstat(fresh)
+	if err != nil {
+		return nil //nolint:nilerr // another call has read them
 	}
-	err = m.withStore(ctx, rec, storeOf{}, func(r *treereader.Request) { r.Fresh = true },
+	err = m.withStore(ctx, rec, storeOf{}, func(r *treereader.Request) { r.Fresh = filled.ModTime().UnixNano() },
 		func(context.Context, *snapshot) error { return nil })
 	return errors.Join(err, os.Remove(fresh))
 }

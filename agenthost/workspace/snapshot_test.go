@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,6 +151,12 @@ func TestAFreshCloneIsKnownBeforeItsFirstDiff(t *testing.T) {
 	k, _, dir := cloned(t)
 	rec, err := k.existingRecord(uuid, "shop")
 	must(t, err)
+	must(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() { // the clock may not have ticked since the check-in
+			err = os.Chtimes(path, time.Time{}, time.Unix(1, 0))
+		}
+		return err
+	}))
 	must(t, k.Begin(t.Context(), dir))
 	must(t, k.Begin(t.Context(), dir))
 	if exists(filepath.Join(k.snapshotDir(rec), freshFile)) {
@@ -173,6 +180,15 @@ func TestAFreshCloneIsKnownBeforeItsFirstDiff(t *testing.T) {
 	k.session(uuid, "shop")
 	must(t, k.Begin(t.Context(), dir))
 	equal(t, "diff of a clone that was made again", fileLines(k.diff(uuid, "shop")), "modified README; added work.txt")
+}
+
+// What a person changes between the check-in and the first program is not taken for the content of the clone.
+func TestAFileThatChangesBeforeTheFirstProgramIsRead(t *testing.T) {
+	t.Parallel()
+	k, _, dir := cloned(t)
+	write(t, dir, "README", "changed\n")
+	must(t, k.Begin(t.Context(), dir))
+	equal(t, "diff", fileLines(k.diff(uuid, "shop")), "modified README")
 }
 
 // A repeat without a change starts no git, and answers as before.

@@ -13,9 +13,10 @@ type Request struct {
 	// is settled however young it is.
 	Quiet bool
 
-	// Fresh says that the host has just written the known files into the tree, and that nothing has changed them. Then
-	// only their signatures are read. It includes Quiet.
-	Fresh bool
+	// Fresh is when the host had written the known files into the tree, in nanoseconds since 1970; 0 = it is not known.
+	// Of those that were not modified since then, only the signatures are read. No program of the session may have run
+	// yet: it could set times. It includes Quiet.
+	Fresh int64
 
 	// Skipped asks for all entries that a sparse checkout leaves without files, also for those that are known.
 	Skipped bool

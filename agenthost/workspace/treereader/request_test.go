@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // knownTree returns a tree as a check-in leaves it and a script changes it, and what its host knew before the script: no
@@ -27,9 +28,14 @@ func TestAFreshTreeIsNotRead(t *testing.T) {
 	t.Parallel()
 	root, known := knownTree(t, "rm x; mkfifo x; echo new>new; rm d/g")
 	must(t, os.WriteFile(filepath.Join(root, "f"), []byte("not read"), 0o600))
-	got := (&reading{Request: Request{Root: root, Fresh: true}, known: known}).run(t)
+	must(t, os.Chtimes(filepath.Join(root, "f"), time.Time{}, time.Unix(1, 0)))
+	got := (&reading{Request: Request{Root: root, Fresh: time.Now().Add(time.Hour).UnixNano()}, known: known}).run(t)
 	if len(got.files) != 1 || got.files["new"] != "new\n" || len(got.deleted) != 1 || got.leftOut["x"] != IsFIFO {
 		t.Errorf("told %q, deleted %q, left out %v", got.files, got.deleted, got.leftOut)
+	}
+	late := (&reading{Request: Request{Root: root, Fresh: time.Unix(1, 0).UnixNano()}, known: known}).run(t)
+	if late.files["f"] != "not read" {
+		t.Errorf("of a tree that was changed since, told %q", late.files)
 	}
 	paths := map[string]bool{}
 	for _, s := range got.same {
