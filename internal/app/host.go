@@ -22,6 +22,7 @@ import (
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
 	"bellhop/internal/diskspace"
+	"bellhop/internal/filelock"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/observe"
 	"bellhop/internal/private"
@@ -145,7 +146,7 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 	}
 	host, err := c.openLocked(attempt, origins)
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, filelock.Release(lock))
 	}
 	host.lock = lock
 	return host, nil
@@ -339,7 +340,7 @@ func (h *Host) Run(ctx context.Context) error {
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	defer cancel()
 	h.api.Wait(closeCtx)
-	return errors.Join(err, h.closeParts(), h.lock.Close())
+	return errors.Join(err, h.closeParts(), filelock.Release(h.lock))
 }
 
 // openRecording returns nothing but nil if no recording is wanted.
@@ -357,7 +358,7 @@ func (c HostConfig) openRecording() (*recording.Writer, func(string, json.RawMes
 
 // Close releases the listeners and files if Run is not called.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.admin.close(), h.closeParts(), h.lock.Close())
+	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.admin.close(), h.closeParts(), filelock.Release(h.lock))
 }
 
 func ignoreCancelled(err error) error {

@@ -21,3 +21,9 @@ func Try(file *os.File) error {
 		return err
 	}
 }
+
+// Release releases a lock and closes its file. A close alone leaves the lock to a child that was forked meanwhile and
+// has not yet begun its program.
+func Release(file *os.File) error {
+	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+}

@@ -18,3 +18,6 @@ func Try(file *os.File) error {
 	}
 	return err
 }
+
+// Release releases a lock and closes its file.
+func Release(file *os.File) error { return file.Close() }
