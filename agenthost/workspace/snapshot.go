@@ -301,7 +301,7 @@ func (m *Manager) Begin(ctx context.Context, path string) error {
 	defer release()
 	filled, err := os.Lstat(fresh)
 	if err != nil {
-		return nil //nolint:nilerr // another call has read them
+		return nil // another call has read them
 	}
 	err = m.withStore(ctx, rec, storeOf{}, func(r *treereader.Request) { r.Fresh = filled.ModTime().UnixNano() },
 		func(context.Context, *snapshot) error { return nil })
