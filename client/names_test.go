@@ -67,8 +67,8 @@ func TestNoAnswerOfSomethingElseIsTheBrokers(t *testing.T) {
 	for name, call := range anyCall {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var lie *lies.Lie
-			url, gateway := lyingServer(t, func(*http.Request) *lies.Lie { return lie })
+			var lie atomic.Pointer[lies.Lie]
+			url, gateway := lyingServer(t, func(*http.Request) *lies.Lie { return lie.Load() })
 			c := client.New(url, client.Options{Token: "bh_x"})
 			t.Cleanup(c.CloseIdleConnections)
 			if _, err := call(t.Context(), c); err != nil {
@@ -80,20 +80,20 @@ func TestNoAnswerOfSomethingElseIsTheBrokers(t *testing.T) {
 				}
 			}
 			for i := range all {
-				lie = &all[i]
+				lie.Store(&all[i])
 				got, err := call(t.Context(), c)
 				if got != nil && !reflect.ValueOf(got).IsZero() {
-					t.Errorf("%s: got %+v", lie.Name, got)
+					t.Errorf("%s: got %+v", all[i].Name, got)
 				}
 				if protocol.CodeOf(err) != protocol.CodeUnavailable || client.StatusOf(err) != 0 ||
-					!client.IsForeign(err) && lie.How != "close" {
-					t.Errorf("%s: %v", lie.Name, err)
+					!client.IsForeign(err) && all[i].How != "close" {
+					t.Errorf("%s: %v", all[i].Name, err)
 				}
 			}
 			if gateway.Told() != len(all) {
 				t.Errorf("%d lies were told", gateway.Told())
 			}
-			lie = nil
+			lie.Store(nil)
 			if _, err := call(t.Context(), c); err != nil {
 				t.Errorf("after the lies: %v", err)
 			}

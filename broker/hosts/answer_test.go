@@ -9,6 +9,7 @@ import (
 	"path"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"bellhop/broker"
@@ -127,8 +128,8 @@ func TestNoAnswerOfSomethingElseIsTheHosts(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var lie *lies.Lie
-			gateway := &lies.Gateway{Next: http.HandlerFunc(host), Lies: func(*http.Request) *lies.Lie { return lie }}
+			var lie atomic.Pointer[lies.Lie]
+			gateway := &lies.Gateway{Next: http.HandlerFunc(host), Lies: func(*http.Request) *lies.Lie { return lie.Load() }}
 			c := newClient(t, hosts.Options{})
 			at := target(serve(t, gateway), password)
 			at.Events, at.Names = true, true
@@ -141,19 +142,19 @@ func TestNoAnswerOfSomethingElseIsTheHosts(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range all {
-				lie = &all[i]
+				lie.Store(&all[i])
 				got, err := call(t.Context(), c, at)
 				if got != nil && !reflect.ValueOf(got).IsNil() {
-					t.Errorf("%s: got %+v", lie.Name, got)
+					t.Errorf("%s: got %+v", all[i].Name, got)
 				}
 				if protocol.CodeOf(err) != protocol.CodeBadGateway {
-					t.Errorf("%s: %v", lie.Name, err)
+					t.Errorf("%s: %v", all[i].Name, err)
 				}
 			}
 			if told := gateway.Told(); told < len(all)-1 {
 				t.Errorf("%d lies were told", told)
 			}
-			lie = nil
+			lie.Store(nil)
 			if _, err := call(t.Context(), c, at); err != nil && name != "Shell" {
 				t.Errorf("after the lies: %v", err)
 			}
