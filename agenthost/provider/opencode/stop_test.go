@@ -117,7 +117,11 @@ func TestAPromptThatWasGivenUpDoesNotRun(t *testing.T) {
 					return
 				}
 				for range 3 {
-					<-aborts
+					select {
+					case <-aborts:
+					case <-f.t.Context().Done(): // the turn has ended before
+						return
+					}
 				}
 				f.opening()
 				close(begun)
