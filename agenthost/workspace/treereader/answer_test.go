@@ -113,7 +113,7 @@ func TestContentThatNobodyReadsIsSkipped(t *testing.T) {
 
 func TestRequestsAreReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
-	want := Request{Root: "/a\xff", HashSize: 32, Exclude: "*.o\n", Limits: wide, Quiet: true}
+	want := Request{Root: "/a\xff", HashSize: 32, Exclude: "*.o\n", Limits: wide, Fresh: 1795000000123456789}
 	known := Files{{"a", ModeLink, strings.Repeat("b", 64), Sum{1}, Signature{-1, -2, 3, 4, 1 << 63}}, {Path: "b/\xff", Mode: ModeCommit}}
 	var out bytes.Buffer
 	must(t, WriteRequest(&out, &want, known))

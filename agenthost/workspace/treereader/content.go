@@ -51,7 +51,8 @@ func (w *walker) isUnchanged(known int, e entry) bool {
 	return w.settles && known >= 0 && w.known[known].Signature == e.signature && w.known[known].Mode == w.modeOf(known, e)
 }
 
-func (w *walker) isQuiet() bool { return w.request.Quiet || w.request.Fresh != 0 }
+// isQuiet reports whether no program of the session runs.
+func (w *walker) isQuiet() bool { return w.request.Fresh != 0 }
 
 // takeFresh takes a known file as it is, without its content, if the host has just written it, and nobody since.
 func (w *walker) takeFresh(known int, e entry) (ok bool, err error) {

@@ -9,13 +9,9 @@ type Request struct {
 	Exclude  string // rules of ignored files beside those in the tree, in the form of .git/info/exclude
 	Limits   Limits
 
-	// Quiet says that no program of the session runs, nor will before the answer has ended. Then the state of a file
-	// is settled however young it is.
-	Quiet bool
-
 	// Fresh is when the host had written the known files into the tree, in nanoseconds since 1970; 0 = it is not known.
 	// Of those that were not modified since then, only the signatures are read. No program of the session may have run
-	// yet: it could set times. It includes Quiet.
+	// yet, for it could set times, nor run before the answer has ended: the state of a file is settled however young it is.
 	Fresh int64
 
 	// Skipped asks for all entries that a sparse checkout leaves without files, also for those that are known.

@@ -36,7 +36,11 @@ func TestAWriteThroughAMappingIsTold(t *testing.T) {
 
 // testWalker reads a tree of which only the signatures count.
 func testWalker(quiet bool) *walker {
-	return &walker{request: &Request{Quiet: quiet}, settles: true, device: 1}
+	w := &walker{request: &Request{}, settles: true, device: 1}
+	if quiet {
+		w.request.Fresh = 1
+	}
+	return w
 }
 
 func TestOnlyOldStatesAreSettled(t *testing.T) {
@@ -56,7 +60,7 @@ func TestOnlyOldStatesAreSettled(t *testing.T) {
 		{"young, and no program runs", testWalker(true), s, 0, true},
 		{"whole seconds, and no program runs", testWalker(true), Signature{Changed: 1e9, Device: 1}, -changed.Sub(time.Unix(1, 0)), false},
 		{"another device", testWalker(true), Signature{Changed: s.Changed, Device: 2}, time.Hour, false},
-		{"another file system", &walker{request: &Request{Quiet: true}, device: 1}, s, time.Hour, false},
+		{"another file system", &walker{request: &Request{Fresh: 1}, device: 1}, s, time.Hour, false},
 	} {
 		if got := c.w.settled(c.s, changed.Add(c.age)); (got == c.s) != c.trust {
 			t.Errorf("%s: %+v", c.name, got)

@@ -34,7 +34,7 @@ func TestGitUsesTheIndexOfASnapshot(t *testing.T) {
 				"; echo l>"+long+"; git add -A; git commit -qm first", "GIT_DEFAULT_HASH="+format)
 			h := openHost(t, root, format, "", "")
 			h.take() // settled signatures need a state that is two seconds old
-			h.request.Quiet = true
+			h.request.Fresh = 1
 			must(t, os.Remove(h.filesPath()))
 			h.writtenIndex(root)
 			if out := worktreetest.Shell(t, root, "git status --porcelain; git fsck --strict"); strings.TrimSpace(out) != "" {
@@ -58,7 +58,7 @@ func TestGitUsesTheIndexOfASnapshot(t *testing.T) {
 func settles(t *testing.T, root string) bool {
 	t.Helper()
 	h := openHost(t, root, "sha1", "", "")
-	h.request.Quiet = true
+	h.request.Fresh = 1
 	s := h.take()
 	return len(s.Files) > 0 && s.Files[0].Signature.Changed != 0
 }
