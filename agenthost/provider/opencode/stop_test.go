@@ -73,7 +73,11 @@ func TestAPromptThatHasNotBegunIsWaitedFor(t *testing.T) {
 	}
 	f.onPrompt = func() {
 		for range 3 {
-			<-looked
+			select {
+			case <-looked:
+			case <-f.t.Context().Done(): // the turn has ended before
+				return
+			}
 		}
 		f.set(func() {
 			f.messages[f.session] = encode(t, []object{kept(assistant(f.session, "msg_2", completed))})
@@ -148,8 +152,11 @@ func TestAPromptThatWasGivenUpDoesNotRun(t *testing.T) {
 				}
 				return
 			}
-			for len(o.Servers.List()) > 0 { // until it is ended
-				time.Sleep(time.Millisecond)
+			ended := time.Now().Add(time.Minute) // the list follows the end of the program
+			for len(o.Servers.List()) > 0 {
+				if time.Sleep(time.Millisecond); time.Now().After(ended) {
+					t.Fatalf("programs %v", o.Servers.List())
+				}
 			}
 		})
 	}
