@@ -14,6 +14,7 @@ type Diff struct {
 	Truncated bool `json:"truncated,omitempty"`
 
 	Snapshot string `json:"snapshot,omitempty"` // names the state of the files: the same state has the same id
+	Head     string `json:"head,omitempty"`     // commit that is checked out, "" before the first one
 
 	// LeftOut is what the host did not read, at most MaxLeftOut of LeftOutCount: what Files and Patch say of it can be
 	// of an earlier state.

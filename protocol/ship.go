@@ -42,11 +42,16 @@ type CommitAuthor struct {
 type CommitRequest struct {
 	Message string       `json:"message"`
 	Author  CommitAuthor `json:"author"`
+
+	Snapshot string `json:"snapshot"` // of the diff that was shown
+	Head     string `json:"head"`     // of the same diff: the parent of the new commit
 }
 
 // CommitTaskRequest is the body of POST /api/tasks/:id/commit of a broker, which adds the author.
 type CommitTaskRequest struct {
-	Message string `json:"message"`
+	Message  string `json:"message"`
+	Snapshot string `json:"snapshot"` // of the diff that was shown
+	Head     string `json:"head"`     // of the same diff: the parent of the new commit
 }
 
 // CommitResponse is the response to POST /session/:id/commit of an agent host, and to POST
@@ -110,6 +115,8 @@ func IsCommandCharacter(char rune) bool {
 type DiscardRequest struct {
 	Paths []string     `json:"paths,omitempty"` // of files, as a diff has them
 	Hunk  *DiscardHunk `json:"hunk,omitempty"`  // a part of one file
+
+	Snapshot string `json:"snapshot"` // of the diff that was shown
 }
 
 // DiscardHunk is a part of the changes of a file, as the patch of a diff has it.

@@ -433,6 +433,8 @@ class CommitResponse(TypedDict):
 class CommitTaskRequest(TypedDict):
     """CommitTaskRequest is the body of POST /api/tasks/:id/commit of a broker, which adds the author."""
     message: str
+    snapshot: str
+    head: str
 
 
 class ContentsResponse(TypedDict):
@@ -590,7 +592,11 @@ class DiscardHunk(TypedDict):
     text: str
 
 
-class DiscardRequest(TypedDict, total=False):
+class _DiscardRequest(TypedDict):
+    snapshot: str
+
+
+class DiscardRequest(_DiscardRequest, total=False):
     """DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST
     /api/tasks/:id/discard of a broker. It has either paths or a hunk."""
     paths: List[str]
@@ -2357,13 +2363,13 @@ class Routes(Server):
         """Search files of a project."""
         return cast("PathList", self.call("GET", "/api/paths", query={"hostId": host_id, "project": project, "branch": branch, "q": q}))
 
-    def commit(self, id: str, *, message: str) -> CommitResponse:
+    def commit(self, id: str, *, message: str, snapshot: str, head: str) -> CommitResponse:
         """Commit the changes of the workspace."""
-        return cast("CommitResponse", self.call("POST", "/api/tasks/" + element(id) + "/commit", body=members({"message": message})))
+        return cast("CommitResponse", self.call("POST", "/api/tasks/" + element(id) + "/commit", body=members({"message": message, "snapshot": snapshot, "head": head})))
 
-    def discard(self, id: str, *, paths: Optional[List[str]] = None, hunk: Optional[DiscardHunk] = None) -> DiscardResponse:
+    def discard(self, id: str, *, snapshot: str, paths: Optional[List[str]] = None, hunk: Optional[DiscardHunk] = None) -> DiscardResponse:
         """Give files the content that they had when the task began."""
-        return cast("DiscardResponse", self.call("POST", "/api/tasks/" + element(id) + "/discard", body=members({"paths": paths, "hunk": hunk})))
+        return cast("DiscardResponse", self.call("POST", "/api/tasks/" + element(id) + "/discard", body=members({"paths": paths, "hunk": hunk, "snapshot": snapshot})))
 
     def fetch(self, id: str) -> FetchResponse:
         """Bring new commits of the remote into the task's clone. It changes no branch and no file, so a turn

@@ -144,6 +144,8 @@ class CommitRequest(TypedDict):
     """CommitRequest is the body of POST /session/:id/commit of an agent host."""
     message: str
     author: CommitAuthor
+    snapshot: str
+    head: str
 
 
 class CommitResponse(TypedDict):
@@ -198,6 +200,7 @@ class Diff(_Diff, total=False):
     base: str
     truncated: bool
     snapshot: str
+    head: str
     leftOut: List[LeftOut]
     leftOutCount: int
 
@@ -221,7 +224,11 @@ class DiscardHunk(TypedDict):
     text: str
 
 
-class DiscardRequest(TypedDict, total=False):
+class _DiscardRequest(TypedDict):
+    snapshot: str
+
+
+class DiscardRequest(_DiscardRequest, total=False):
     """DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST
     /api/tasks/:id/discard of a broker. It has either paths or a hunk."""
     paths: List[str]
@@ -1101,13 +1108,13 @@ class Routes(Server):
         """Search files of a project."""
         return cast("PathList", self.call("GET", "/projects/" + element(project) + "/paths", query={"branch": branch, "q": q}))
 
-    def commit(self, id: str, *, message: str, author: CommitAuthor) -> CommitResponse:
+    def commit(self, id: str, *, message: str, author: CommitAuthor, snapshot: str, head: str) -> CommitResponse:
         """Commit the changes of the workspace."""
-        return cast("CommitResponse", self.call("POST", "/session/" + element(id) + "/commit", body=members({"message": message, "author": author})))
+        return cast("CommitResponse", self.call("POST", "/session/" + element(id) + "/commit", body=members({"message": message, "author": author, "snapshot": snapshot, "head": head})))
 
-    def discard(self, id: str, *, paths: Optional[List[str]] = None, hunk: Optional[DiscardHunk] = None) -> DiscardResponse:
+    def discard(self, id: str, *, snapshot: str, paths: Optional[List[str]] = None, hunk: Optional[DiscardHunk] = None) -> DiscardResponse:
         """Give files the content that they had when the session began."""
-        return cast("DiscardResponse", self.call("POST", "/session/" + element(id) + "/discard", body=members({"paths": paths, "hunk": hunk})))
+        return cast("DiscardResponse", self.call("POST", "/session/" + element(id) + "/discard", body=members({"paths": paths, "hunk": hunk, "snapshot": snapshot})))
 
     def fetch(self, id: str, *, credential: Optional[ForgeCredential] = None) -> FetchResponse:
         """Bring new commits of the remote into the session's clone. It changes no branch and no file."""

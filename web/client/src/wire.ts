@@ -746,6 +746,8 @@ export interface Diff {
   truncated?: boolean;
   /** names the state of the files: the same state has the same id */
   snapshot?: string;
+  /** commit that is checked out, "" before the first one */
+  head?: string;
   /**
    * leftOut is what the host did not read, at most maxLeftOut of leftOutCount: what files and patch say of it can be of
    * an earlier state.
@@ -2285,11 +2287,19 @@ export interface CommitAuthor {
 export interface CommitRequest {
   message: string;
   author: CommitAuthor;
+  /** of the diff that was shown */
+  snapshot: string;
+  /** of the same diff: the parent of the new commit */
+  head: string;
 }
 
 /** CommitTaskRequest is the body of POST /api/tasks/:id/commit of a broker, which adds the author. */
 export interface CommitTaskRequest {
   message: string;
+  /** of the diff that was shown */
+  snapshot: string;
+  /** of the same diff: the parent of the new commit */
+  head: string;
 }
 
 /**
@@ -2317,6 +2327,8 @@ export interface DiscardRequest {
   paths?: string[];
   /** a part of one file */
   hunk?: DiscardHunk;
+  /** of the diff that was shown */
+  snapshot: string;
 }
 
 /** DiscardHunk is a part of the changes of a file, as the patch of a diff has it. */
