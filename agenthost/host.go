@@ -42,6 +42,7 @@ type Host struct {
 	access.Files
 	Clients
 	Brokers
+	Acts
 }
 
 // phase is the phase that Run has reached. Outboxes post while running and draining.
@@ -80,6 +81,7 @@ func New(opts Options) (*Host, error) {
 	}
 	h.Clients = Clients{h: h}
 	h.Brokers = Brokers{h: h}
+	h.Acts = newActs(opts.Journal, opts.Now)
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
 	h.sender = delivery.NewSender(opts.Poster, opts.Password, opts.Now)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -46,9 +47,17 @@ func (h *Host) Open(
 	}
 	s := h.sessionToOpen(req.SessionID)
 	defer s.mu.Unlock()
+	act := ActOf(ctx)
 	hash, ownerHash := access.KeyHash(keys.Session), access.KeyHash(keys.Owner)
 	if err := s.state.Refuses(req, hash); err != nil {
 		return nil, err
+	}
+	if act != nil {
+		act.SessionID = req.SessionID
+		if err := h.checkLatest(ctx, act); err != nil {
+			return nil, err
+		}
+		act.Status = http.StatusOK
 	}
 	if err := access.Use(ctx, h.opts.Workspaces, req, ownerHash, h.hasSession); err != nil {
 		return nil, err
@@ -64,7 +73,7 @@ func (h *Host) Open(
 	token.Credential = req.Credential
 	in := core.Opened{
 		Request: *req, DefaultAgent: h.opts.DefaultAgent, Token: token, TurnKnown: known,
-		WebhookExpires: delivery.FreshExpiry(req.WebhookURL, h.opts.Now()), KeyHash: hash, OwnerKeyHash: ownerHash,
+		WebhookExpires: delivery.FreshExpiry(req.WebhookURL, h.opts.Now()), KeyHash: hash, OwnerKeyHash: ownerHash, Act: act,
 	}
 	if _, err := s.apply(in); err != nil {
 		return nil, err

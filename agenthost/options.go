@@ -167,6 +167,10 @@ type Journal interface {
 	Prompt(ctx context.Context, sessionID, turnID string) (string, error)
 	CountPending(ctx context.Context, sessionID string, after protocol.Cursor) (int64, error)
 
+	// Act and LatestAct return CodeNotFound when there is none.
+	Act(ctx context.Context, sessionID, id string) (*ActRecord, error)
+	LatestAct(ctx context.Context, sessionID string) (*ActRecord, error)
+
 	// Token returns CodeUnauthorized for an unknown hash.
 	Token(ctx context.Context, hash []byte) (*TokenRecord, error)
 	// DropTokens drops the tokens of a broker's sessions that were issued to a credential.

@@ -164,6 +164,10 @@ func (b Brokers) BoundSession(sessionID string) (*protocol.BoundSession, error) 
 	if !ok {
 		return nil, protocol.Errorf(protocol.CodeNotFound, "The session belongs to no broker")
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := s.state.OpenTurn()
+	bound.OpenTurn = &open
 	return &bound, nil
 }
 

@@ -82,6 +82,12 @@ type RestartResponse struct {
 	EndedTurn string `json:"endedTurn"`
 }
 
+// InterruptRequest is the body of POST /api/agent/interrupt. TurnID is the only turn to stop; "": the one that is open.
+type InterruptRequest struct {
+	TaskID string `json:"taskId"`
+	TurnID string `json:"turnId,omitempty"`
+}
+
 // TaskIDRequest is the body of POST /api/agent/interrupt, /api/agent/restart and /api/agent/diff.
 type TaskIDRequest struct {
 	TaskID string `json:"taskId"`

@@ -4,7 +4,7 @@ import "strings"
 
 // Diff holds the changes of a session since it began: commits, staged and unstaged
 // changes, and new files. It is the response of a host's GET /session/:id/diff and,
-// without Base and Snapshot, the content of a DIFF artifact.
+// without Base, the content of a DIFF artifact.
 type Diff struct {
 	Base  string     `json:"base,omitempty"` // commit or tree the session began with
 	Files []DiffFile `json:"files"`
@@ -67,6 +67,11 @@ type DiffResponse struct {
 	Message *Message `json:"message,omitempty"`
 
 	UnchangedSince int64 `json:"unchangedSince,omitempty"`
+
+	// Snapshot and Head are those of the diff as it is now, for a commit or a discard of what is shown. A message of before
+	// can have others.
+	Snapshot string `json:"snapshot,omitempty"`
+	Head     string `json:"head,omitempty"`
 }
 
 // Fit cuts Patch to MaxPatch at the end of a file.

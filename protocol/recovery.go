@@ -54,6 +54,8 @@ type BoundSession struct {
 	Acknowledged Cursor `json:"acknowledged"`    // the broker has everything up to here
 	Keyed        bool   `json:"keyed,omitempty"` // a list leaves out Title and Owner: they need the session's key
 
+	OpenTurn *string `json:"openTurn,omitempty"` // "" if none is; only of GET /session/:id, nil from hosts that do not tell
+
 	CreatedAt      time.Time `json:"createdAt"`
 	LastActivityAt time.Time `json:"lastActivityAt"`
 }

@@ -137,6 +137,18 @@ const HeaderSessionKey = "Bellhop-Session-Key"
 // workspaces that sessions of this user created.
 const HeaderOwnerKey = "Bellhop-Owner-Key"
 
+// Headers of an act: a request that has its effect once, however often and however late it arrives.
+const (
+	// HeaderAct names the act, 1 to 64 of [A-Za-z0-9_-], also in quotes (draft-ietf-httpapi-idempotency-key-header-07).
+	HeaderAct = "Idempotency-Key"
+	// HeaderFirstSeen is when the broker first saw the act, in RFC 3339. No browser's clock decides.
+	HeaderFirstSeen = "Bellhop-First-Seen"
+)
+
+// ActKept is how long broker and host remember an act. A host refuses one that it does not know and that the broker saw
+// earlier.
+const ActKept = 7 * 24 * time.Hour
+
 // HeaderRequest names a request. Its answer repeats it, so that no answer to another request is taken for it.
 const HeaderRequest = "Bellhop-Request"
 

@@ -37,31 +37,31 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
 	openapi.Host().Routes(e)
 
-	e.POST("/session", httpapi.Handle(ok, a.openSession), passwordOnly, withKeys)
+	a.act(e, http.MethodPost, "/session", httpapi.Handle(ok, a.openSession), passwordOnly, withKeys)
 	e.GET("/session", httpapi.Handle(ok, a.boundSessions), passwordOnly)
-	e.POST("/reconcile", httpapi.Handle(ok, a.reconcile), passwordOnly)
-	e.POST("/revoke", httpapi.Handle(ok, a.revokeCredentials), passwordOnly)
+	a.act(e, http.MethodPost, "/reconcile", httpapi.Handle(ok, a.reconcile), passwordOnly)
+	a.act(e, http.MethodPost, "/revoke", httpapi.Handle(ok, a.revokeCredentials), passwordOnly)
 	e.GET("/session/:id", httpapi.Handle(ok, a.boundSession), keyed)
-	e.DELETE("/session/:id", httpapi.Handle(ok, a.deleteSession), keyed)
-	e.POST("/session/:id/interrupt", httpapi.Handle(ok, a.interrupt), keyedOrToken)
-	e.POST("/session/:id/interactions/:iid", httpapi.Handle(ok, a.answer), keyedOrToken)
+	a.act(e, http.MethodDelete, "/session/:id", httpapi.Handle(ok, a.deleteSession), keyed)
+	a.act(e, http.MethodPost, "/session/:id/interrupt", httpapi.Handle(ok, a.interrupt), keyedOrToken)
+	a.act(e, http.MethodPost, "/session/:id/interactions/:iid", httpapi.Handle(ok, a.answer), keyedOrToken)
 	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), keyed)
 	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), keyed)
 	e.GET("/session/:id/workspace", httpapi.Handle(ok, a.sessionWorkspace), keyed)
 	a.fileRoutes(e)
 	e.GET("/session/:id/shell", httpapi.Describe(a.shell, describedShell), keyed)
 	e.GET("/session/:id/shell/direct", httpapi.Describe(a.directShell, describedShell))
-	e.POST("/session/:id/commit", httpapi.Handle(ok, a.commit), keyed)
-	e.POST("/session/:id/discard", httpapi.Handle(ok, a.discard), keyed)
-	e.POST("/session/:id/fetch", httpapi.Handle(ok, a.fetchRemote, httpapi.OptionalBody()), keyed)
-	e.POST("/session/:id/pull-request", httpapi.Handle(ok, a.pullRequest), keyed)
-	e.POST("/session/:id/push", httpapi.Handle(ok, a.push, httpapi.OptionalBody()), keyed)
-	e.POST("/session/:id/revoke", httpapi.Handle(ok, a.revoke), keyed)
-	e.POST("/session/:id/restart", httpapi.Handle(ok, a.restart, httpapi.OptionalBody()), keyed)
-	e.POST("/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), keyed)
-	e.DELETE("/session/:id/key", httpapi.Handle(ok, a.releaseKey), a.requireOperator)
+	a.act(e, http.MethodPost, "/session/:id/commit", httpapi.Handle(ok, a.commit), keyed)
+	a.act(e, http.MethodPost, "/session/:id/discard", httpapi.Handle(ok, a.discard), keyed)
+	a.act(e, http.MethodPost, "/session/:id/fetch", httpapi.Handle(ok, a.fetchRemote, httpapi.OptionalBody()), keyed)
+	a.act(e, http.MethodPost, "/session/:id/pull-request", httpapi.Handle(ok, a.pullRequest), keyed)
+	a.act(e, http.MethodPost, "/session/:id/push", httpapi.Handle(ok, a.push, httpapi.OptionalBody()), keyed)
+	a.act(e, http.MethodPost, "/session/:id/revoke", httpapi.Handle(ok, a.revoke), keyed)
+	a.act(e, http.MethodPost, "/session/:id/restart", httpapi.Handle(ok, a.restart, httpapi.OptionalBody()), keyed)
+	a.act(e, http.MethodPost, "/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), keyed)
+	a.act(e, http.MethodDelete, "/session/:id/key", httpapi.Handle(ok, a.releaseKey), a.requireOperator)
 
-	e.POST("/stream/:id", httpapi.Describe(a.startStream, describedPrompt),
+	a.act(e, http.MethodPost, "/stream/:id", httpapi.Describe(a.startStream, describedPrompt),
 		httpapi.RequestDeadline(protocol.PromptTimeout))
 	e.GET("/stream/:id", httpapi.Describe(a.attachStream, describedStream))
 
@@ -76,17 +76,17 @@ func (a *API) Routes(e *echo.Echo) {
 func (a *API) otherRoutes(e *echo.Echo) {
 	const ok = http.StatusOK
 	passwordOnly, keyed, keyedOrToken := a.requirePassword, a.requireSessionKey, a.requireSessionAccess
-	e.POST("/sessions", httpapi.Handle(ok, a.createSession, httpapi.OptionalBody()), passwordOnly)
+	a.act(e, http.MethodPost, "/sessions", httpapi.Handle(ok, a.createSession, httpapi.OptionalBody()), passwordOnly)
 	e.GET("/sessions", httpapi.Handle(ok, a.listSessions), passwordOnly)
 	e.GET("/sessions/:id/history", httpapi.Handle(ok, a.history), keyedOrToken)
-	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, a.endSession), keyed)
+	a.act(e, http.MethodDelete, "/sessions/:id", httpapi.Handle(http.StatusNoContent, a.endSession), keyed)
 	e.GET("/ws/:id", httpapi.Describe(a.serveLines, describedLines))
 
 	e.GET("/workspaces", httpapi.Handle(ok, a.listWorkspaces), passwordOnly, withKeys)
 	e.GET("/offer", httpapi.Handle(ok, a.offer), passwordOnly)
 	a.installationRoutes(e)
-	e.PUT("/announcements", httpapi.Handle(ok, a.putAnnouncements), passwordOnly)
-	e.POST("/projects/:project/stop", httpapi.Handle(ok, a.stopProject, httpapi.OptionalBody()), a.requireOperator)
+	a.act(e, http.MethodPut, "/announcements", httpapi.Handle(ok, a.putAnnouncements), passwordOnly)
+	a.act(e, http.MethodPost, "/projects/:project/stop", httpapi.Handle(ok, a.stopProject, httpapi.OptionalBody()), a.requireOperator)
 }
 
 // fileRoutes are about files and commands, for messages and to read.
@@ -104,8 +104,8 @@ func (a *API) fileRoutes(e *echo.Echo) {
 func (a *API) installationRoutes(e *echo.Echo) {
 	const ok = http.StatusOK
 	e.GET("/installations", httpapi.Handle(ok, a.listInstallations), a.requirePassword)
-	e.POST("/installations", httpapi.Handle(ok, a.install), a.requirePassword)
-	e.DELETE("/installations/:program", httpapi.Handle(ok, a.cancelInstallation), a.requirePassword)
+	a.act(e, http.MethodPost, "/installations", httpapi.Handle(ok, a.install), a.requirePassword)
+	a.act(e, http.MethodDelete, "/installations/:program", httpapi.Handle(ok, a.cancelInstallation), a.requirePassword)
 }
 
 // StreamKinds are the kinds of the routes that answer with a stream, for metrics.

@@ -92,6 +92,9 @@ func (in Opened) apply(x *Step) error {
 	x.delivery().opensIncarnation(req)
 	x.queue().announceRequested(req.Turn, in.TurnKnown, in.Token.ExpiresAt)
 	x.epochs().addToken(in.Token)
+	if in.Act != nil {
+		x.Rows.Acts = append(x.Rows.Acts, *in.Act)
+	}
 	x.effect(CountPending{})
 	x.effect(Post{Nudge: true})
 	x.delivery().armRenewal(0)

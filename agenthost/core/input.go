@@ -25,6 +25,8 @@ type (
 		KeyHash string `json:"keyHash,omitempty"` // of the key that the broker sent; "" for none
 
 		OwnerKeyHash string `json:"ownerKeyHash,omitempty"` // of the key of the session's user; "" for none
+
+		Act *ActRecord `json:"act,omitempty"`
 	}
 	// HeadlessOpened opens a session without a broker, or adds a token to one.
 	HeadlessOpened struct {

@@ -21,9 +21,23 @@ type Write struct {
 	DropEvents []protocol.Cursor // before Events are inserted
 	Events     []EventRecord     // inserted; a known (epoch,seq) is an error
 
+	Acts     []ActRecord
+	DropAct  string    // id; "": none
+	DropActs time.Time // of all sessions, that brokers saw before this; zero: none
+
 	DropTokens    time.Time // expired before this; zero: none
 	DropAllTokens bool
-	DropSession   bool // everything of SessionID, instead of all other members
+	DropSession   bool // everything of SessionID but its acts, instead of all other members
+}
+
+// ActRecord is an act that a broker asked for, and how it was answered.
+type ActRecord struct {
+	SessionID string
+	ID        string
+	Digest    []byte    // SHA-256 of the request
+	Seen      time.Time // by the broker, first
+	Status    int       // of the answer; 0: there is none yet
+	Answer    []byte
 }
 
 // SessionRecord is a session's row.

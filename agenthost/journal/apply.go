@@ -43,6 +43,9 @@ func (w *writer) applyWrite(in *agenthost.Write) error {
 	if err := w.putTokens(in); err != nil {
 		return err
 	}
+	if err := w.putActs(in); err != nil {
+		return err
+	}
 	return putAll(w, deadLetters.InsertOne(), deadLetters, in.DeadLetters)
 }
 
@@ -60,6 +63,20 @@ func (w *writer) putTokens(in *agenthost.Write) error {
 		}
 	}
 	return putAll(w, tokens.InsertOne(), tokens, in.Tokens)
+}
+
+func (w *writer) putActs(in *agenthost.Write) error {
+	if !in.DropActs.IsZero() {
+		if err := w.run("DELETE FROM acts WHERE seen_at < ?", in.DropActs); err != nil {
+			return err
+		}
+	}
+	if in.DropAct != "" {
+		if err := w.run("DELETE FROM acts WHERE session_id = ? AND id = ?", in.SessionID, in.DropAct); err != nil {
+			return err
+		}
+	}
+	return putAll(w, acts.UpsertOne(), acts, in.Acts)
 }
 
 // DropTokens implements agenthost.Journal.

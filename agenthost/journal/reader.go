@@ -103,6 +103,16 @@ func (j *Journal) CountPending(ctx context.Context, sessionID string, after prot
 	return n, fault("pending events", err)
 }
 
+// Act finds an act of a session, or returns CodeNotFound.
+func (j *Journal) Act(ctx context.Context, sessionID, id string) (*agenthost.ActRecord, error) {
+	return findOne(ctx, j, acts, "act", "WHERE session_id = ? AND id = ?", sessionID, id)
+}
+
+// LatestAct finds the act of a session that began last, or returns CodeNotFound.
+func (j *Journal) LatestAct(ctx context.Context, sessionID string) (*agenthost.ActRecord, error) {
+	return findOne(ctx, j, acts, "act", "WHERE session_id = ? ORDER BY no DESC LIMIT 1", sessionID)
+}
+
 // Token finds a token by its hash, or returns CodeUnauthorized.
 func (j *Journal) Token(ctx context.Context, hash []byte) (*agenthost.TokenRecord, error) {
 	token, err := findOne(ctx, j, tokens, "token", "WHERE hash = ?", hash)

@@ -102,6 +102,15 @@ var tokens = table.New("tokens",
 	table.Text("credential", func(t *agenthost.TokenRecord) *string { return &t.Credential }),
 )
 
+var acts = table.New("acts",
+	table.Text("session_id", func(a *agenthost.ActRecord) *string { return &a.SessionID }).Key(),
+	table.Text("id", func(a *agenthost.ActRecord) *string { return &a.ID }).Key(),
+	blob("digest", func(a *agenthost.ActRecord) *[]byte { return &a.Digest }),
+	moment("seen_at", func(a *agenthost.ActRecord) *time.Time { return &a.Seen }),
+	table.Integer("status", func(a *agenthost.ActRecord) *int { return &a.Status }),
+	blob("answer", func(a *agenthost.ActRecord) *[]byte { return &a.Answer }),
+)
+
 var deadLetters = table.New("dead_letters",
 	table.Text("session_id", func(d *agenthost.DeadLetter) *string { return &d.SessionID }),
 	table.Integer("epoch", func(d *agenthost.DeadLetter) *int64 { return &d.Cursor.Epoch }),

@@ -332,6 +332,7 @@ class BoundSession(_BoundSession, total=False):
     title: str
     owner: str
     keyed: bool
+    openTurn: str
 
 
 class ChangeFactorRequest(TypedDict):
@@ -584,6 +585,8 @@ class DiffResponse(_DiffResponse, total=False):
     noDiffs: bool
     message: Message
     unchangedSince: int
+    snapshot: str
+    head: str
 
 
 class DiscardHunk(TypedDict):
@@ -1109,6 +1112,16 @@ class InteractionOpenedWebhook(TypedDict):
 
 class InteractionsResponse(TypedDict):
     interactions: List[Interaction]
+
+
+class _InterruptRequest(TypedDict):
+    taskId: str
+
+
+class InterruptRequest(_InterruptRequest, total=False):
+    """InterruptRequest is the body of POST /api/agent/interrupt. turnId is the only turn to stop; "": the one
+    that is open."""
+    turnId: str
 
 
 class _InterruptResponse(TypedDict):
@@ -2418,9 +2431,9 @@ class Routes(Server):
         """Get a stream token without sending a message."""
         return cast("AttachResponse", self.call("POST", "/api/agent/attach", body=members({"taskId": task_id, "reach": reach})))
 
-    def interrupt(self, *, task_id: str) -> InterruptResponse:
+    def interrupt(self, *, task_id: str, turn_id: Optional[str] = None) -> InterruptResponse:
         """Stop the agent's turn. An idle agent is no error."""
-        return cast("InterruptResponse", self.call("POST", "/api/agent/interrupt", body=members({"taskId": task_id})))
+        return cast("InterruptResponse", self.call("POST", "/api/agent/interrupt", body=members({"taskId": task_id, "turnId": turn_id})))
 
     def restart_agent(self, *, task_id: str) -> RestartResponse:
         """End the agent program."""

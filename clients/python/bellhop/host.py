@@ -100,6 +100,7 @@ class BoundSession(_BoundSession, total=False):
     title: str
     owner: str
     keyed: bool
+    openTurn: str
 
 
 class BoundSessionList(TypedDict):
@@ -195,8 +196,8 @@ class _Diff(TypedDict):
 
 class Diff(_Diff, total=False):
     """Diff holds the changes of a session since it began: commits, staged and unstaged changes, and new
-    files. It is the response of a host's GET /session/:id/diff and, without base and snapshot, the content of
-    a DIFF artifact."""
+    files. It is the response of a host's GET /session/:id/diff and, without base, the content of a DIFF
+    artifact."""
     base: str
     truncated: bool
     snapshot: str

@@ -3,6 +3,7 @@ package apitable
 import (
 	"net/http"
 	"reflect"
+	"slices"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/api"
@@ -77,6 +78,20 @@ func (r row) operatorOnly() row {
 	return r.by(uses(agentPassword, operatorKey)).more(protocol.CodeSessionKey)
 }
 
+// once marks a route that remembers acts: with the headers of one, a copy of the request gets the first answer.
+func (r row) once() row {
+	r = r.header(protocol.HeaderAct, actKeyText).header(protocol.HeaderFirstSeen, firstSeenText)
+	if !slices.Contains(r.Codes, conflict) {
+		r = r.more(conflict)
+	}
+	return r
+}
+
+const (
+	actKeyText    = "Names the act, 1 to 64 of A-Z, a-z, 0-9, - and _. A copy of the request has no effect."
+	firstSeenText = "When the broker first saw the act, in RFC 3339. It is required with a key."
+)
+
 // more adds codes of errors.
 func (r row) more(codes ...protocol.Code) row {
 	r.Codes = append(append([]protocol.Code{}, r.Codes...), codes...)
@@ -101,23 +116,23 @@ var hostRows = map[string]row{
 	"POST /session": op("openSession", "sessions",
 		"Create or refresh a session", conflict, protocol.CodeForeignBroker, noBranch,
 		noWorkspace, gone, storageFull).by(uses(agentPassword), uses(agentPassword, sessionKey),
-		uses(agentPassword, sessionKey, ownerKey)).more(protocol.CodeSessionKey),
+		uses(agentPassword, sessionKey, ownerKey)).more(protocol.CodeSessionKey).once(),
 	"GET /session":        op("listBoundSessions", "sessions", "List the sessions of a broker").needs("brokerId"),
 	"POST /reconcile":     op("reconcile", "sessions", "Compare sessions with the broker", conflict),
 	"POST /revoke":        op("revokeCredentials", "sessions", "End the tokens and streams of credentials"),
 	"GET /session/:id":    op("getBoundSession", "sessions", "Describe a session to its broker").keyed(),
-	"DELETE /session/:id": op("deleteSession", "sessions", "End a session").keyed(),
+	"DELETE /session/:id": op("deleteSession", "sessions", "End a session").keyed().once(),
 	"GET /session/:id/events": op("listEvents", "sessions",
 		"List events of the session's journal", protocol.CodeDiverged).keyed(),
 	"POST /session/:id/revoke": op("revokeTokens", "sessions",
-		"Drop the session's stream tokens and cut its streams").keyed(),
+		"Drop the session's stream tokens and cut its streams").keyed().once(),
 	"POST /session/:id/restart": op("restartAgent", "sessions",
 		"End the agent program and the open turn", conflict, gone, wrongMethod).
-		keyed(),
+		keyed().once(),
 	"POST /session/:id/terminal": op("openTerminal", "sessions",
 		"Prepare the agent's own terminal client", busy, conflict, gone).
 		text("The answer contains secrets.").keyed(),
-	"DELETE /session/:id/key": op("releaseKey", "sessions", "Forget the session's key").operatorOnly(),
+	"DELETE /session/:id/key": op("releaseKey", "sessions", "Forget the session's key").operatorOnly().once(),
 
 	"GET /session/:id/diff": op("getDiff", "changes",
 		"Get what changed since the session began", conflict, noWorkspace).keyed(),
@@ -138,22 +153,22 @@ var hostRows = map[string]row{
 	"GET /session/:id/commands": op("listCommands", "changes",
 		"List the slash commands of the session's agent").keyedOrToken(),
 	"POST /session/:id/commit": op("commit", "changes", "Commit the changes of the workspace",
-		append(hostShipCodes, protocol.CodeNothingToCommit)...).keyed(),
+		append(hostShipCodes, protocol.CodeNothingToCommit)...).keyed().once(),
 	"POST /session/:id/discard": op("discard", "changes", "Give files the content that they had when the session began",
-		hostShipCodes...).keyed(),
+		hostShipCodes...).keyed().once(),
 	"POST /session/:id/fetch": op("fetch", "changes", "Bring new commits of the remote into the session's clone",
 		append(hostShipCodes, noRemote, remoteFails)...).text("It changes no branch and no file.").keyed(),
 	"POST /session/:id/push": op("push", "changes", "Push the branch of the workspace",
-		append(hostShipCodes, noRemote, protocol.CodeDivergedBranch, protocol.CodePushRejected, remoteFails)...).keyed(),
+		append(hostShipCodes, noRemote, protocol.CodeDivergedBranch, protocol.CodePushRejected, remoteFails)...).keyed().once(),
 	"POST /session/:id/pull-request": op("pullRequest", "changes", "Open or change the pull request of the branch",
-		append(hostShipCodes, noRemote, remoteFails)...).keyed(),
+		append(hostShipCodes, noRemote, remoteFails)...).keyed().once(),
 
 	"POST /sessions": op("createSession", "headless", "Create a session without a webhook", notFound, conflict,
 		protocol.CodeForeignBroker, storageFull).
 		with(apidoc.Success{Status: http.StatusCreated, Text: "The session is new.", Body: headlessSession}),
 	"GET /sessions":             op("listSessions", "headless", "List the sessions of the headless interface"),
 	"GET /sessions/:id/history": op("getHistory", "headless", "Get the lines of a session").keyedOrToken(),
-	"DELETE /sessions/:id":      op("endSession", "headless", "End a session").keyed(),
+	"DELETE /sessions/:id":      op("endSession", "headless", "End a session").keyed().once(),
 	"GET /ws/:id": op("openLines", "headless", "Open a WebSocket with the lines of a session", gone, tooMany).
 		text("Each text message is a Line.").by(uses(streamQuery), uses(streamToken), uses(agentPassword),
 		uses(agentPassword, sessionKey)).more(protocol.CodeSessionKey),
@@ -161,12 +176,12 @@ var hostRows = map[string]row{
 	"GET /workspaces": op("listWorkspaces", "host",
 		"List the workspaces of a user", notFound).by(uses(agentPassword, ownerKey)),
 	"GET /offer":                     op("getOffer", "host", "List the agents and projects of the host", notFound),
-	"PUT /announcements":             op("putAnnouncements", "host", "Replace the announcements of a broker"),
+	"PUT /announcements":             op("putAnnouncements", "host", "Replace the announcements of a broker").once(),
 	"GET /installations":             op("listInstallations", "host", "List the last installation of each program"),
-	"POST /installations":            op("install", "host", "Install an agent's program", notFound, storageFull),
-	"DELETE /installations/:program": op("cancelInstallation", "host", "Cancel an installation that runs", notFound),
+	"POST /installations":            op("install", "host", "Install an agent's program", notFound, storageFull).once(),
+	"DELETE /installations/:program": op("cancelInstallation", "host", "Cancel an installation that runs", notFound).once(),
 	"GET /projects/:project/paths":   op("searchProjectPaths", "host", "Search files of a project", conflict, noBranch),
-	"POST /projects/:project/stop":   op("stopProject", "host", "End the agents of a project's sessions").operatorOnly(),
+	"POST /projects/:project/stop":   op("stopProject", "host", "End the agents of a project's sessions").operatorOnly().once(),
 	"GET /status":                    op("getStatus", "host", "Describe what the host does").by(statusSecurity...),
 	"GET /status/events":             op("followStatus", "host", "Follow what the host does").by(statusSecurity...),
 

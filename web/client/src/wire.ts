@@ -198,6 +198,12 @@ export const maxCredential = 64;
 /** credentials in one RevokeRequest */
 export const maxCredentials = 100;
 
+/**
+ * actKeptMs is how long broker and host remember an act. A host refuses one that it does not know and that the broker
+ * saw earlier.
+ */
+export const actKeptMs = 604_800_000;
+
 /** defaultShareLife is how long a share link works if the request does not say it. */
 export const defaultShareLife = 604_800;
 
@@ -468,6 +474,14 @@ export interface RestartResponse {
   endedTurn: string;
 }
 
+/**
+ * InterruptRequest is the body of POST /api/agent/interrupt. turnId is the only turn to stop; "": the one that is open.
+ */
+export interface InterruptRequest {
+  taskId: string;
+  turnId?: string;
+}
+
 /** TaskIDRequest is the body of POST /api/agent/interrupt, /api/agent/restart and /api/agent/diff. */
 export interface TaskIDRequest {
   taskId: string;
@@ -734,7 +748,7 @@ export interface Cursor {
 
 /**
  * Diff holds the changes of a session since it began: commits, staged and unstaged changes, and new files. It is the
- * response of a host's GET /session/:id/diff and, without base and snapshot, the content of a DIFF artifact.
+ * response of a host's GET /session/:id/diff and, without base, the content of a DIFF artifact.
  */
 export interface Diff {
   /** commit or tree the session began with */
@@ -786,6 +800,12 @@ export interface DiffResponse {
   noDiffs?: boolean;
   message?: Message;
   unchangedSince?: number;
+  /**
+   * snapshot and head are those of the diff as it is now, for a commit or a discard of what is shown. A message of
+   * before can have others.
+   */
+  snapshot?: string;
+  head?: string;
 }
 
 /**
@@ -1986,6 +2006,8 @@ export interface BoundSession {
   acknowledged: Cursor;
   /** a list leaves out title and owner: they need the session's key */
   keyed?: boolean;
+  /** "" if none is; only of GET /session/:id, nil from hosts that do not tell */
+  openTurn?: string;
   createdAt: string;
   lastActivityAt: string;
 }
