@@ -68,7 +68,7 @@ func TestTheEndOfABasicHostsTurn(t *testing.T) {
 		}, "other", "no model"},
 		"a stop": {func(k *kit, task, _ string) {
 			k.host.failure = protocol.Errorf(protocol.CodeMethodNotAllowed, "no such route")
-			done, err := k.sessions.Interrupt(k.ctx, k.user.UserID, task)
+			done, err := k.sessions.Interrupt(k.ctx, k.user.UserID, task, "")
 			k.must(err)
 			same(k.t, done, `{'success':true,'closeStream':true}`)
 		}, "other", "aborted"},

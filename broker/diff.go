@@ -16,6 +16,7 @@ const DiffHash = "diff:"
 const (
 	maxDiffFiles = 5000
 	maxDiffPath  = 4096
+	maxObjectID  = 64 // bytes of a SHA-256 in hexadecimal
 )
 
 // diffsOfUser is how many diffs one user's requests compute at a time. A diff reads all files of
@@ -43,7 +44,7 @@ func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.D
 	}
 	cleanDiff(diff)
 	if len(diff.Files) == 0 && len(diff.LeftOut) == 0 {
-		return &protocol.DiffResponse{Success: true, NoDiffs: true}, nil
+		return &protocol.DiffResponse{Success: true, NoDiffs: true, Snapshot: diff.Snapshot, Head: diff.Head}, nil
 	}
 	return s.storeDiff(ctx, userID, taskID, diff)
 }
@@ -72,7 +73,8 @@ func noDiff(task *Task, err error) (*protocol.DiffResponse, error) {
 
 // cleanDiff limits and sanitizes a host's diff before it is stored.
 func cleanDiff(d *protocol.Diff) {
-	d.Base, d.Snapshot = "", ""
+	d.Base = ""
+	d.Snapshot, d.Head = protocol.CutText(cleanText(d.Snapshot), maxObjectID), protocol.CutText(cleanText(d.Head), maxObjectID)
 	d.Patch = protocol.SanitizeText(d.Patch)
 	d.Fit()
 	if len(d.Files) > maxDiffFiles {
@@ -95,17 +97,31 @@ func cleanDiff(d *protocol.Diff) {
 	}
 }
 
+// hashDiff is the same for diffs that show the same, whatever they were made from: after a commit nothing else changed.
+func hashDiff(diff *protocol.Diff) (string, error) {
+	shown := *diff
+	shown.Snapshot, shown.Head = "", ""
+	content, err := protocol.Marshal(&shown)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(content)
+	return DiffHash + hex.EncodeToString(sum[:]), nil
+}
+
 // storeDiff adds the message, unless the last diff was the same.
 func (s *Sessions) storeDiff(
 	ctx context.Context, userID, taskID string, diff *protocol.Diff,
 ) (*protocol.DiffResponse, error) {
+	hash, err := hashDiff(diff)
+	if err != nil {
+		return nil, err
+	}
 	content, err := protocol.Marshal(diff)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(content)
-	hash := DiffHash + hex.EncodeToString(sum[:])
-	response := &protocol.DiffResponse{Success: true}
+	response := &protocol.DiffResponse{Success: true, Snapshot: diff.Snapshot, Head: diff.Head}
 	_, err = s.Updater.updateTask(ctx, userID, taskID, func(ctx context.Context, tx *taskTx) error {
 		message, err := s.Store.LastDiff(ctx, taskID)
 		if err == nil && message.BodyHash == hash {

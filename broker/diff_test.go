@@ -61,8 +61,7 @@ func TestDiffIsAMessage(t *testing.T) {
 	}
 }
 
-// What a host left out is told even if nothing else has changed. The id of its snapshot is not part of a message: it
-// would make each diff a new one.
+// What a host left out is told even if nothing else has changed.
 func TestWhatADiffLeavesOutIsTold(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
@@ -79,8 +78,32 @@ func TestWhatADiffLeavesOutIsTold(t *testing.T) {
 	k.must(err)
 	content := string(answer.Message.Artifacts[0].Content)
 	if strings.Count(content, `{"path":"p�","reason":"is a FIFO"}`) != protocol.MaxLeftOut ||
-		!strings.HasSuffix(content, fmt.Sprintf(`"leftOutCount":%d}`, protocol.MaxLeftOut)) || strings.Contains(content, "0123") {
+		!strings.HasSuffix(content, fmt.Sprintf(`"leftOutCount":%d}`, protocol.MaxLeftOut)) || !strings.Contains(content, `"snapshot":"0123"`) {
 		t.Errorf("got %s", content)
+	}
+}
+
+// A commit changes the head and nothing that is shown.
+func TestADiffNamesWhatACommitNeeds(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	task := k.task()
+	head := "aa"
+	k.host.onDiff = func() (*protocol.Diff, error) {
+		d := diffOf("+a\n", "a")
+		d.Snapshot, d.Head = "0123", head
+		return d, nil
+	}
+	first, err := k.sessions.Diff(k.ctx, k.user.UserID, task.ID)
+	k.must(err)
+	if first.Snapshot != "0123" || first.Head != "aa" || first.Message == nil {
+		t.Errorf("got %+v", first)
+	}
+	head = strings.Repeat("b", 70) + "\x00"
+	again, err := k.sessions.Diff(k.ctx, k.user.UserID, task.ID)
+	k.must(err)
+	if again.UnchangedSince != first.Message.Seq || again.Head != strings.Repeat("b", 64) {
+		t.Errorf("after a commit: %+v", again)
 	}
 }
 

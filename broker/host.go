@@ -68,6 +68,9 @@ type Link interface {
 	// Events returns at most limit events after a position. CodeDiverged: the host has
 	// other events up to there, which it has to post first.
 	Events(ctx context.Context, t Target, sessionID string, after EventsAfter, limit int) (*protocol.EventsResponse, error)
+	// OpenTurn returns the id of the session's open turn, "" for none; nil from a host that does not tell.
+	// CodeNotFound: no such session.
+	OpenTurn(ctx context.Context, t Target, sessionID string) (*string, error)
 	// Interrupt stops the turn, or with "" the session's open turn. A turn that is only announced ends when its
 	// prompt comes. Basic hosts get no turnID, and may ignore a turn whose prompt they do not have.
 	Interrupt(ctx context.Context, t Target, sessionID, turnID string) error

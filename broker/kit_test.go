@@ -250,6 +250,8 @@ type fakeHost struct {
 	health      broker.HostHealth // when onReady has no error; "" = ok
 	interrupts  []string
 	stopped     []string // the turns of interrupts
+	restarts    int
+	open        *string // the open turn that it tells; nil: it tells none
 	deleted     []string
 	revoked     []string
 	failure     error // returned by interrupt
@@ -290,6 +292,10 @@ func (h *fakeHost) Events(
 	return h.onEvents(sessionID, after.Cursor.Epoch, after.Cursor.Seq, limit)
 }
 
+func (h *fakeHost) OpenTurn(context.Context, broker.Target, string) (*string, error) {
+	return h.open, h.failure
+}
+
 func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID, turnID string) error {
 	h.interrupts = append(h.interrupts, sessionID)
 	h.stopped = append(h.stopped, turnID)
@@ -297,6 +303,7 @@ func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID, turn
 }
 
 func (h *fakeHost) Restart(_ context.Context, _ broker.Target, sessionID string) (*protocol.RestartResponse, error) {
+	h.restarts++
 	if h.failure != nil {
 		return nil, h.failure
 	}

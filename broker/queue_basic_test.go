@@ -41,7 +41,7 @@ func TestAStoppedTurnOfABasicHostIsDisconnected(t *testing.T) {
 	q.queue.Wake()
 	_, err := io.WriteString(writer, "data: {}\n\n") // returns when the broker has read it
 	q.must(err)
-	_, err = q.sessions.Interrupt(q.ctx, q.user.UserID, q.task)
+	_, err = q.sessions.Interrupt(q.ctx, q.user.UserID, q.task, "")
 	q.must(err)
 	q.wantQueue("b | stopped")
 	same(t, q.get(q.task).LastTurn, `{'id':'`+q.turnOf("a")+`','finishReason':'other','reason':'aborted','usage':null}`)

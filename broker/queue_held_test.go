@@ -166,7 +166,7 @@ func TestTheQueueOfADisabledUserWaits(t *testing.T) {
 		q.host.onOpen = open
 
 		// A pause of a user's own stays when the user is enabled.
-		_, err := q.sessions.Interrupt(q.ctx, q.user.UserID, q.task)
+		_, err := q.sessions.Interrupt(q.ctx, q.user.UserID, q.task, "")
 		q.must(err)
 		disable(false)
 		q.queue.Round(q.ctx)

@@ -148,7 +148,7 @@ func TestStopPausesTheQueueUntilItIsResumed(t *testing.T) {
 	q.queue.Round(q.ctx)
 	q.events("a", text("x"))
 	q.add("b", "c")
-	_, err := q.sessions.Interrupt(q.ctx, q.user.UserID, q.task)
+	_, err := q.sessions.Interrupt(q.ctx, q.user.UserID, q.task, "")
 	q.must(err)
 	q.wantQueue("b c | stopped")
 	q.events("a", finish("other", "aborted"))
@@ -198,7 +198,7 @@ func TestAStopWhileAMessageIsSentStopsItsTurn(t *testing.T) {
 	q.add("a", "b")
 	q.at.beforeStart = func() {
 		q.at.beforeStart = nil
-		_, err := q.sessions.Interrupt(q.ctx, q.user.UserID, q.task)
+		_, err := q.sessions.Interrupt(q.ctx, q.user.UserID, q.task, "")
 		q.must(err)
 	}
 	q.queue.Round(q.ctx)

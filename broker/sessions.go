@@ -48,6 +48,7 @@ type Sessions struct {
 // SessionStore is what Sessions stores besides the changes of a task.
 type SessionStore interface {
 	RelayStore
+	ActStore
 	// Task returns CodeNotFound for another user's or a deleted task.
 	Task(ctx context.Context, userID, id string) (*Task, error)
 	// OpenableTask returns CodeNotFound for another user's or a deleted task.
@@ -125,22 +126,28 @@ func (s *Sessions) Attach(
 	}, nil
 }
 
-// Interrupt stops the open turn and returns when the agent has stopped. Without an open
-// turn it stops the announced one, even if a check-in is opening that at the host. If the host
-// does not have the session, nothing is running and Interrupt succeeds. After a
+// Interrupt stops a turn, and returns when the agent has stopped. With "" it is the open turn, else the announced one,
+// even if a check-in is opening that at the host. A turn that is over needs nothing: it is not the next one that stops.
+// If the host does not have the session, nothing is running and Interrupt succeeds. After a
 // response that may not be the host's, the host is asked for its state soon. For a
 // basic host Interrupt ends the turn at the broker; the caller must close the stream.
 // Queued messages wait then until a user resumes the queue.
-func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) (*protocol.InterruptResponse, error) {
+func (s *Sessions) Interrupt(
+	ctx context.Context, userID, taskID, turnID string,
+) (*protocol.InterruptResponse, error) {
 	task, err := s.agentTask(ctx, userID, taskID)
 	if err != nil {
 		return nil, err
 	}
-	announced, err := s.Updater.Store.TurnsIn(ctx, taskID, TurnAnnounced)
+	unfinished, err := s.Updater.Store.TurnsIn(ctx, taskID, TurnAnnounced, TurnOpen)
 	if err != nil {
 		return nil, err
 	}
-	if task.Queue.Messages > 0 || len(announced) > 0 {
+	current := turnID == "" || slices.ContainsFunc(unfinished, func(t Turn) bool { return t.ID == turnID })
+	if !current && !task.HostEvents { // a basic host stops what is open, whatever is named
+		return &protocol.InterruptResponse{Success: true, CloseStream: true}, nil
+	}
+	if current && (task.Queue.Messages > 0 || len(unfinished) > 0 && task.OpenTurn == "") {
 		_, err := s.Updater.updateTask(ctx, userID, taskID, func(ctx context.Context, tx *taskTx) error {
 			tx.pauseQueue(protocol.PauseStopped, "")
 			return tx.stopAnnounced(ctx)
@@ -149,7 +156,39 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) (*proto
 			return nil, err
 		}
 	}
-	return s.interrupt(ctx, userID, taskID, "")
+	if turnID != "" || !task.HostEvents {
+		return s.interrupt(ctx, userID, taskID, turnID)
+	}
+	return s.interruptOpen(ctx, userID, taskID, unfinished)
+}
+
+// interruptOpen stops the turn that the host says is open, or the one that the broker knows of. So each interruption
+// names its turn: a late copy cannot stop another.
+func (s *Sessions) interruptOpen(
+	ctx context.Context, userID, taskID string, unfinished []Turn,
+) (*protocol.InterruptResponse, error) {
+	at, err := s.find(ctx, userID, taskID)
+	if err != nil {
+		return nil, err
+	}
+	open, err := s.Link.OpenTurn(ctx, at.target, taskID)
+	switch {
+	case protocol.CodeOf(err) == protocol.CodeNotFound:
+		s.wake(taskID)
+		return &protocol.InterruptResponse{Success: true}, nil
+	case open != nil && *open != "":
+		return s.interrupt(ctx, userID, taskID, *open)
+	case len(unfinished) > 0:
+		return s.interrupt(ctx, userID, taskID, unfinished[0].ID)
+	case err == nil && open == nil: // a host that does not tell
+		return s.interrupt(ctx, userID, taskID, "")
+	case errors.Is(err, ErrDoubtful):
+		s.wake(taskID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.InterruptResponse{Success: true}, nil
 }
 
 // interrupt is Interrupt for one turn, or with "" for whichever it is. It has no effect on the queue.
@@ -186,6 +225,15 @@ func (s *Sessions) interrupt(ctx context.Context, userID, taskID, turnID string)
 // continues the conversation in a new program. A session that the host does not have
 // needs no restart.
 func (s *Sessions) Restart(ctx context.Context, userID, taskID string) (*protocol.RestartResponse, error) {
+	if _, err := s.agentTask(ctx, userID, taskID); err != nil {
+		return nil, err
+	}
+	return once(ctx, s.Store, s.Now, taskID, "restart", nil, func(ctx context.Context) (*protocol.RestartResponse, error) {
+		return s.restart(ctx, userID, taskID)
+	})
+}
+
+func (s *Sessions) restart(ctx context.Context, userID, taskID string) (*protocol.RestartResponse, error) {
 	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestInterrupt(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
 	stop := func() (any, any) {
-		done, err := k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)
+		done, err := k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID, "")
 		return done, fault(err)
 	}
 	k.checkIn(task.ID, "x") // after this the broker knows that the host has events

@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
@@ -20,9 +21,10 @@ type Ships struct {
 	steps userSlots
 }
 
-// ShipStore reads the user whose name a commit gets, and stores entries of the audit log.
+// ShipStore reads the user whose name a commit gets, and stores acts and entries of the audit log.
 type ShipStore interface {
 	AuditStore
+	ActStore
 	User(ctx context.Context, id string) (*User, error)
 }
 
@@ -60,77 +62,72 @@ func (s *Ships) Commit(
 	if err != nil {
 		return nil, err
 	}
-	var done *protocol.CommitResponse
-	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
-		done, err = s.Link.Commit(ctx, at.target, taskID, &protocol.CommitRequest{Message: message, Author: author})
-		if err != nil {
-			return nil, err
-		}
-		done.Commit, done.Branch = cleanText(done.Commit), cleanText(done.Branch)
-		return taskAct(protocol.AuditTaskCommitted, at.task, map[string]string{
-			"commit": done.Commit, "branch": done.Branch, "files": strconv.Itoa(done.Files),
-		}), nil
+	request := &protocol.CommitRequest{Message: message, Author: author, Snapshot: req.Snapshot, Head: req.Head}
+	return run(ctx, s, userID, taskID, step[protocol.CommitResponse]{
+		kind: protocol.ShipCommit, request: request,
+		do: func(ctx context.Context, at *session) (*protocol.CommitResponse, *Act, error) {
+			done, err := s.Link.Commit(ctx, at.target, taskID, request)
+			if err != nil {
+				return nil, nil, err
+			}
+			done.Commit, done.Branch = cleanText(done.Commit), cleanText(done.Branch)
+			return done, taskAct(protocol.AuditTaskCommitted, at.task, map[string]string{
+				"commit": done.Commit, "branch": done.Branch, "files": strconv.Itoa(done.Files),
+			}), nil
+		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
 }
 
 // Discard has the task's host give files, or a part of one, the content that they had when the task began, and adds an
 // entry to the audit log. CodeBusy: a turn is open. CodeConflict: as the host says.
 func (s *Ships) Discard(
 	ctx context.Context, userID, taskID string, req *protocol.DiscardRequest,
-) (done *protocol.DiscardResponse, err error) {
+) (*protocol.DiscardResponse, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
-		if done, err = s.Link.Discard(ctx, at.target, taskID, req); err != nil {
-			return nil, err
-		}
-		facts := map[string]string{"files": strconv.Itoa(done.Files)}
-		if req.Hunk != nil {
-			facts["hunks"] = "1"
-		}
-		return taskAct(protocol.AuditTaskDiscarded, at.task, facts), nil
+	return run(ctx, s, userID, taskID, step[protocol.DiscardResponse]{
+		kind: protocol.ShipDiscard, request: req,
+		do: func(ctx context.Context, at *session) (*protocol.DiscardResponse, *Act, error) {
+			done, err := s.Link.Discard(ctx, at.target, taskID, req)
+			if err != nil {
+				return nil, nil, err
+			}
+			facts := map[string]string{"files": strconv.Itoa(done.Files)}
+			if req.Hunk != nil {
+				facts["hunks"] = "1"
+			}
+			return done, taskAct(protocol.AuditTaskDiscarded, at.task, facts), nil
+		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
 }
 
 // Fetch has the task's host bring new commits of the project's remote into the clone of the session, and adds an entry
 // to the audit log. It changes no branch and no file, so the agent may work meanwhile. CodeNoRemote, CodeNoBranch,
 // CodeRemoteFailed: as the host says.
-func (s *Ships) Fetch(ctx context.Context, userID, taskID string) (done *protocol.FetchResponse, err error) {
-	task, err := s.Sessions.agentTask(ctx, userID, taskID)
-	if err != nil {
-		return nil, err
-	}
-	err = s.act(ctx, userID, task, func(ctx context.Context, at *session) (*Act, error) {
-		own, err := s.ownToken(ctx, userID, at, true)
-		if err != nil {
-			return nil, err
-		}
-		if done, err = s.Link.Fetch(ctx, at.target, taskID, own); err != nil {
-			return nil, err
-		}
-		done.Branch, done.Base = cleanText(done.Branch), cleanText(done.Base)
-		done.Diverged, done.BaseCommit = cleanText(done.Diverged), cleanText(done.BaseCommit)
-		facts := map[string]string{"branch": done.Branch, "base": done.Base}
-		for name, commit := range map[string]string{"diverged": done.Diverged, "baseCommit": done.BaseCommit} {
-			if commit != "" {
-				facts[name] = commit
+func (s *Ships) Fetch(ctx context.Context, userID, taskID string) (*protocol.FetchResponse, error) {
+	return run(ctx, s, userID, taskID, step[protocol.FetchResponse]{
+		kind: protocol.ShipFetch, busy: true,
+		do: func(ctx context.Context, at *session) (*protocol.FetchResponse, *Act, error) {
+			own, err := s.ownToken(ctx, userID, at, true)
+			if err != nil {
+				return nil, nil, err
 			}
-		}
-		return taskAct(protocol.AuditTaskFetched, at.task, own.note(facts)), nil
+			done, err := s.Link.Fetch(ctx, at.target, taskID, own)
+			if err != nil {
+				return nil, nil, err
+			}
+			done.Branch, done.Base = cleanText(done.Branch), cleanText(done.Base)
+			done.Diverged, done.BaseCommit = cleanText(done.Diverged), cleanText(done.BaseCommit)
+			facts := map[string]string{"branch": done.Branch, "base": done.Base}
+			for name, commit := range map[string]string{"diverged": done.Diverged, "baseCommit": done.BaseCommit} {
+				if commit != "" {
+					facts[name] = commit
+				}
+			}
+			return done, taskAct(protocol.AuditTaskFetched, at.task, own.note(facts)), nil
+		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
 }
 
 // Push has the task's host push the branch of the session's workspace to the remote of its project, and adds an
@@ -138,30 +135,30 @@ func (s *Ships) Fetch(ctx context.Context, userID, taskID string) (done *protoco
 // CodeRemoteFailed: as the host says.
 func (s *Ships) Push(
 	ctx context.Context, userID, taskID string, req *protocol.PushRequest,
-) (done *protocol.PushResponse, err error) {
+) (*protocol.PushResponse, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
-		own, err := s.ownToken(ctx, userID, at, true)
-		if err != nil {
-			return nil, err
-		}
-		if done, err = s.Link.Push(ctx, at.target, taskID, req, own); err != nil {
-			return nil, err
-		}
-		done.Commit, done.Branch = cleanText(done.Commit), cleanText(done.Branch)
-		done.Remote, done.Replaced = cleanText(done.Remote), cleanText(done.Replaced)
-		facts := map[string]string{"commit": done.Commit, "branch": done.Branch, "remote": done.Remote}
-		if done.Replaced != "" {
-			facts["replaced"] = done.Replaced
-		}
-		return taskAct(protocol.AuditTaskPushed, at.task, own.note(facts)), nil
+	return run(ctx, s, userID, taskID, step[protocol.PushResponse]{
+		kind: protocol.ShipPush, request: req,
+		do: func(ctx context.Context, at *session) (*protocol.PushResponse, *Act, error) {
+			own, err := s.ownToken(ctx, userID, at, true)
+			if err != nil {
+				return nil, nil, err
+			}
+			done, err := s.Link.Push(ctx, at.target, taskID, req, own)
+			if err != nil {
+				return nil, nil, err
+			}
+			done.Commit, done.Branch = cleanText(done.Commit), cleanText(done.Branch)
+			done.Remote, done.Replaced = cleanText(done.Remote), cleanText(done.Replaced)
+			facts := map[string]string{"commit": done.Commit, "branch": done.Branch, "remote": done.Remote}
+			if done.Replaced != "" {
+				facts["replaced"] = done.Replaced
+			}
+			return done, taskAct(protocol.AuditTaskPushed, at.task, own.note(facts)), nil
+		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
 }
 
 // PullRequest has the task's host open the pull request of the task's branch, or change the open one, and adds an
@@ -169,27 +166,27 @@ func (s *Ships) Push(
 // CodeConflict: as the host says.
 func (s *Ships) PullRequest(
 	ctx context.Context, userID, taskID string, req *protocol.PullRequestRequest,
-) (done *protocol.PullRequestResponse, err error) {
+) (*protocol.PullRequestResponse, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	err = s.step(ctx, userID, taskID, func(ctx context.Context, at *session) (*Act, error) {
-		own, err := s.ownToken(ctx, userID, at, false)
-		if err != nil {
-			return nil, err
-		}
-		if done, err = s.Link.PullRequest(ctx, at.target, taskID, req, own); err != nil {
-			return nil, err
-		}
-		done.URL, done.Branch, done.Base = cleanLink(done.URL), cleanText(done.Branch), cleanText(done.Base)
-		return taskAct(protocol.AuditTaskRequested, at.task, own.note(map[string]string{
-			"url": done.URL, "branch": done.Branch, "base": done.Base, "created": strconv.FormatBool(done.Created),
-		})), nil
+	return run(ctx, s, userID, taskID, step[protocol.PullRequestResponse]{
+		kind: protocol.ShipRequest, request: req,
+		do: func(ctx context.Context, at *session) (*protocol.PullRequestResponse, *Act, error) {
+			own, err := s.ownToken(ctx, userID, at, false)
+			if err != nil {
+				return nil, nil, err
+			}
+			done, err := s.Link.PullRequest(ctx, at.target, taskID, req, own)
+			if err != nil {
+				return nil, nil, err
+			}
+			done.URL, done.Branch, done.Base = cleanLink(done.URL), cleanText(done.Branch), cleanText(done.Base)
+			return done, taskAct(protocol.AuditTaskRequested, at.task, own.note(map[string]string{
+				"url": done.URL, "branch": done.Branch, "base": done.Base, "created": strconv.FormatBool(done.Created),
+			})), nil
+		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
 }
 
 // cleanLink returns an address that a browser may open, "" for another.
@@ -217,43 +214,60 @@ func (s *Ships) author(ctx context.Context, userID string) (protocol.CommitAutho
 	return protocol.CommitAuthor{Name: cmp.Or(strings.Trim(name, " .,:;\"'"), "user"), Email: clean}, nil
 }
 
-// step runs a step at a task's host, and then adds its entry to the audit log. The host is asked outside of
-// the transaction, because it may take minutes.
-func (s *Ships) step(
-	ctx context.Context, userID, taskID string, do func(ctx context.Context, at *session) (*Act, error),
-) error {
+// step is what a host does to the work of a task, once. do asks the host; it returns the answer and what the audit log
+// says of it.
+type step[R any] struct {
+	kind    protocol.ShipStep
+	request any  // with kind: what is asked for
+	busy    bool // it is also done while a turn is open
+	do      func(ctx context.Context, at *session) (*R, *Act, error)
+}
+
+// run runs a step, and then adds its entry to the audit log. The host is asked outside of the transaction, because it
+// may take minutes. A step that is done is not done again: its answer is returned.
+func run[R any](ctx context.Context, s *Ships, userID, taskID string, step step[R]) (*R, error) {
 	task, err := s.Sessions.agentTask(ctx, userID, taskID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if task.OpenTurn != "" {
-		return &protocol.Error{
+	row, err := beginAct(ctx, s.Users, task.ID, string(step.kind), step.request, nowUTC(s.Sessions.Now))
+	if err != nil {
+		return nil, err
+	}
+	done := new(R)
+	if row.Answer != "" {
+		return done, json.Unmarshal([]byte(row.Answer), done)
+	}
+	if task.OpenTurn != "" && !step.busy {
+		return nil, &protocol.Error{
 			Code: protocol.CodeBusy, Message: "The agent works on a message", Hint: "Wait until it has finished, or stop it",
 		}
 	}
-	return s.act(ctx, userID, task, do)
-}
-
-// act is step for what a host does also while a turn is open.
-func (s *Ships) act(
-	ctx context.Context, userID string, task *Task, do func(ctx context.Context, at *session) (*Act, error),
-) error {
 	at, err := s.Sessions.find(ctx, userID, task.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	release, err := s.steps.acquire(ctx, userID, stepsOfUser)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer release()
 	// A caller that goes away must not leave an act without its entry. The host's answer is awaited for a bounded time.
 	ctx = context.WithoutCancel(ctx)
-	act, err := do(ctx, at)
+	done, act, err := step.do(context.WithValue(ctx, actSent{}, row), at)
 	if err != nil {
-		return notShipped(err)
+		return nil, notShipped(err)
 	}
-	return Audited(ctx, s.Users, s.Sessions.Now, func(context.Context) (*Act, error) {
+	answer, err := json.Marshal(done)
+	if err != nil {
+		return nil, err
+	}
+	row.Answer = string(answer)
+	return done, Audited(ctx, s.Users, s.Sessions.Now, func(ctx context.Context) (*Act, error) {
+		first, err := s.Users.FinishAct(ctx, row)
+		if err != nil || !first {
+			return nil, err
+		}
 		return act, nil
 	})
 }

@@ -91,6 +91,10 @@ func (h *host) Events(
 	return &protocol.EventsResponse{Epoch: 2, CurrentEpoch: 2}, h.call(t) // it confirms epochs up to 2
 }
 
+func (h *host) OpenTurn(_ context.Context, t broker.Target, _ string) (*string, error) {
+	return nil, h.call(t)
+}
+
 func (h *host) Interrupt(_ context.Context, t broker.Target, _, _ string) error { return h.call(t) }
 
 func (h *host) Restart(_ context.Context, t broker.Target, id string) (*protocol.RestartResponse, error) {

@@ -3,8 +3,26 @@ package api
 import (
 	"context"
 
+	"github.com/labstack/echo/v4"
+
+	"bellhop/broker"
+	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
+
+// withActKey passes the Idempotency-Key of a request on: the act happens once for all requests that have it.
+func withActKey(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		key, err := httpapi.ActKey(c.Request().Header)
+		if err != nil {
+			return err
+		}
+		if key != "" {
+			c.SetRequest(c.Request().WithContext(broker.WithActKey(c.Request().Context(), key)))
+		}
+		return next(c)
+	}
+}
 
 type commitRequest struct {
 	ID string `param:"id" json:"-"`

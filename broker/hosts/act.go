@@ -13,6 +13,15 @@ import (
 	"bellhop/protocol"
 )
 
+// OpenTurn implements broker.Link.
+func (c *Client) OpenTurn(ctx context.Context, t broker.Target, sessionID string) (*string, error) {
+	found, err := c.Session(ctx, t, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	return found.OpenTurn, nil
+}
+
 // Interrupt implements broker.Link. CodeMethodNotAllowed: a server answered that does not
 // know the route, such as a basic host.
 func (c *Client) Interrupt(ctx context.Context, t broker.Target, sessionID, turnID string) error {

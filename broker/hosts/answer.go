@@ -4,10 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"bellhop/broker"
 	"bellhop/protocol"
 )
+
+// nameAct names an act that changes something, so that the host knows a later copy of its request.
+func nameAct(header http.Header, method string, act *broker.ActRow) {
+	if method != http.MethodGet {
+		header.Set(protocol.HeaderAct, act.ID)
+		header.Set(protocol.HeaderFirstSeen, act.SeenAt.Format(time.RFC3339Nano))
+	}
+}
 
 // nameRequest gives a request a name of its own. A host that names its answers repeats it.
 func nameRequest(header http.Header) { header.Set(protocol.HeaderRequest, protocol.NewID()) }

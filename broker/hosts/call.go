@@ -110,6 +110,7 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 		return nil, err
 	}
 	secrets := secretsOf(slices.AppendSeq(slices.Clone(passwords), maps.Values(keys)), request)
+	act := cmp.Or(broker.ActSent(ctx), &broker.ActRow{ID: protocol.NewID(), SeenAt: time.Now().UTC()})
 	var got *response
 	for i, password := range passwords {
 		req, err := newRequest(ctx, request.method, target, body, password)
@@ -117,6 +118,7 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 			return nil, err
 		}
 		observe.SetTrace(ctx, req.Header)
+		nameAct(req.Header, request.method, act)
 		for header, key := range keys {
 			req.Header.Set(header, key.Reveal())
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"bellhop/broker"
 	"bellhop/broker/hosts"
@@ -119,16 +120,28 @@ func TestTheOwnTokenOfAUserIsInTheRequestOfAnAct(t *testing.T) {
 func TestACommitIsOneRequest(t *testing.T) {
 	t.Parallel()
 	var asked, body string
+	var acts []string
 	to := target(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, _ := io.ReadAll(r.Body)
 		asked, body = r.Method+" "+r.RequestURI, string(content)
+		acts = append(acts, r.Header.Get(protocol.HeaderAct))
+		if _, err := time.Parse(time.RFC3339Nano, r.Header.Get(protocol.HeaderFirstSeen)); err != nil {
+			t.Error(err)
+		}
 		_, _ = io.WriteString(w, `{"sessionId":"s1","commit":"c0ffee"}`)
 	})), password)
-	_, err := newClient(t, hosts.Options{}).Commit(t.Context(), to, "s1", &protocol.CommitRequest{
-		Message: "Work\n", Author: protocol.CommitAuthor{Name: "ada", Email: "ada@example.org"},
-	})
-	if err != nil || asked != "POST /session/s1/commit" ||
-		body != `{"message":"Work\n","author":{"name":"ada","email":"ada@example.org"}}` {
-		t.Errorf("%v, %s %s", err, asked, body)
+	commit := func() {
+		_, err := newClient(t, hosts.Options{}).Commit(t.Context(), to, "s1", &protocol.CommitRequest{
+			Message: "Work\n", Author: protocol.CommitAuthor{Name: "ada", Email: "ada@example.org"}, Snapshot: "a", Head: "b",
+		})
+		if err != nil || asked != "POST /session/s1/commit" ||
+			body != `{"message":"Work\n","author":{"name":"ada","email":"ada@example.org"},"snapshot":"a","head":"b"}` {
+			t.Errorf("%v, %s %s", err, asked, body)
+		}
+	}
+	commit()
+	commit()
+	if acts[0] == "" || acts[0] == acts[1] {
+		t.Errorf("the acts of two calls are %q", acts)
 	}
 }

@@ -90,7 +90,10 @@ func withDefaults(opts CORSOptions) CORSOptions {
 		opts.AllowMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 	}
 	if opts.AllowHeaders == nil {
-		opts.AllowHeaders = []string{"Authorization", "Content-Type", "Last-Event-ID", "Cache-Control", protocol.HeaderRequest}
+		opts.AllowHeaders = []string{
+			"Authorization", "Content-Type", "Last-Event-ID", "Cache-Control", protocol.HeaderRequest,
+			protocol.HeaderAct,
+		}
 	}
 	if opts.ExposeHeaders == nil {
 		opts.ExposeHeaders = []string{"Retry-After", echo.HeaderXRequestID, protocol.HeaderBroker, protocol.HeaderRequest}
