@@ -1,6 +1,6 @@
 import type { Answer } from './contract.js';
 import { BellhopError, foreignError, isFinal, networkError, refusal, urlOf } from './error.js';
-import { brokerHeader, isOfBroker, requestHeader, requestName } from './name.js';
+import { brokerHeader, isOfBroker, once, requestHeader, requestName } from './name.js';
 import type { ClientOptions, RequestOptions } from './options.js';
 import { Backoff, Watchdog } from './retry.js';
 import { Turn, type PromptOptions, type Receiver, type TurnEnd } from './turn.js';
@@ -133,16 +133,16 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
   }
 
   /**
-   * Stops the task's turn; resolves when the agent has stopped. `closeStream` means that the host is basic: close the
-   * stream to stop its agent. `Turn.interrupt` does.
+   * Stops a turn of the task, the open one without a `turnId`; resolves when the agent has stopped. `closeStream` means
+   * that the host is basic: close the stream to stop its agent. `Turn.interrupt` does.
    */
-  interrupt(taskId: string): Promise<InterruptResponse> {
-    return this.#post('agent/interrupt', { taskId });
+  interrupt(taskId: string, turnId?: string): Promise<InterruptResponse> {
+    return this.#post('agent/interrupt', { taskId, turnId: turnId || undefined });
   }
 
   /** Ends the task's agent program and its open turn. The next turn continues the conversation in a new program. */
   restart(taskId: string): Promise<RestartResponse> {
-    return this.#post('agent/restart', { taskId });
+    return this.request('POST', '/api/agent/restart', once({ taskId }));
   }
 
   /** Reports how a turn of a basic host ended, which only the reader of its stream knows. */

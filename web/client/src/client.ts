@@ -1,5 +1,6 @@
 import { AgentClient } from './agent.js';
 import { taskFeed, userFeed, type FeedOptions, type TaskFeedEvent, type UserFeedEvent } from './feed.js';
+import { once } from './name.js';
 import type { TaskChange, TaskQuery } from './contract.js';
 import type {
   CommitResponse,
@@ -24,6 +25,12 @@ import type {
   TaskList,
   TaskUsage,
 } from './wire.js';
+
+/** The changes that a user decides on: both members of the `DiffResponse` that was shown. */
+export interface Shown {
+  snapshot: string;
+  head: string;
+}
 
 /** A client of one broker and its agent hosts. Call routes that have no method here through `request`. */
 export class BellhopClient extends AgentClient {
@@ -128,27 +135,28 @@ export class BellhopClient extends AgentClient {
   }
 
   /**
-   * Commits all changes of a task's workspace in the user's name. A repeated call returns the same commit. It fails
-   * with code `busy` while a turn is open, `nothing_to_commit`, `unmerged` or `no_branch`.
+   * Commits all changes of a task's workspace in the user's name, if they are those that a diff showed. It fails with
+   * code `busy` while a turn is open, `conflict` if the changes or the branch are others now, `nothing_to_commit`,
+   * `unmerged` or `no_branch`.
    */
-  commit(taskId: string, message: string): Promise<CommitResponse> {
-    return this.request('POST', `/api/tasks/${taskId}/commit`, { body: { message } });
+  commit(taskId: string, message: string, { snapshot, head }: Shown): Promise<CommitResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/commit`, once({ message, snapshot, head }));
   }
 
   /**
-   * Gives files of a task's workspace the content that they had when the task began; new files are removed. It fails
-   * with code `busy` while a turn is open.
+   * Gives files of a task's workspace the content that they had when the task began, if they are as a diff showed them;
+   * new files are removed. It fails with code `busy` while a turn is open, `conflict` if one of them is not.
    */
-  discard(taskId: string, paths: readonly string[]): Promise<DiscardResponse> {
-    return this.request('POST', `/api/tasks/${taskId}/discard`, { body: { paths } });
+  discard(taskId: string, paths: readonly string[], { snapshot }: Pick<Shown, 'snapshot'>): Promise<DiscardResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/discard`, once({ paths, snapshot }));
   }
 
   /**
    * Gives a part of a file the content that it had when the task began. The hunk is copied from the patch of a diff. It
    * fails with code `busy` while a turn is open, `conflict` if the changes have no such hunk any more.
    */
-  discardHunk(taskId: string, hunk: DiscardHunk): Promise<DiscardResponse> {
-    return this.request('POST', `/api/tasks/${taskId}/discard`, { body: { hunk } });
+  discardHunk(taskId: string, hunk: DiscardHunk, { snapshot }: Pick<Shown, 'snapshot'>): Promise<DiscardResponse> {
+    return this.request('POST', `/api/tasks/${taskId}/discard`, once({ hunk, snapshot }));
   }
 
   /**
@@ -156,7 +164,7 @@ export class BellhopClient extends AgentClient {
    * branch and no file, also while a turn is open. It fails with code `no_remote`, `no_branch` or `remote_failed`.
    */
   fetchRemote(taskId: string): Promise<FetchResponse> {
-    return this.request('POST', `/api/tasks/${taskId}/fetch`);
+    return this.request('POST', `/api/tasks/${taskId}/fetch`, once());
   }
 
   /**
@@ -165,7 +173,7 @@ export class BellhopClient extends AgentClient {
    * `diverged_branch`, `push_rejected` or `remote_failed`.
    */
   push(taskId: string, replaces?: string): Promise<PushResponse> {
-    return this.request('POST', `/api/tasks/${taskId}/push`, { body: replaces ? { replaces } : {} });
+    return this.request('POST', `/api/tasks/${taskId}/push`, once(replaces ? { replaces } : {}));
   }
 
   /**
@@ -173,7 +181,7 @@ export class BellhopClient extends AgentClient {
    * `busy` while a turn is open, `no_remote`, `conflict`, `remote_failed` or `too_many_requests`.
    */
   pullRequest(taskId: string, request: PullRequestRequest): Promise<PullRequestResponse> {
-    return this.request('POST', `/api/tasks/${taskId}/pull-request`, { body: request });
+    return this.request('POST', `/api/tasks/${taskId}/pull-request`, once(request));
   }
 
   diff(taskId: string): Promise<DiffResponse> {

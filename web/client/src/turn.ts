@@ -69,7 +69,7 @@ export interface TurnClient {
   ): Promise<Response>;
   checkIn(body: CheckInRequest): Promise<CheckInResponse>;
   attach(taskId: string): Promise<AttachResponse>;
-  interrupt(taskId: string): Promise<InterruptResponse>;
+  interrupt(taskId: string, turnId?: string): Promise<InterruptResponse>;
   finish(taskId: string, turnId: string, end: TurnEnd): Promise<void>;
   answer(interactionId: string, answer: Answer): Promise<Interaction>;
 }
@@ -126,9 +126,10 @@ export class Turn implements Source<StreamItem> {
     }
   }
 
-  /** Stops the turn; resolves when the agent has stopped. A basic host stops because its stream is closed. */
+  /** Stops the turn, and no later one; resolves when the agent has stopped. Before its first part it stops what is open. A basic host stops because its stream is closed. */
   async interrupt(): Promise<void> {
-    const { closeStream } = await this.client.interrupt(this.taskId);
+    const begun = this.cursor !== undefined;
+    const { closeStream } = await this.client.interrupt(this.taskId, begun ? this.turnId : undefined);
     if (closeStream) this.#stopped.abort();
   }
 

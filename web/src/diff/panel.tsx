@@ -38,7 +38,7 @@ export default function DiffPanel({ task, chosen, commits, onSend, onClose }: Pr
   const [layout, setLayout] = useSetting<Layout>('diff-layout', ['unified', 'split']);
   const [files, setFiles] = useSetting('diff-files', ['closed', 'open']);
   const [percent, setPercent] = useWidth();
-  const diff = chosen ?? query.data;
+  const diff = chosen ?? query.data?.diff;
   // Without room for both, the conversation and its heading are hidden.
   const alone = useMedia('(max-width: 1100px)');
   const review = useReview(taskId);
@@ -76,7 +76,7 @@ export default function DiffPanel({ task, chosen, commits, onSend, onClose }: Pr
         )}
         <IconButton label="Close changes" icon={<Icon name="close" />} onClick={onClose} />
       </header>
-      {!chosen && <ShipBar task={task} asked={commits} onSend={onSend} />}
+      {!chosen && <ShipBar task={task} changes={query.data} asked={commits} onSend={onSend} />}
       <Body diff={diff} reviewed={reviewed} showTree={files === 'open'}>
         {!diff && query.isFetching && <Loading what="the changes" />}
         {!diff && query.error && (
@@ -90,7 +90,7 @@ export default function DiffPanel({ task, chosen, commits, onSend, onClose }: Pr
         )}
         {/* Until the changes are read, no comment's line can be gone. */}
         {(diff || !query.isFetching) && (
-          <DiscardFiles task={task} present={!chosen}>
+          <DiscardFiles task={task} changes={chosen ? undefined : query.data}>
             <Files taskId={taskId} diff={diff ?? none} layout={layout} reviewed={reviewed} />
           </DiscardFiles>
         )}

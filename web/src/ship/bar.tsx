@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { Task } from '../app/types.ts';
+import type { Changes } from '../diff/query.ts';
 import type { SendReview } from '../diff/send.tsx';
 import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
@@ -13,6 +14,8 @@ import styles from './ship.module.css';
 
 interface Props {
   task: Task;
+  /** The present changes; undefined while they are read. */
+  changes: Changes | undefined;
   /** How often the form of a commit was asked for elsewhere: a greater number opens it. */
   asked: number;
   onSend: SendReview;
@@ -22,7 +25,7 @@ interface Props {
  * The branch of a task's workspace, and what can be done with its changes: commit, push, pull request. Hosts that do
  * not commit show nothing.
  */
-export function ShipBar({ task, asked, onSend }: Props) {
+export function ShipBar({ task, changes, asked, onSend }: Props) {
   const workspace = useTaskWorkspace(task);
   const [form, setForm] = useState<'' | 'commit' | 'request'>('');
   const push = usePush(task);
@@ -67,7 +70,7 @@ export function ShipBar({ task, asked, onSend }: Props) {
         )}
       </div>
       {remote && <PushNotices {...{ task, branch, remote, push, onSend }} fetch={fetches} />}
-      {form === 'commit' && <CommitForm task={task} onSend={onSend} onClose={close} />}
+      {form === 'commit' && <CommitForm task={task} changes={changes} onSend={onSend} onClose={close} />}
       {form === 'request' && remote && <RequestForm {...{ task, remote, onSend }} onClose={close} />}
     </section>
   );

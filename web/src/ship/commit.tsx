@@ -3,6 +3,7 @@ import { useState, type FormEvent } from 'react';
 import { readAgain } from '../app/again.ts';
 import { client } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
+import type { Changes } from '../diff/query.ts';
 import type { SendReview } from '../diff/send.tsx';
 import { spellName } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
@@ -13,19 +14,30 @@ import { AskForDraft, DraftFailure, useDraft } from './asking.tsx';
 import { draftPrompt } from './draft.ts';
 import styles from './ship.module.css';
 
+interface Props {
+  task: Task;
+  /** The present changes; undefined while they are read. */
+  changes: Changes | undefined;
+  onSend: SendReview;
+  onClose: () => void;
+}
+
 /** Commits all changes of a task, with a message that the agent can draft. */
-export function CommitForm({ task, onSend, onClose }: { task: Task; onSend: SendReview; onClose: () => void }) {
+export function CommitForm({ task, changes, onSend, onClose }: Props) {
   const [message, setMessage] = useState('');
   const queries = useQueryClient();
   const draft = useDraft({ task, onSend, prompt: draftPrompt, present: message, onDraft: setMessage });
   const busy = task.openTurn !== null;
   const commit = useMutation({
-    mutationFn: () => client.commit(task.id, message),
+    mutationFn: () => client.commit(task.id, message, changes ?? { snapshot: '', head: '' }),
     onSuccess: (done) => {
       toast(`Committed ${done.files === 1 ? '1 file' : `${done.files} files`} to ${spellName(done.branch)}.`);
       onClose();
     },
-    onSettled: () => readAgain(queries, ['workspace', task.id]),
+    onSettled: () => {
+      void readAgain(queries, ['diff', task.id]);
+      void readAgain(queries, ['workspace', task.id]);
+    },
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -53,7 +65,12 @@ export function CommitForm({ task, onSend, onClose }: { task: Task; onSend: Send
         <Button small onClick={onClose}>
           Cancel
         </Button>
-        <Button small kind="primary" type="submit" disabled={busy || commit.isPending || message.trim() === ''}>
+        <Button
+          small
+          kind="primary"
+          type="submit"
+          disabled={busy || !changes || commit.isPending || message.trim() === ''}
+        >
           {commit.isPending ? 'Committing …' : 'Commit all changes'}
         </Button>
       </div>

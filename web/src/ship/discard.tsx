@@ -3,6 +3,7 @@ import { createContext, use, useMemo, useState, type ReactNode } from 'react';
 import { readAgain } from '../app/again.ts';
 import { client, describe } from '../app/http.ts';
 import type { DiffFile, Task } from '../app/types.ts';
+import type { Changes } from '../diff/query.ts';
 import { hunkText, placeOf, type Hunk } from '../diff/parse.ts';
 import { spellName } from '../ui/bidi.ts';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -31,16 +32,18 @@ const Discarding = createContext<Discards | null>(null);
 /** Characters of a hunk that a host accepts, if none of them takes more than a byte. */
 const longestHunk = 256 << 10;
 
-/** Lets the present changes be discarded by file and by hunk while no turn is open, if the host does that. */
-export function DiscardFiles({ task, present, children }: { task: Task; present: boolean; children: ReactNode }) {
+/** Lets the present changes, if they are known, be discarded by file and by hunk while no turn is open, if the host does that. */
+export function DiscardFiles(props: { task: Task; changes: Changes | undefined; children: ReactNode }) {
+  const { task, changes, children } = props;
   const workspace = useTaskWorkspace(task);
   const [asked, setAsked] = useState<Target | null>(null);
   const queries = useQueryClient();
+  const { snapshot = '' } = changes ?? {};
   const discard = useMutation({
     mutationFn: ({ file, hunk }: Target) =>
       hunk
-        ? client.discardHunk(task.id, { path: file.path, text: hunkText(hunk) })
-        : client.discard(task.id, pathsOf(file)),
+        ? client.discardHunk(task.id, { path: file.path, text: hunkText(hunk) }, { snapshot })
+        : client.discard(task.id, pathsOf(file), { snapshot }),
     onSuccess: (_, { file, hunk }) =>
       toast(`${hunk ? 'A part of the' : 'The'} changes of ${spellName(file.path)} ${hunk ? 'is' : 'are'} discarded.`),
     onError: (error) => {
@@ -53,7 +56,7 @@ export function DiscardFiles({ task, present, children }: { task: Task; present:
     },
   });
   const { ships } = workspace ?? {};
-  const possible = present && task.openTurn === null && ships?.includes('discard') && !discard.isPending;
+  const possible = changes !== undefined && task.openTurn === null && ships?.includes('discard') && !discard.isPending;
   const hunks = possible === true && ships?.includes('discard-hunk') === true;
   const discards = useMemo(() => (possible ? { ask: setAsked, hunks } : null), [possible, hunks]);
   return (

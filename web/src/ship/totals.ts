@@ -11,7 +11,7 @@ export function useTotals(task: Task): string {
   const read = useDiff(task.id, task.lastTurn?.id ?? '', false).data;
   return useMemo(() => {
     const stored = rows.findLast((r) => r.artifacts.some(isDiff))?.artifacts.find(isDiff);
-    const diff = read === undefined ? stored && diffOf(stored.content) : read;
+    const diff = read === undefined ? stored && diffOf(stored.content) : read.diff;
     return diff ? totalsOf(diff.files) : '';
   }, [rows, read]);
 }

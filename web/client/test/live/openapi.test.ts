@@ -43,6 +43,8 @@ const answer: Required<Answer> = { approved: true, reason: 'r', text: 't', remem
 const history = { after: 1, before: 1, since: 1, limit: 1, turn: 't', atLeast: 1, wait: '1s', with: 'turns' } as const;
 const hunk = { path: 'p', hunk: '@@ -1 +1 @@' };
 
+const shown = { snapshot: 's', head: 'h' };
+
 /** Every method of the client, and a call of it. */
 const calls: Readonly<Record<string, (client: BellhopClient) => unknown>> = {
   createTask: (c) => c.createTask({ title: 't', agent: 'a', hostId: 'h', project: 'p', branch: 'b', mode: 'agent' }),
@@ -62,9 +64,9 @@ const calls: Readonly<Record<string, (client: BellhopClient) => unknown>> = {
   workspaces: (c) => c.workspaces(),
   taskWorkspace: (c) => c.taskWorkspace('t'),
   usage: (c) => c.usage('t'),
-  commit: (c) => c.commit('t', 'message'),
-  discard: (c) => c.discard('t', ['p']),
-  discardHunk: (c) => c.discardHunk('t', hunk as never),
+  commit: (c) => c.commit('t', 'message', shown),
+  discard: (c) => c.discard('t', ['p'], shown),
+  discardHunk: (c) => c.discardHunk('t', hunk as never, shown),
   fetchRemote: (c) => c.fetchRemote('t'),
   push: (c) => c.push('t', 'commit'),
   pullRequest: (c) => c.pullRequest('t', { title: 't', body: 'b' }),
