@@ -31,7 +31,6 @@ var (
 	errTooLarge     = errors.New("the response is larger than 8 MiB")
 	errNoGuard      = errors.New("no guarded client for a user's agent URL")
 	errBadTarget    = errors.New("the agent URL is no http or https URL")
-	errTimeout      = errors.New("no response in time")
 	errLeak         = errors.New("the host sent no HTTP, but a secret of the request")
 )
 
@@ -85,7 +84,8 @@ func (c *call) kind() string {
 // send sends the call with each password in turn until the host accepts one. An answer that is not of a host that names
 // its answers is an error.
 func (c *Client) send(ctx context.Context, t broker.Target, request call) (*response, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(request.timeout, c.timeout), errTimeout)
+	limit := cmp.Or(request.timeout, c.timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooSlow{request.kind(), limit})
 	defer cancel()
 	client, err := clientFor(t, c.guarded, c.trusted)
 	if err != nil {

@@ -129,7 +129,7 @@ func (c *Client) Open(
 	resp, err := c.do(ctx, t, call{
 		method: http.MethodPost, path: "/session", session: req.SessionID, owner: req.Owner, body: &body,
 	})
-	if errors.Is(err, errTimeout) {
+	if errors.As(err, new(tooSlow)) {
 		return nil, &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Err: err,
 			Hint: "POST /session of the agent server must answer within 10 s: let it start slow work at POST /stream",

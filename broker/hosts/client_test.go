@@ -346,3 +346,23 @@ func TestGuardedTargetsNeedTheGuard(t *testing.T) {
 		t.Errorf("error %v, dialed through the guard: %t", err, dialed)
 	}
 }
+
+// A limit of the broker's is no sign that a host cannot be reached, and the host may go on.
+func TestATimeLimitNamesWhatTheHostHasNotDone(t *testing.T) {
+	t.Parallel()
+	url := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	c := newClient(t, hosts.Options{Timeout: 30 * time.Millisecond})
+	err := c.Interrupt(t.Context(), target(url), "s1", "t1")
+	wantError(t, err, protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "The agent host has not stopped the agent within 0.03 s",
+		Hint: "It may still do so: wait a moment, look at the task, and try again if nothing happened",
+	})
+	_, err = c.Session(t.Context(), target(url), "s1")
+	wantError(t, err, protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "The agent host did not answer within 0.03 s",
+		Hint: "It is busy, or the network between it and the broker holds the answer up: try again",
+	})
+}

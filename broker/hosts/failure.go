@@ -3,10 +3,12 @@ package hosts
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"bellhop/crypto/seal"
@@ -45,10 +47,41 @@ var relayedCodes = map[protocol.Code]bool{
 	protocol.CodeTooManyRequests: true,
 }
 
+// tooSlow means that a host did not answer within a limit of ours.
+type tooSlow struct {
+	kind  string // of the call
+	limit time.Duration
+}
+
+func (e tooSlow) Error() string { return "no response in time: " + e.limit.String() }
+
+// slowActs are what hosts may go on with after a limit, in words.
+var slowActs = map[string]string{
+	"restart": "restarted the agent", "interrupt": "stopped the agent", "diff": "read the changes", "commit": "committed",
+	"discard": "discarded the changes", "fetch": "fetched", "push": "pushed", "pull-request": "opened the pull request",
+}
+
+// asError says that the host has not done it within the limit, which is no sign that it cannot be reached.
+func (e tooSlow) asError() error {
+	limit := strconv.FormatFloat(e.limit.Seconds(), 'g', 3, 64) + " s"
+	slow := &protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "The agent host did not answer within " + limit, Err: e,
+		Hint: "It is busy, or the network between it and the broker holds the answer up: try again",
+	}
+	if done, known := slowActs[e.kind]; known {
+		slow.Message = "The agent host has not " + done + " within " + limit
+		slow.Hint = "It may still do so: wait a moment, look at the task, and try again if nothing happened"
+	}
+	return slow
+}
+
 // unreachable returns the error for a call without a response of the host.
 func unreachable(err error) error {
 	if of := foreign(err); of != nil {
 		return of
+	}
+	if slow := (tooSlow{}); errors.As(err, &slow) {
+		return slow.asError()
 	}
 	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,

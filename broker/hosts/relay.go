@@ -31,7 +31,7 @@ func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequ
 		return nil, unreachable(err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	silence := newSilenceTimer(c.timeout, func() { cancel(errTimeout) })
+	silence := newSilenceTimer(c.timeout, func() { cancel(tooSlow{"stream", c.timeout}) })
 	req, err := http.NewRequestWithContext(ctx, r.Method, target, &upload{r.Body, silence})
 	if err != nil {
 		silence.end()

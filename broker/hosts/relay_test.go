@@ -80,8 +80,8 @@ func TestAHostThatDoesNotAnswerAStreamTimesOut(t *testing.T) {
 			SessionID: "s1", Method: "POST", Header: http.Header{}, Body: strings.NewReader("x"), Length: 1,
 		})
 	wantError(t, err, protocol.Error{
-		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
-		Hint: "Check that the agent host runs and that the broker reaches its URL",
+		Code: protocol.CodeBadGateway, Message: "The agent host did not answer within 0.02 s",
+		Hint: "It is busy, or the network between it and the broker holds the answer up: try again",
 	})
 }
 

@@ -46,7 +46,7 @@ func (c *Client) Shell(
 		passwords = []seal.Secret{{}}
 	}
 	secrets := secretsOf(passwords, request)
-	ctx, cancel := context.WithTimeoutCause(ctx, shellConnect, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, shellConnect, tooSlow{"shell", shellConnect})
 	defer cancel()
 	for _, password := range passwords {
 		conn, refused, err := dialShell(ctx, client, target, header, password)
