@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,6 +117,55 @@ func (s *Offers) fits(ctx context.Context, hosts []Host, t *Task) map[string]fit
 		byID[hosts[i].ID] = found[i]
 	}
 	return byID
+}
+
+// check returns CodeInvalid if a host is known not to have a task's agent or project. A host that has told nothing yet is
+// not asked.
+func (s *Offers) check(ctx context.Context, hostID string, t *Task) error {
+	if s == nil || !s.lacks(hostID, t) {
+		return nil
+	}
+	hosts, err := s.Store.Hosts(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(hosts, func(h Host) bool { return h.ID == hostID })
+	if i < 0 {
+		return nil
+	}
+	return lackOf(s.ofHost(ctx, &hosts[i]).Offer, t) // it may have become an agent or a project since
+}
+
+// lacks reports whether the last offer of a host lacks what a task names.
+func (s *Offers) lacks(hostID string, t *Task) bool {
+	known := s.entry(hostID)
+	known.asking.Lock()
+	defer known.asking.Unlock()
+	return lackOf(known.offer, t) != nil
+}
+
+func lackOf(offer *protocol.HostOffer, t *Task) error {
+	if offer == nil {
+		return nil
+	}
+	agents, projects := make([]string, len(offer.Agents)), make([]string, len(offer.Projects))
+	for i := range agents {
+		agents[i] = offer.Agents[i].ID
+	}
+	for i := range projects {
+		projects[i] = offer.Projects[i].Name
+	}
+	switch {
+	case t.Agent != "" && !slices.Contains(agents, t.Agent):
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "The agent host has no such agent", Hint: "It has: " + strings.Join(agents, ", "),
+		}
+	case t.Project != "" && !slices.Contains(projects, t.Project):
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "The agent host has no such project", Hint: "It has: " + strings.Join(projects, ", "),
+		}
+	}
+	return nil
 }
 
 // isReady asks a host whether it takes turns now. If s is nil, every host does.

@@ -237,3 +237,34 @@ func TestATaskGoesToAHostThatAnswers(t *testing.T) {
 	link.down["http://b"] = true
 	on("none answers", created(), "a")
 }
+
+func TestATaskForAnAgentThatItsHostDoesNotHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	offer := agentsOf(protocol.OfferedAgent{ID: "demo", Installed: true})
+	offer.Projects = []protocol.OfferedProject{{Name: "shop"}}
+	link := &offeringHosts{offers: map[string]*protocol.HostOffer{"http://a": offer}, asked: map[string]int{}}
+	offers := &broker.Offers{
+		Store: k.store, Targets: k.targets, Link: link, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	k.must(k.store.CreateHost(k.ctx, &broker.Host{ID: "a", Name: "a", URL: "http://a", Password: seal.NewSecret("pw")}))
+	k.tasks.Offers = offers
+	create := func(agent, project string) error {
+		_, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
+			Title: "x", Agent: agent, HostID: "a", Project: project,
+		})
+		return err
+	}
+	k.must(create("claude", "")) // the host has told nothing yet: its own answer decides at the check-in
+	_, err := offers.List(k.ctx)
+	k.must(err)
+	k.must(create("demo", "shop"))
+	for _, c := range [][2]string{{"claude", ""}, {"demo", "shops"}} {
+		if err := create(c[0], c[1]); protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "no such") {
+			t.Errorf("agent %q, project %q: %v", c[0], c[1], err)
+		}
+	}
+	link.offers["http://a"] = agentsOf(protocol.OfferedAgent{ID: "claude", Installed: true})
+	k.clock.Advance(time.Minute)
+	k.must(create("claude", ""))
+}

@@ -140,6 +140,11 @@ func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateT
 	if err := s.setPlace(ctx, caller, task, req.HostID, req.AgentURL); err != nil {
 		return nil, err
 	}
+	if task.HostID != "" {
+		if err := s.Offers.check(ctx, task.HostID, task); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.setWorkspace(ctx, task, req.Workspace); err != nil {
 		return nil, err
 	}

@@ -366,3 +366,25 @@ func TestATimeLimitNamesWhatTheHostHasNotDone(t *testing.T) {
 		Hint: "It is busy, or the network between it and the broker holds the answer up: try again",
 	})
 }
+
+// What a user asked for wrongly is no failure of the host, and does not page its operator.
+func TestARequestThatAHostCallsInvalidIsInvalid(t *testing.T) {
+	t.Parallel()
+	for _, named := range []bool{true, false} {
+		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if named {
+				w.Header().Set(protocol.HeaderRequest, r.Header.Get(protocol.HeaderRequest))
+			}
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":"This host has no such agent","code":"invalid","hint":"It has: demo"}`)
+		}))
+		_, err := newClient(t, hosts.Options{}).Open(t.Context(), target(url, password), openRequest)
+		want := protocol.Error{Code: protocol.CodeInvalid, Message: "This host has no such agent", Hint: "It has: demo"}
+		if !named {
+			want = protocol.Error{
+				Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "It has: demo", Relayed: "invalid",
+			}
+		}
+		wantError(t, err, want)
+	}
+}

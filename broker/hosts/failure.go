@@ -105,6 +105,9 @@ func notHost(err error) error {
 // host's own code.
 func (r *response) sessionRefused() error {
 	body := r.errorBody()
+	if body.Code == protocol.CodeInvalid && body.Error != "" && r.named { // such as a task with an unknown agent: no host has failed
+		return &protocol.Error{Code: protocol.CodeInvalid, Message: body.Error, Hint: body.Hint}
+	}
 	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "Failed to create agent session",
