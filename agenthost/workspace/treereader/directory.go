@@ -24,6 +24,7 @@ const (
 type entry struct {
 	kind       kind
 	executable bool
+	perm       uint32 // the bits of its mode that say who may do what
 	signature  Signature
 }
 

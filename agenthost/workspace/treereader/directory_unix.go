@@ -125,7 +125,8 @@ func (f file) read(buffer []byte) (int, error) {
 }
 
 func newEntry(st *unix.Stat_t) entry {
-	e := entry{executable: st.Mode&0o100 != 0, signature: Signature{
+	perm := uint32(st.Mode & 0o777) //nolint:unconvert // types differ between systems
+	e := entry{executable: st.Mode&0o100 != 0, perm: perm, signature: Signature{
 		Size: st.Size, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano(),
 		Inode: st.Ino, Device: uint64(st.Dev), //nolint:unconvert // types differ between systems
 	}}

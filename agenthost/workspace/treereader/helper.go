@@ -10,18 +10,30 @@ import (
 // The tests' binaries have it too.
 const Command = "workspace-read"
 
-// Environment returns the environment of a reader: its collector works from 256 MiB on, before which most readings end.
+// WriteCommand is that which changes named files: the changes are on stdin, the answer on stdout.
+const WriteCommand = "workspace-write"
+
+// Environment returns the environment of a reader or writer: its collector works from 256 MiB on, before which most readings end.
 // Settings in the program itself would need a package that Go initializes late.
 func Environment() []string { return []string{"GOGC=off", "GOMEMLIMIT=256MiB"} }
 
-// init makes the reading if this process was started for one.
+// init reads or writes if this process was started for that.
 func init() {
-	if len(os.Args) != 2 || os.Args[1] != Command {
+	if len(os.Args) != 2 {
 		return
 	}
-	err := limitProcess()
-	if err == nil {
-		err = Serve(os.Stdin, os.Stdout)
+	var err error
+	switch os.Args[1] {
+	case Command:
+		if err = limitProcess(0); err == nil {
+			err = Serve(os.Stdin, os.Stdout)
+		}
+	case WriteCommand:
+		if err = limitProcess(maxWritten); err == nil {
+			err = ServeChanges(os.Stdin, os.Stdout)
+		}
+	default:
+		return
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "bellhop:", err)

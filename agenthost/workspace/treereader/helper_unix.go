@@ -14,10 +14,10 @@ const (
 	openFiles     = 512 // a directory for each level of the tree, and a few
 )
 
-// limitProcess bounds what this process may use. It writes no file.
-func limitProcess() error {
+// limitProcess bounds what this process may use. It writes files of up to fileSize bytes.
+func limitProcess(fileSize uint64) error {
 	for resource, limit := range map[int]uint64{
-		unix.RLIMIT_CPU: processorTime, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: openFiles,
+		unix.RLIMIT_CPU: processorTime, unix.RLIMIT_FSIZE: fileSize, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: openFiles,
 	} {
 		var current unix.Rlimit
 		if err := unix.Getrlimit(resource, &current); err != nil {

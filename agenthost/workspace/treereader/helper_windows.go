@@ -1,4 +1,4 @@
 package treereader
 
 // limitProcess does nothing: this system has no such limits.
-func limitProcess() error { return nil }
+func limitProcess(uint64) error { return nil }
