@@ -33,9 +33,9 @@ func (w shipping) Discard(
 }
 
 func (w shipping) DiscardHunk(
-	_ context.Context, sessionID, _ string, hunk *protocol.DiscardHunk, shown func(string) string,
+	_ context.Context, sessionID, _ string, req *protocol.DiscardRequest, shown func(string) string,
 ) (*protocol.DiscardResponse, error) {
-	return &protocol.DiscardResponse{SessionID: shown(hunk.Text + sessionID), Files: 1}, nil
+	return &protocol.DiscardResponse{SessionID: shown(req.Hunk.Text + sessionID), Files: 1}, nil
 }
 
 func (w shipping) FetchRemote(

@@ -19,7 +19,7 @@ type Shipper interface {
 	// DiscardHunk gives a part of a file the content that it had when the session began. shown returns a text of the
 	// diff as the client got it. CodeNotFound: as of Commit.
 	DiscardHunk(
-		ctx context.Context, sessionID, project string, hunk *protocol.DiscardHunk, shown func(string) string,
+		ctx context.Context, sessionID, project string, req *protocol.DiscardRequest, shown func(string) string,
 	) (*protocol.DiscardResponse, error)
 	// FetchRemote brings new commits of the project's remote into a session's clone; a turn may run meanwhile.
 	// CodeNotFound: as of Commit.
@@ -88,7 +88,7 @@ func (s Shipping) Discard(
 			return err
 		}
 		if err = req.Check(); err == nil {
-			done, err = shipper.DiscardHunk(ctx, sessionID, of.Project, req.Hunk, of.Mask)
+			done, err = shipper.DiscardHunk(ctx, sessionID, of.Project, req, of.Mask)
 		}
 		return err
 	})

@@ -71,7 +71,7 @@ func (m *Manager) diffOf(ctx context.Context, rec *record, s *snapshot) (*protoc
 			return nil, err
 		}
 	}
-	diff.Snapshot, diff.LeftOutCount = s.ID, len(s.LeftOut)+s.More
+	diff.Snapshot, diff.Head, diff.LeftOutCount = s.ID, s.Head.Commit, len(s.LeftOut)+s.More
 	for _, left := range s.LeftOut[:min(len(s.LeftOut), protocol.MaxLeftOut)] {
 		diff.LeftOut = append(diff.LeftOut, protocol.LeftOut{
 			Path: protocol.CutText(protocol.SanitizeText(left.Path), protocol.MaxLeftOutPath), Reason: left.Reason.String(),

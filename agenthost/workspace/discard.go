@@ -4,33 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
 
-	"bellhop/internal/owner"
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
 // Discard gives files of a session's workspace the content that they had when the session began, and removes files
-// that were not there. Commits stay: a file that was committed is changed back, uncommitted. Files are written
-// and removed below the workspace only, whatever links lead out of it. Repeating a request changes nothing.
-// CodeInvalid: a path that cannot be one of the workspace. CodeConflict: a directory or a submodule has taken the
-// file's place.
+// that were not there. Commits stay: a file that was committed is changed back, uncommitted. Each file must be as in the
+// snapshot of the diff that was shown, or as the session began: repeating a request changes nothing. Other files may
+// have changed. CodeInvalid: a path that cannot be one of the workspace, or no snapshot. CodeConflict: a file has
+// changed since, the snapshot is no longer known, or a directory or a submodule has taken the file's place; then nothing
+// is changed.
 func (m *Manager) Discard(
 	ctx context.Context, sessionID, project string, req *protocol.DiscardRequest,
 ) (*protocol.DiscardResponse, error) {
-	if err := req.Check(); err != nil {
-		return nil, err
-	}
-	err := m.step(ctx, sessionID, project, func(ctx context.Context, rec *record) error {
-		if rec.Base == "" {
-			return errNoBase(rec)
-		}
-		return m.discard(ctx, rec, req.Paths)
+	err := m.discardIn(ctx, sessionID, project, req, func(ctx context.Context, d *discarding) error {
+		return d.files(ctx, req.Paths)
 	})
 	if err != nil {
 		return nil, err
@@ -38,53 +31,65 @@ func (m *Manager) Discard(
 	return &protocol.DiscardResponse{Success: true, SessionID: sessionID, Files: len(req.Paths)}, nil
 }
 
-// discard has git write the old files into a directory that only the host can change, and copies them from there.
-func (m *Manager) discard(ctx context.Context, rec *record, paths []string) error {
-	mirror, err := m.shippedRepository(ctx, rec)
-	if err != nil {
-		return err
-	}
-	scratch, remove, err := m.scratchDir()
-	if err != nil {
-		return err
-	}
-	defer remove()
-	old := mirror
-	old.indexFile, old.workTree = filepath.Join(scratch, "index"), filepath.Join(scratch, "files")
-	if err := os.Mkdir(old.workTree, 0o700); err != nil {
-		return err
-	}
-	if _, err := m.git.run(ctx, call{repo: old, noFiles: true, args: []string{"read-tree", rec.Base}}); err != nil {
-		return err
-	}
-	modes, err := m.modesOf(ctx, old)
-	if err != nil {
-		return err
-	}
-	var wanted strings.Builder
-	for _, name := range paths {
-		switch modes[name] {
-		case "": // the file did not exist: copyBack removes it
-		case submoduleMode:
-			return errNotAFile(name)
-		default:
-			wanted.WriteString(name + "\x00")
-		}
-	}
-	if wanted.Len() > 0 {
-		_, err := m.git.run(ctx, call{
-			repo: old, time: shipTimeout, stdin: strings.NewReader(wanted.String()),
-			args: []string{"checkout-index", "--quiet", "-z", "--stdin"},
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return m.copyBack(rec, old.workTree, paths)
+// discarding changes files of a workspace back.
+type discarding struct {
+	*Manager
+	rec     *record
+	now     *snapshot
+	since   map[string]fileChange // what has changed since the diff that was shown
+	changes map[string]fileChange // what has changed since the session began
 }
 
-// errNotDirectory means that a file is where a path has a directory.
-var errNotDirectory = syscall.ENOTDIR
+// discardIn calls do with the present state of a workspace.
+func (m *Manager) discardIn(
+	ctx context.Context, sessionID, project string, req *protocol.DiscardRequest,
+	do func(ctx context.Context, d *discarding) error,
+) error {
+	if err := req.Check(); err != nil {
+		return err
+	}
+	if req.Snapshot == "" {
+		return errNoSnapshot("snapshot")
+	}
+	return m.step(ctx, sessionID, project, func(ctx context.Context, rec *record) error {
+		if rec.Base == "" {
+			return errNoBase(rec)
+		}
+		return m.withSnapshot(ctx, rec, askForIndex, func(ctx context.Context, s *snapshot) (err error) {
+			d := &discarding{Manager: m, rec: rec, now: s}
+			if !s.store.Has(req.Snapshot) {
+				return errForgotten()
+			}
+			if d.since, err = m.compare(ctx, s.repo, req.Snapshot, s.Tree); err != nil {
+				return err
+			}
+			if d.changes, err = m.compare(ctx, s.repo, basisOf(rec), s.Tree); err != nil {
+				return err
+			}
+			return do(ctx, d)
+		})
+	})
+}
+
+func errNoSnapshot(field string) error {
+	return &protocol.Error{
+		Code: protocol.CodeInvalid, Message: field + " is missing", Hint: "Send that of the diff that was shown",
+	}
+}
+
+func errForgotten() error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "The host no longer knows the state of the files that was shown",
+		Hint: "Look at the changes again",
+	}
+}
+
+func errChangedSince(name string) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("%q changed since the diff that was shown", name),
+		Hint: "Look at the changes again",
+	}
+}
 
 func errNotAFile(name string) error {
 	return &protocol.Error{
@@ -96,109 +101,164 @@ func errNotAFile(name string) error {
 // submoduleMode is the mode of a submodule in an index.
 const submoduleMode = "160000"
 
-// modesOf returns the modes of all files of an index, by path.
-func (m *Manager) modesOf(ctx context.Context, repo repository) (map[string]string, error) {
+// compare returns the differences between two trees, by path. A renamed file is a deleted and an added one.
+func (m *Manager) compare(ctx context.Context, repo repository, from, to string) (map[string]fileChange, error) {
 	out, err := m.git.run(ctx, call{
-		repo: repo, noFiles: true, limit: maxListing, args: []string{"ls-files", "--stage", "-z"},
+		repo: repo, noFiles: true, limit: maxListing, time: diffTimeout,
+		args: []string{"diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", from, to, "--"},
 	})
 	if errors.Is(err, errOutputLimit) {
 		return nil, errTooManyChanges
 	}
-	found := map[string]string{}
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		if facts, name, ok := strings.Cut(entry, "\t"); ok {
-			found[name], _, _ = strings.Cut(facts, " ")
-		}
-	}
-	return found, err
-}
-
-// copyBack makes paths of the workspace what they are in the directory from. It checks all of them before it
-// changes the first.
-func (m *Manager) copyBack(rec *record, from string, paths []string) error {
-	source, err := os.OpenRoot(from)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer source.Close()
-	target, err := os.OpenRoot(m.rootDir(rec))
-	if err != nil {
-		return err
-	}
-	defer target.Close()
-	for _, name := range paths {
-		if info, err := target.Lstat(name); err == nil && info.IsDir() {
-			return errNotAFile(name)
+	found := map[string]fileChange{}
+	for fields := strings.Split(string(out), "\x00"); len(fields) > 2; fields = fields[2:] {
+		facts := strings.Fields(strings.TrimPrefix(fields[0], ":")) // modes, hashes, status
+		if len(facts) != 5 {
+			return nil, errListing
 		}
-		if parent := replacedParent(target, name); parent != "" {
-			return errNotAFile(parent)
-		}
+		found[fields[1]] = fileChange{oldMode: facts[0], newMode: facts[1], oldPath: fields[1]}
 	}
-	for _, name := range paths {
-		if err := copyOne(source, target, name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return found, nil
 }
 
-// replacedParent returns the directory of a path in whose place is a link or a file now, "" if there is none.
-// Through a link another file would be changed.
-func replacedParent(target *os.Root, name string) string {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if info, err := target.Lstat(dir); err == nil && !info.IsDir() {
-			return dir
-		}
-	}
-	return ""
-}
-
-func copyOne(source, target *os.Root, name string) error {
-	info, err := source.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory):
-		return removeOne(target, name)
-	case err != nil:
-		return err
-	}
-	if dir := path.Dir(name); dir != "." {
-		if err := owner.MkdirAll(target, dir, 0o755); err != nil {
-			return err
-		}
-	}
-	if info.Mode().Type() == fs.ModeSymlink {
-		to, err := source.Readlink(name)
+// files changes files back: those that differ from the session's first state.
+func (d *discarding) files(ctx context.Context, paths []string) error {
+	var changed []string
+	for _, name := range paths {
+		isDone, err := d.check(name)
 		if err != nil {
 			return err
 		}
-		next := path.Join(path.Dir(name), ".bellhop-"+protocol.NewID())
-		if err := errors.Join(target.Symlink(to, next), owner.Inherit(target, next)); err != nil {
-			return err
+		if !isDone {
+			changed = append(changed, name)
 		}
-		return target.Rename(next, name)
 	}
-	file, err := source.Open(name)
+	if len(changed) == 0 {
+		return nil
+	}
+	old, err := d.checkOut(ctx, changed)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	return placeFile(target, name, file, info.Mode().Perm())
+	changes := make([]treereader.Change, len(changed))
+	for i, name := range changed {
+		change, file, err := d.change(old, name)
+		if err != nil {
+			return err
+		}
+		if file != nil {
+			defer file.Close() //nolint:revive // at most protocol.MaxDiscardPaths
+		}
+		changes[i] = change
+	}
+	return d.write(ctx, d.rec, d.rootDir(d.rec), changes)
 }
 
-// removeOne removes a file and the directories that are empty without it.
-func removeOne(target *os.Root, name string) error {
-	if err := target.Remove(name); !isGone(err) {
-		return err
-	}
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if target.Remove(dir) != nil {
-			break
+// check reports whether a file is as the session began. CodeConflict: it cannot be discarded, or differs from what was
+// shown.
+func (d *discarding) check(name string) (isDone bool, err error) {
+	for i := range name {
+		if name[i] != '/' {
+			continue
+		}
+		if _, ok := d.now.File(name[:i]); ok && !d.now.Skipped[name[:i]] {
+			return false, errNotAFile(name[:i])
 		}
 	}
-	return nil //nolint:nilerr // a directory with other files stays
+	change, isChanged := d.changes[name]
+	file, isFile := d.now.File(name)
+	switch {
+	case !isFile && d.now.Has(name), isFile && file.Mode == treereader.ModeCommit,
+		change.oldMode == submoduleMode, change.newMode == submoduleMode:
+		return false, errNotAFile(name)
+	}
+	for _, left := range d.now.LeftOut {
+		if left.Path == name || strings.HasPrefix(name, left.Path+"/") || strings.HasPrefix(left.Path, name+"/") {
+			return false, errUnread(left)
+		}
+	}
+	if !isChanged {
+		return true, nil
+	}
+	if _, ok := d.since[name]; ok {
+		return false, errChangedSince(name)
+	}
+	return false, nil
 }
 
-// isGone reports whether a removed file does not exist afterwards.
-func isGone(err error) bool {
-	return err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDirectory)
+func errUnread(left treereader.LeftOut) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict,
+		Message: fmt.Sprintf("%q %s, so the host does not know its changes",
+			protocol.CutText(protocol.SanitizeText(left.Path), protocol.MaxLeftOutPath), left.Reason),
+		Hint: "Ask the agent to remove it",
+	}
+}
+
+// checkOut has git write the files with which the session began into a directory that only the host can change.
+func (d *discarding) checkOut(ctx context.Context, paths []string) (dir string, err error) {
+	old := d.now.repo
+	old.indexFile, old.workTree = filepath.Join(d.now.scratch, "index.old"), filepath.Join(d.now.scratch, "old")
+	if err := os.Mkdir(old.workTree, 0o700); err != nil {
+		return "", err
+	}
+	var wanted strings.Builder
+	for _, name := range paths {
+		if d.changes[name].oldMode != noMode {
+			wanted.WriteString(name + "\x00")
+		}
+	}
+	if wanted.Len() == 0 {
+		return old.workTree, nil
+	}
+	if _, err := d.git.run(ctx, call{repo: old, noFiles: true, args: []string{"read-tree", basisOf(d.rec)}}); err != nil {
+		return "", err
+	}
+	_, err = d.git.run(ctx, call{
+		repo: old, time: shipTimeout, stdin: strings.NewReader(wanted.String()),
+		args: []string{"checkout-index", "--quiet", "-z", "--stdin"},
+	})
+	return old.workTree, err
+}
+
+// change returns what changes a file back to that of a directory of the host, and the file that the caller closes.
+func (d *discarding) change(dir, name string) (change treereader.Change, open io.Closer, err error) {
+	change = treereader.Change{Path: name, Old: d.expected(name)}
+	from := filepath.Join(dir, filepath.FromSlash(name))
+	switch d.changes[name].oldMode {
+	case noMode:
+		return change, nil, nil
+	case linkMode:
+		target, err := os.Readlink(from)
+		change.New = treereader.New{Mode: treereader.ModeLink, Size: int64(len(target)), Content: strings.NewReader(target)}
+		return change, nil, err
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return change, nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return change, nil, errors.Join(err, file.Close())
+	}
+	change.New = treereader.New{Mode: treereader.ModeFile, Size: info.Size(), Content: file}
+	if d.changes[name].oldMode == programMode {
+		change.New.Mode = treereader.ModeProgram
+	}
+	return change, file, nil
+}
+
+// programMode is the mode of a file that can be executed.
+const programMode = "100755"
+
+// expected returns what a file is now.
+func (d *discarding) expected(name string) treereader.Old {
+	file, ok := d.now.File(name)
+	if !ok || d.now.Skipped[name] {
+		return treereader.Old{}
+	}
+	return treereader.Old{Mode: file.Mode, Size: file.Signature.Size, Sum: file.Sum, ID: file.ID}
 }

@@ -9,9 +9,80 @@ import (
 	"bellhop/protocol"
 )
 
+// tryDiscard discards what the present diff shows.
 func (k *kit) tryDiscard(id, project string, paths ...string) error {
-	_, err := k.Discard(k.Context(), id, project, &protocol.DiscardRequest{Paths: paths})
+	return k.tryDiscardOf(k.shown(id, project).Snapshot, id, project, paths...)
+}
+
+func (k *kit) tryDiscardOf(snapshot, id, project string, paths ...string) error {
+	_, err := k.Discard(k.Context(), id, project, &protocol.DiscardRequest{Paths: paths, Snapshot: snapshot})
 	return err
+}
+
+// shown returns the present diff, or one that names nothing if there is none.
+func (k *kit) shown(id, project string) *protocol.Diff {
+	diff, err := k.Diff(k.Context(), id, project)
+	if err != nil {
+		return &protocol.Diff{Snapshot: "none", Head: "none"}
+	}
+	return diff
+}
+
+// A discard changes what was shown, and no newer work.
+func TestADiscardNamesWhatWasShown(t *testing.T) {
+	t.Parallel()
+	k, _, dir := cloned(t)
+	write(t, dir, "README", "shown\n")
+	write(t, dir, "other", "shown\n")
+	write(t, dir, "new", "shown\n")
+	shown := k.diff(uuid, "shop")
+	hunk := "@@ -1 +1 @@\n-shop\n+shown\n"
+
+	write(t, dir, "README", "newer work\n")
+	write(t, dir, "other", "also newer\n")
+	hint := errorHint(t, k.tryDiscardOf(shown.Snapshot, uuid, "shop", "new", "README"), protocol.CodeConflict)
+	equal(t, "hint", hint, "Look at the changes again")
+	_, err := k.tryDiscardHunkOf(shown.Snapshot, uuid, "shop", "README", hunk)
+	errorHint(t, err, protocol.CodeConflict)
+	equal(t, "newer work", string(mustRead(t, filepath.Join(dir, "README"))), "newer work\n")
+	equal(t, "nothing is changed", string(mustRead(t, filepath.Join(dir, "new"))), "shown\n")
+
+	// Files that are not named may have changed, and what is discarded already stays so.
+	must(t, k.tryDiscardOf(shown.Snapshot, uuid, "shop", "new"))
+	run(t, dir, "commit", "--quiet", "--allow-empty", "-m", "meanwhile")
+	must(t, k.tryDiscardOf(shown.Snapshot, uuid, "shop", "new"))
+	write(t, dir, "new", "newer work\n")
+	errorHint(t, k.tryDiscardOf(shown.Snapshot, uuid, "shop", "new"), protocol.CodeConflict)
+	equal(t, "a repeat after newer work", string(mustRead(t, filepath.Join(dir, "new"))), "newer work\n")
+	write(t, dir, "README", "shop\n")
+	must1(t)(k.tryDiscardHunkOf(shown.Snapshot, uuid, "shop", "README", hunk))
+
+	for _, snapshot := range []string{strings.Repeat("a", 40), "HEAD", "--all", run(t, dir, "rev-parse", "HEAD")} {
+		errorHint(t, k.tryDiscardOf(snapshot, uuid, "shop", "new"), protocol.CodeConflict)
+	}
+	errorHint(t, k.tryDiscardOf("", uuid, "shop", "new"), protocol.CodeInvalid)
+	_, err = k.tryDiscardHunkOf("", uuid, "shop", "README", hunk)
+	errorHint(t, err, protocol.CodeInvalid)
+}
+
+// What the host could not read it does not discard.
+func TestADiscardNamesWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	k, _, dir := cloned(t)
+	shell(t, dir, "rm README; mkfifo README; truncate -s 100M big; mkdir d; echo x >d/x")
+	for _, name := range []string{"README", "big"} {
+		err := k.tryDiscard(uuid, "shop", "d/x", name)
+		errorHint(t, err, protocol.CodeConflict)
+		if !strings.Contains(err.Error(), name) {
+			t.Error(err)
+		}
+	}
+	must(t, k.tryDiscard(uuid, "shop", "d/x"))
+	shell(t, dir, "echo y >d; rm -rf .git; mkfifo .git")
+	must(t, k.tryDiscard(uuid, "shop", "d"))
+	if exists(filepath.Join(dir, "d")) {
+		t.Error("the file is still there")
+	}
 }
 
 func TestDiscardedFilesAreAsTheSessionBegan(t *testing.T) {

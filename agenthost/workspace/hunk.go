@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
@@ -19,18 +17,16 @@ import (
 // (core.bigFileThreshold), so they have no hunks.
 const maxHunkFile = 8 << 20
 
-// DiscardHunk gives a part of a file the content that it had when the session began. The hunk must be among the
-// present changes, byte for byte as shown makes them; the rest of the file stays. If the hunk is all of an added or a
-// deleted file, the file is removed or comes back. CodeConflict: there is no such hunk any more, or the file cannot be
-// changed in part; nothing is changed then.
+// DiscardHunk gives a part of a file the content that it had when the session began. The file must be as in the snapshot
+// of the diff that was shown, and the hunk among its changes, byte for byte as shown makes them; the rest of the file
+// stays. If the hunk is all of an added or a deleted file, the file is removed or comes back. A file that is as the
+// session began is left so. CodeInvalid: no snapshot. CodeConflict: the file has changed since, there is no such hunk, or
+// the file cannot be changed in part; nothing is changed then.
 func (m *Manager) DiscardHunk(
-	ctx context.Context, sessionID, project string, hunk *protocol.DiscardHunk, shown func(string) string,
+	ctx context.Context, sessionID, project string, req *protocol.DiscardRequest, shown func(string) string,
 ) (*protocol.DiscardResponse, error) {
-	err := m.step(ctx, sessionID, project, func(ctx context.Context, rec *record) error {
-		if rec.Base == "" {
-			return errNoBase(rec)
-		}
-		return m.discardHunk(ctx, rec, hunk, shown)
+	err := m.discardIn(ctx, sessionID, project, req, func(ctx context.Context, d *discarding) error {
+		return d.hunk(ctx, req.Hunk, shown)
 	})
 	if err != nil {
 		return nil, err
@@ -38,10 +34,15 @@ func (m *Manager) DiscardHunk(
 	return &protocol.DiscardResponse{Success: true, SessionID: sessionID, Files: 1}, nil
 }
 
-func (m *Manager) discardHunk(
-	ctx context.Context, rec *record, wanted *protocol.DiscardHunk, shown func(string) string,
-) error {
-	changed, section, err := m.changesOf(ctx, rec, wanted.Path)
+func (d *discarding) hunk(ctx context.Context, wanted *protocol.DiscardHunk, shown func(string) string) error {
+	isDone, err := d.check(wanted.Path)
+	if err != nil {
+		return err
+	}
+	if _, wasChanged := d.since[wanted.Path]; isDone && wasChanged {
+		return nil // a repeat
+	}
+	changed, section, err := d.changesIn(ctx, d.now, basisOf(d.rec), wanted.Path)
 	if err != nil {
 		return err
 	}
@@ -53,13 +54,13 @@ func (m *Manager) discardHunk(
 		case changed.hasOneHunk() && changed.oldPath != wanted.Path: // a link that was renamed
 			return errNotInPart(wanted.Path)
 		case changed.hasOneHunk():
-			return m.discard(ctx, rec, []string{wanted.Path})
+			return d.files(ctx, []string{wanted.Path})
 		}
 		parsed, err := parseHunk(text)
 		if err != nil {
 			return err
 		}
-		return m.revertHunk(rec, wanted.Path, parsed)
+		return d.revertHunk(ctx, wanted.Path, parsed)
 	}
 	return errNoHunk(wanted.Path)
 }
@@ -87,16 +88,7 @@ func (c fileChange) hasOneHunk() bool {
 	return c.oldMode == noMode || c.newMode == noMode || c.newMode == linkMode
 }
 
-// changesOf returns how a file differs from the basis of the diff, with its part of the patch.
-func (m *Manager) changesOf(ctx context.Context, rec *record, name string) (changed fileChange, section []byte, err error) {
-	err = m.withSnapshot(ctx, rec, nil, func(ctx context.Context, s *snapshot) (err error) {
-		changed, section, err = m.changesIn(ctx, s, basisOf(rec), name)
-		return err
-	})
-	return changed, section, err
-}
-
-// changesIn is changesOf in a snapshot.
+// changesIn returns how a file of a snapshot differs from the basis of the diff, with its part of the patch.
 func (m *Manager) changesIn(ctx context.Context, s *snapshot, base, name string) (fileChange, []byte, error) {
 	changed, err := m.findChange(ctx, s.repo, base, s.Tree, name)
 	if err != nil {
@@ -222,16 +214,12 @@ func (h *parsedHunk) trimLast(sign byte) {
 }
 
 // revertHunk replaces the lines of a hunk in a file of the workspace by those before the change.
-func (m *Manager) revertHunk(rec *record, name string, hunk *parsedHunk) error {
-	target, err := os.OpenRoot(m.rootDir(rec))
-	if err != nil {
-		return err
+func (d *discarding) revertHunk(ctx context.Context, name string, hunk *parsedHunk) error {
+	old := d.expected(name)
+	if old.Mode != treereader.ModeFile && old.Mode != treereader.ModeProgram || old.Size > maxHunkFile {
+		return errNotInPart(name)
 	}
-	defer target.Close()
-	if parent := replacedParent(target, name); parent != "" {
-		return errNotAFile(parent)
-	}
-	content, read, err := readCurrent(target, name)
+	content, err := d.readExpected(ctx, d.rec, name, old)
 	if err != nil {
 		return err
 	}
@@ -239,33 +227,9 @@ func (m *Manager) revertHunk(rec *record, name string, hunk *parsedHunk) error {
 	if !ok {
 		return errNoHunk(name)
 	}
-	// The agent waits, but a program that it left running may write.
-	if now, err := target.Lstat(name); err != nil || !os.SameFile(now, read) || !now.ModTime().Equal(read.ModTime()) ||
-		now.Size() != read.Size() {
-		return errNoHunk(name)
-	}
-	return placeFile(target, name, bytes.NewReader(reverted), read.Mode().Perm())
-}
-
-// readCurrent returns the content of a regular file.
-func readCurrent(target *os.Root, name string) ([]byte, fs.FileInfo, error) {
-	linked, err := target.Lstat(name)
-	if err != nil {
-		return nil, nil, errNoHunk(name)
-	}
-	if !linked.Mode().IsRegular() {
-		return nil, nil, errNotAFile(name)
-	}
-	file, info, err := openRegular(target, name, maxHunkFile)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer file.Close()
-	if !os.SameFile(linked, info) {
-		return nil, nil, errNoHunk(name)
-	}
-	content, err := io.ReadAll(io.LimitReader(file, maxHunkFile))
-	return content, info, err
+	return d.write(ctx, d.rec, d.rootDir(d.rec), []treereader.Change{{Path: name, Old: old, New: treereader.New{
+		Mode: old.Mode, Size: int64(len(reverted)), Content: bytes.NewReader(reverted),
+	}}})
 }
 
 // revert returns the content with the lines of the hunk as they were; false if the content does not have its lines.

@@ -14,8 +14,12 @@ import (
 )
 
 func (k *kit) tryDiscardHunk(id, project, path, text string) (*protocol.DiscardResponse, error) {
-	hunk := &protocol.DiscardHunk{Path: path, Text: text}
-	return k.DiscardHunk(k.Context(), id, project, hunk, func(text string) string { return text })
+	return k.tryDiscardHunkOf(k.shown(id, project).Snapshot, id, project, path, text)
+}
+
+func (k *kit) tryDiscardHunkOf(snapshot, id, project, path, text string) (*protocol.DiscardResponse, error) {
+	req := &protocol.DiscardRequest{Hunk: &protocol.DiscardHunk{Path: path, Text: text}, Snapshot: snapshot}
+	return k.DiscardHunk(k.Context(), id, project, req, func(text string) string { return text })
 }
 
 // hunksOf returns the hunks of the only changed file.
@@ -166,7 +170,10 @@ func TestAHunkIsComparedAsItWasShown(t *testing.T) {
 	text := strings.ReplaceAll(k.hunksOf(uuid, "shop")[0], "hunter2", "[masked]")
 	_, err := k.tryDiscardHunk(uuid, "shop", "README", text)
 	errorHint(t, err, protocol.CodeConflict)
-	_, err = k.DiscardHunk(k.Context(), uuid, "shop", &protocol.DiscardHunk{Path: "README", Text: text},
+	req := &protocol.DiscardRequest{
+		Hunk: &protocol.DiscardHunk{Path: "README", Text: text}, Snapshot: k.diff(uuid, "shop").Snapshot,
+	}
+	_, err = k.DiscardHunk(k.Context(), uuid, "shop", req,
 		func(text string) string { return strings.ReplaceAll(text, "hunter2", "[masked]") })
 	must(t, err)
 	equal(t, "content", string(mustRead(t, filepath.Join(dir, "README"))), "shop\n")

@@ -32,11 +32,12 @@ const (
 )
 
 // Confine returns a reader's command with no more rights than the programs of a session have in the workspace whose top
-// directory is root. session is "" if no session works there.
-type Confine func(session, root string, c process.Command) (process.Command, error)
+// directory is root. session is "" if no session works there. The command can change what is below root only if it
+// writes.
+type Confine func(session, root string, writes bool, c process.Command) (process.Command, error)
 
-// SetReader sets the program that reads work trees, and what confines it. Without it the reader is this program, and
-// has the host's rights. It is called before the first session.
+// SetReader sets the program that reads and changes work trees, and what confines it. Without it the program is this one,
+// and has the host's rights. It is called before the first session.
 func (m *Manager) SetReader(self string, confine Confine) { m.readerProgram, m.confine = self, confine }
 
 func (m *Manager) snapshotDir(rec *record) string {
@@ -204,19 +205,9 @@ func (m *Manager) excludeOf(rec *record) (string, error) {
 
 // reader returns what starts a confined reader.
 func (m *Manager) reader(rec *record, r *treereader.Request) (treesnapshot.Read, error) {
-	c := process.Command{
-		Args: []string{m.readerProgram, treereader.Command}, Dir: string(filepath.Separator), Env: treereader.Environment(),
-	}
-	var err error
-	if c.Args[0] == "" {
-		if c.Args[0], err = os.Executable(); err != nil {
-			return nil, err
-		}
-	}
-	if m.confine != nil {
-		if c, err = m.confine(m.sessionIn(rec), r.Root, c); err != nil {
-			return nil, err
-		}
+	c, err := m.helper(rec, treereader.Command, false)
+	if err != nil {
+		return nil, err
 	}
 	return treesnapshot.Process(c, r), nil
 }

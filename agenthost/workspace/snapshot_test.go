@@ -219,7 +219,7 @@ func TestTheReaderIsConfined(t *testing.T) {
 	t.Parallel()
 	k, _, dir := cloned(t)
 	var asked []string
-	k.SetReader("/no/such/reader", func(session, root string, c process.Command) (process.Command, error) {
+	k.SetReader("/no/such/reader", func(session, root string, _ bool, c process.Command) (process.Command, error) {
 		asked = append(asked, session, root, strings.Join(c.Args, " "), strings.Join(c.Env, " "))
 		return c, nil
 	})
@@ -274,7 +274,6 @@ func TestAFIFOAsARepositoryHoldsNoStep(t *testing.T) {
 	steps := map[string]func() error{
 		"fetch":   func() error { return k.Fetch(t.Context(), uuid, "shop") },
 		"commit":  func() error { _, err := k.tryCommit(uuid, "shop", "Work"); return err },
-		"discard": func() error { return k.tryDiscard(uuid, "shop", "README") },
 		"look":    func() error { _, err := k.Info(t.Context(), dir); return err },
 		"remove":  func() error { return k.Delete(t.Context(), dir, false) },
 	}

@@ -27,9 +27,9 @@ var readerHosts = map[string]func(c *HostConfig){
 
 const outsideSecret = "SECRET-5d1f"
 
-// TestRacedDiffsAndCommitsTellNothingFromOutside takes diffs and commits while a program exchanges directories, files
-// and lists of ignored files for links to what only the host can read, and for FIFOs.
-func TestRacedDiffsAndCommitsTellNothingFromOutside(t *testing.T) {
+// TestRacedDiffsCommitsAndDiscardsStayInside takes diffs and commits, and discards changes, while a program exchanges
+// directories, files and lists of ignored files for links to what only the host can read and write, and for FIFOs.
+func TestRacedDiffsCommitsAndDiscardsStayInside(t *testing.T) {
 	t.Parallel()
 	rounds := testenv.Rounds(t)
 	for name, change := range readerHosts {
@@ -48,6 +48,22 @@ func TestRacedDiffsAndCommitsTellNothingFromOutside(t *testing.T) {
 				}
 			}
 			exchange(t, h.workspace, [][2]string{{"d", "l"}, {"f", "k"}, {"g", "m"}, {".gitignore", "i"}, {"f", "p"}})
+			inside, err := os.OpenRoot(h.workspace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer inside.Close()
+			defer func() {
+				for i := range 100 {
+					content, err := os.ReadFile(filepath.Join(outside, fmt.Sprint("f", i+1)))
+					if err != nil || string(content) != outsideSecret+"\n" {
+						t.Errorf("outside, f%d is %q, %v", i+1, content, err)
+					}
+				}
+				if entries, err := os.ReadDir(outside); err != nil || len(entries) != 100 {
+					t.Errorf("outside are %d files, %v", len(entries), err)
+				}
+			}()
 			for i := range rounds {
 				diff, err := h.workspaces.Diff(t.Context(), "s1", "shop")
 				if err != nil {
@@ -57,6 +73,18 @@ func TestRacedDiffsAndCommitsTellNothingFromOutside(t *testing.T) {
 					t.Fatalf("diff %d has the secret", i)
 				}
 				if i%5 != 0 {
+					_, err := h.workspaces.Discard(t.Context(), "s1", "shop", &protocol.DiscardRequest{
+						Paths: []string{"d/f1", "d/f2", "f", "g", ".gitignore"}, Snapshot: diff.Snapshot,
+					})
+					if err != nil && protocol.CodeOf(err) != protocol.CodeConflict {
+						t.Fatalf("discard %d: %v", i, err)
+					}
+					for _, name := range []string{"d/f1", "d/f2", "f"} { // for the next discard, if the names are there now
+						if file, err := inside.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK, 0o666); err == nil {
+							_, _ = file.WriteString("more\n")
+							_ = file.Close()
+						}
+					}
 					continue
 				}
 				done, err := h.workspaces.Commit(t.Context(), "s1", "shop", &protocol.CommitRequest{
@@ -92,12 +120,43 @@ func exchange(t *testing.T, dir string, pairs [][2]string) {
 	t.Cleanup(func() { stop(); <-ended })
 }
 
+// A writer can change the workspace, with the user id to which that belongs, and nothing else of the host.
+func TestAWriterHasTheRightsOfTheSession(t *testing.T) {
+	t.Parallel()
+	h := newConfinedHost(t, nil)
+	if !h.shell("", "echo x >x") {
+		t.Fatal("the agent cannot work")
+	}
+	for script, want := range map[string]bool{
+		"echo y >" + h.workspace + "/y; mv " + h.workspace + "/y " + h.workspace + "/x; chmod 700 " + h.workspace + "/x": true,
+		"ls " + h.data + "/workspaces/.records": false,
+		"echo x >>" + h.shop + "/README":        false,
+		"echo x >" + h.data + "/workspaces/x":   false,
+		"ls " + h.stateDir + "/.tmp":            false,
+	} {
+		c, err := h.confineReader("s1", h.workspace, true, process.Command{Args: []string{"/bin/sh", "-e", "-c", script}, Dir: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), c.Args[0], c.Args[1:]...)
+		cmd.Dir, cmd.Env = c.Dir, []string{"PATH=/usr/bin:/bin"}
+		out, err := cmd.CombinedOutput()
+		if got := err == nil; got != want {
+			t.Errorf("%s: %v %s", script, err, out)
+		}
+	}
+	at, err := owner.OfPath(filepath.Join(h.workspace, "x"))
+	if of, wsErr := owner.OfPath(h.workspace); err != nil || wsErr != nil || at != of || at == owner.Self() {
+		t.Errorf("the file belongs to %v, %v", at, err)
+	}
+}
+
 // A reader sees the workspace, with the user id to which that belongs, and nothing else of the host.
 func TestAReaderHasTheRightsOfTheSession(t *testing.T) {
 	t.Parallel()
 	h := newConfinedHost(t, nil)
 	read := func(script string) bool {
-		c, err := h.confineReader("s1", h.workspace, process.Command{Args: []string{"/bin/sh", "-e", "-c", script}, Dir: "/"})
+		c, err := h.confineReader("s1", h.workspace, false, process.Command{Args: []string{"/bin/sh", "-e", "-c", script}, Dir: "/"})
 		if err != nil {
 			t.Fatal(err)
 		}

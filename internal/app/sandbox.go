@@ -189,11 +189,14 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 	return s.Sandbox.Confine(session, c)
 }
 
-// confineReader implements workspace.Confine: a reader sees nothing but the workspace, and cannot change it.
-func (s *hostSandbox) confineReader(session, root string, c process.Command) (process.Command, error) {
+// confineReader implements workspace.Confine: a reader sees nothing but the workspace, and cannot change it. A writer can.
+func (s *hostSandbox) confineReader(session, root string, writes bool, c process.Command) (process.Command, error) {
 	user, err := s.readerUser(session, root)
 	if err != nil {
 		return c, fmt.Errorf("sandbox: %w", err)
+	}
+	if writes {
+		return s.ConfineReader(user, nil, []string{root}, c)
 	}
 	return s.ConfineReader(user, []string{root}, nil, c)
 }

@@ -34,7 +34,7 @@ var randomTests = []randomTest{
 	{"TestRoundsWithTheVersionBeforeLoseAndDoubleNothing", 0, 5, "BELLHOP_SEED: the same, and the mixture of versions"},
 	{"TestNoAnswerOfSomethingElseIsBelieved", 5, 50, "none: the statuses of the lies are fixed"},
 	{"TestLiesOnEveryEdgeLoseAndDoubleNothing", 1, 10, "BELLHOP_SEED: what users do"},
-	{"TestRacedDiffsAndCommitsTellNothingFromOutside", 10, 1000, "none: two programs race"},
+	{"TestRacedDiffsCommitsAndDiscardsStayInside", 10, 1000, "none: two programs race"},
 	{"TestSnapshotsOfARacedTree", 4, 200, "none: two programs race"},
 	{"TestTreesEqualThoseOfGit", 9, 100, "none: the trees are listed"},
 	{"TestCrashOfTheDatabaseLosesAndDuplicatesNothing", 3, 30, "none: the moments are fixed"},

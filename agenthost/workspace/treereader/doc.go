@@ -2,8 +2,8 @@
 // changes named files of a tree, if they are as the host expects.
 //
 // It owns how names in a work tree are opened, which files git would track, and the form in which their content
-// reaches the host, and comes from it. It does not own git's objects, the snapshots that the host makes of an answer, or the sandbox
-// in which a reading runs.
+// reaches the host, and comes from it. It does not own git's objects, the snapshots that the host makes of an answer, or
+// the sandbox in which a reading runs.
 //
 //	host                                     reader (in a sandbox of its own)
 //	Request, known files  ─── stdin ───►     Serve walks the tree

@@ -31,6 +31,7 @@ type Old struct {
 // New is what a file becomes.
 type New struct {
 	Stays    bool // it is only checked
+	Told     bool // what it is now is told to the host
 	Mode     Mode // 0 = it is removed, with the directories that are empty then
 	Size     int64
 	Content  io.Reader // Size bytes: of the host, and of a link the target
@@ -65,6 +66,7 @@ func (r *Refusal) Error() string {
 const (
 	maxChanges = 4096
 	maxWritten = 4 << 30 // bytes of one file
+	maxTold    = 64 << 20
 )
 
 // Frames of the writer's answer, beside frameEnd.
@@ -85,6 +87,7 @@ func WriteChanges(to io.Writer, root string, hashSize int, changes []Change) err
 		e.sum(c.Old.Sum)
 		e.text(c.Old.ID)
 		e.number(number(c.New.Stays))
+		e.number(number(c.New.Told))
 		e.number(uint64(c.New.Mode))
 		e.number(uint64(c.New.Size))
 		e.number(uint64(c.New.Perm))
@@ -116,7 +119,7 @@ func readChanges(d *decoder) (root string, hashSize int, changes []Change) {
 				Any: d.bool(), Mode: d.mode(), Size: d.below(maxNumber), Sum: d.sum(), ID: d.text(maxID),
 			},
 			New: New{
-				Stays: d.bool(), Mode: d.mode(), Size: d.below(maxWritten + 1), Perm: uint32(d.below(0o1000)),
+				Stays: d.bool(), Told: d.bool(), Mode: d.mode(), Size: d.below(maxWritten + 1), Perm: uint32(d.below(0o1000)),
 				Modified: int64(d.number()),
 			},
 			Lock: d.bool(),
@@ -125,18 +128,21 @@ func readChanges(d *decoder) (root string, hashSize int, changes []Change) {
 	return root, hashSize, changes
 }
 
-// ReadOutcome reads what ServeChanges answers. A *Refusal says that nothing was changed, and why.
-func ReadOutcome(from io.Reader) error {
+// ReadOutcome reads what ServeChanges answers: the content of the file that was to be told. A *Refusal says that nothing
+// was changed, and why.
+func ReadOutcome(from io.Reader) (told []byte, err error) {
 	d := newDecoder(from)
 	switch kind := d.byte(); {
 	case d.err == nil && kind == frameEnd:
-		return nil
+		if told = d.bytes(maxTold); d.err == nil {
+			return told, nil
+		}
 	case d.err == nil && kind == frameRefusal:
 		if r := (&Refusal{d.text(maxPath), Obstacle(d.below(int64(obstacles))), d.bool()}); d.err == nil {
-			return r
+			return nil, r
 		}
 	}
-	return errors.Join(errWire, d.err)
+	return nil, errors.Join(errWire, d.err)
 }
 
 // ServeChanges reads changes of WriteChanges, makes all of them or none, and writes the answer. The process is the
@@ -169,6 +175,7 @@ func serveChanges(in io.Reader, out io.Writer, step func()) error {
 		return err
 	default:
 		e.b = append(e.b, frameEnd)
+		e.bytes(w.told)
 	}
 	if err := e.write(); err != nil {
 		return err
@@ -185,6 +192,7 @@ type writer struct {
 	made     []string // temporary files and locks
 	dirs     []string // that were made
 	changed  bool     // a file
+	told     []byte
 }
 
 // run checks all files, writes the new ones beside them, checks again, and only then changes the first one.
@@ -317,6 +325,9 @@ func (w *writer) compare(d directory, name string, at int) error {
 	content, err := d.read(name, c.Old.Size)
 	if err != nil || !c.Old.is(content, w.hashSize) {
 		return changedUnless(err, changed)
+	}
+	if c.New.Told {
+		w.told = content
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ func change(t testing.TB, root string, step func(), changes ...Change) error {
 	if err := serveChanges(&request, &answer, step); err != nil {
 		return err
 	}
-	return ReadOutcome(&answer)
+	_, err := ReadOutcome(&answer)
+	return err
 }
 
 func was(mode Mode, content string) Old {
@@ -280,12 +281,13 @@ func TestWriteHelper(t *testing.T) {
 	cmd.Stdin, cmd.Env = &request, []string{}
 	out, err := cmd.Output()
 	must(t, err)
-	must(t, ReadOutcome(bytes.NewReader(out)))
+	_, err = ReadOutcome(bytes.NewReader(out))
+	must(t, err)
 	if got := list(t, root); got != "d/; d/f 644 content" {
 		t.Error(got)
 	}
-	for _, answer := range []string{"", "x", "r", "r\x01a\x09\x00", "e"[:0]} {
-		if err := ReadOutcome(strings.NewReader(answer)); !errors.Is(err, errWire) {
+	for _, answer := range []string{"", "x", "r", "r\x01a\x09\x00", "e", "e\x05abc"} {
+		if _, err := ReadOutcome(strings.NewReader(answer)); !errors.Is(err, errWire) {
 			t.Errorf("%q: %v", answer, err)
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	maxSnapshots = 32
 	maxPacks     = 24
 	maxGrowth    = 1 << 30 // bytes beyond those that the last repack left
-	keptAtGrowth = 2       // snapshots that stay when the packs are too large
+	keptAtGrowth = 4       // snapshots that stay when the packs are too large
 )
 
 // The refs of a store: its snapshots, the newest last, and the one that the work tree began with.
@@ -47,6 +47,12 @@ func (s *Store) refs() (snapshots []string, first string) {
 func (s *Store) snapshots() []string {
 	ids, _ := s.refs()
 	return ids
+}
+
+// Has reports whether the store still has a snapshot.
+func (s *Store) Has(id string) bool {
+	ids, first := s.refs()
+	return id != "" && (id == first || slices.Contains(ids, id))
 }
 
 // writeRefs replaces the refs. No program of git runs in the store meanwhile.

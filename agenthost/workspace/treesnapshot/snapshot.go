@@ -31,6 +31,15 @@ type Snapshot struct {
 	began time.Time
 }
 
+// File returns what the snapshot has of a path.
+func (s *Snapshot) File(path string) (treereader.Known, bool) {
+	at, ok := find(s.Files, path)
+	if !ok {
+		return treereader.Known{}, false
+	}
+	return s.Files[at], true
+}
+
 // Has reports whether the snapshot has a file of a path, or below it.
 func (s *Snapshot) Has(path string) bool {
 	if _, ok := find(s.Files, path); ok {
