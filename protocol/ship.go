@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -45,6 +46,8 @@ type CommitRequest struct {
 
 	Snapshot string `json:"snapshot"` // of the diff that was shown
 	Head     string `json:"head"`     // of the same diff: the parent of the new commit
+
+	At time.Time `json:"-"` // of the commit; a repeated request has that of the first one. Zero = now
 }
 
 // CommitTaskRequest is the body of POST /api/tasks/:id/commit of a broker, which adds the author.

@@ -305,7 +305,7 @@ func (m *Manager) repairClone(ctx context.Context, rec *record) error {
 		return m.restoreGitDir(ctx, rec, src)
 	}
 	defer agent.Close()
-	m.removeStaleLock(agent, "index.lock")
+	m.removeStaleLock(ctx, rec)
 	if err := repairAlternates(agent, filepath.Join(src.gitDir, "objects")); err != nil {
 		m.log.Warn("the git directory of a workspace does not name its project", "workspace", rec.Key, "error", err)
 	}

@@ -1,31 +1,34 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"bellhop/agenthost/workspace/treereader"
-	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
 
-// Commit commits all changes of a session's workspace to the branch that is checked out. Git runs in the
-// mirror, so no hook, signature or filter of the agent's repository starts. The agent's repository gets
-// the new objects, the index and the branch. Repeating a request that was committed returns its commit.
-// CodeNothingToCommit: there is no change. CodeUnmerged: a merge is not finished. CodeNoBranch: no branch
-// is checked out. CodeBusy: another git command works in the workspace.
+// Commit commits all changes of a session's workspace to the branch that is checked out. The request names the snapshot
+// and the head of the diff that was shown, and the state must still be that. Git runs in the mirror, so no hook,
+// signature or filter of the agent's repository starts. The agent's repository gets the new objects, the index and the
+// branch. The commit depends on the request alone: repeating one that was committed returns its commit, also after later
+// ones. CodeInvalid: no snapshot or head. CodeConflict: the files or the branch changed since. CodeNothingToCommit: there
+// is no change. CodeUnmerged: a merge is not finished. CodeNoBranch: no branch is checked out. CodeBusy: another git
+// command works in the workspace.
 func (m *Manager) Commit(
 	ctx context.Context, sessionID, project string, req *protocol.CommitRequest,
 ) (*protocol.CommitResponse, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
+	}
+	if req.Snapshot == "" {
+		return nil, errNoSnapshot("snapshot")
 	}
 	var done *protocol.CommitResponse
 	err := m.step(ctx, sessionID, project, func(ctx context.Context, rec *record) (err error) {
@@ -46,21 +49,24 @@ func (m *Manager) commit(
 	if err != nil {
 		return nil, err
 	}
-	agent, err := m.openGitDir(rec)
-	if err != nil {
-		return nil, err
-	}
-	defer agent.Close()
 	at, err := m.head(ctx, mirror)
 	if err != nil {
 		return nil, err
 	}
+	if req.Head == "" {
+		return nil, errNoSnapshot("head")
+	}
+	c := committing{Manager: m, rec: rec, mirror: mirror, at: at, req: *req}
+	if c.req.At.IsZero() {
+		c.req.At = m.now()
+	}
 	var done *protocol.CommitResponse
 	err = m.withSnapshot(ctx, rec, askForIndex, func(ctx context.Context, s *snapshot) (err error) {
-		done, err = m.commitSnapshot(ctx, rec, agent, mirror, at, s, req)
+		c.now = s
+		done, err = c.run(ctx)
 		return err
 	})
-	if err != nil || done.Commit == at.tip {
+	if err != nil || c.isRepeat {
 		return done, err
 	}
 	if _, err := m.repository(ctx, rec); err != nil { // also brings the commit into the project
@@ -75,37 +81,77 @@ const newIndex = "index.new"
 // askForIndex asks for all that an index says of files that a sparse checkout leaves out.
 func askForIndex(r *treereader.Request) { r.Skipped = true }
 
-// commitSnapshot commits a snapshot to the branch that is checked out. If the branch has all of it, the commit is that
-// of the branch.
-func (m *Manager) commitSnapshot(
-	ctx context.Context, rec *record, agent *os.Root, mirror repository, at head, s *snapshot, req *protocol.CommitRequest,
-) (*protocol.CommitResponse, error) {
-	if err := checkMerged(agent, s); err != nil {
+// committing makes one commit.
+type committing struct {
+	*Manager
+	rec      *record
+	mirror   repository
+	at       head
+	req      protocol.CommitRequest
+	now      *snapshot
+	next     repository // the mirror with the objects of the store, and new ones in the scratch directory
+	isRepeat bool
+}
+
+// run commits the snapshot to the branch that is checked out, unless the request was committed before.
+func (c *committing) run(ctx context.Context) (*protocol.CommitResponse, error) {
+	s := c.now
+	c.next = c.mirror
+	c.next.workTree, c.next.indexFile, c.next.objectDir = s.repo.workTree, s.repo.indexFile, filepath.Join(s.scratch, "objects")
+	if err := writeAlternates(c.next.objectDir, filepath.Join(s.store.GitDir(), "objects"), c.mirror.objects()); err != nil {
 		return nil, err
 	}
-	if left := mustRefuse(s.Snapshot); len(left) > 0 || s.More > 0 {
-		return nil, errLeftOut(left, s.More)
+	if c.req.Head != c.at.tip {
+		if done, err := c.findDone(ctx); done != nil || err != nil {
+			c.isRepeat = true
+			return done, err
+		}
 	}
-	next := mirror
-	next.workTree, next.indexFile, next.objectDir = s.repo.workTree, s.repo.indexFile, filepath.Join(s.scratch, "objects")
-	if err := writeAlternates(next.objectDir, filepath.Join(s.store.GitDir(), "objects"), mirror.objects()); err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	changes := &protocol.Diff{}
-	if err := m.readFiles(ctx, next, at.tip, s.Tree, changes); err != nil {
+	if err := c.readFiles(ctx, c.next, c.at.tip, s.Tree, changes); err != nil {
 		return nil, err
 	}
-	if len(changes.Files) == 0 {
-		return m.committedBefore(ctx, next, at, req)
+	if s.Head.IsUnmerged {
+		return nil, errUnmerged()
 	}
-	id, err := m.commitTree(ctx, next, at.tip, s.Tree, req)
+	if len(changes.Files) == 0 {
+		return nil, c.nothingToCommit(ctx)
+	}
+	id, err := c.commitTree(ctx, c.at.tip, s.Tree)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.WriteIndex(filepath.Join(s.scratch, newIndex), s.Snapshot, m.ownerOf(rec)); err != nil {
+	if err := s.store.WriteIndex(filepath.Join(s.scratch, newIndex), s.Snapshot, c.ownerOf(c.rec)); err != nil {
 		return nil, err
 	}
-	return committed(at, id, changes), m.giveCommit(ctx, agent, next, at, id, s.scratch)
+	return committed(c.at, id, changes), c.give(ctx, id)
+}
+
+// check returns CodeConflict unless files and branch are as they were shown, and the snapshot has all files.
+func (c *committing) check() error {
+	s := c.now
+	switch {
+	case c.req.Head != c.at.tip:
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: "The branch has other commits than the diff that was shown",
+			Hint: "Look at the changes again",
+		}
+	case c.req.Snapshot != s.ID && !s.store.Has(c.req.Snapshot):
+		return errForgotten()
+	case c.req.Snapshot != s.ID:
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: "The files changed since the diff that was shown", Hint: "Look at the changes again",
+		}
+	case s.Head.Ref != c.at.ref || s.Head.Commit != c.at.tip:
+		return errGitBusy(nil)
+	}
+	if left := mustRefuse(s.Snapshot); len(left) > 0 || s.More > 0 {
+		return errLeftOut(left, s.More)
+	}
+	return nil
 }
 
 func committed(at head, id string, changes *protocol.Diff) *protocol.CommitResponse {
@@ -117,107 +163,148 @@ func committed(at head, id string, changes *protocol.Diff) *protocol.CommitRespo
 	return done
 }
 
-// committedBefore returns the branch's last commit if it is what the request asks for: the answer to
-// an earlier request was lost.
-func (m *Manager) committedBefore(
-	ctx context.Context, mirror repository, at head, req *protocol.CommitRequest,
-) (*protocol.CommitResponse, error) {
-	nothing := &protocol.Error{
-		Code: protocol.CodeNothingToCommit, Message: "There is nothing to commit",
-		Hint: "Everything is committed already, or ignored by the repository",
+// searchedCommits is how many commits of a branch are searched for one that a request asks for.
+const searchedCommits = 1000
+
+// findDone returns the commit of the branch that the request asks for, if an earlier one has made it; nil if none has.
+func (c *committing) findDone(ctx context.Context) (*protocol.CommitResponse, error) {
+	out, err := c.git.run(ctx, call{repo: c.next, noFiles: true, args: []string{
+		"log", "--first-parent", "--no-show-signature", "--format=%H %T %P", fmt.Sprint("--max-count=", searchedCommits),
+		"--end-of-options", c.at.tip,
+	}})
+	if exitedWith(err, 128) {
+		return nil, nil //nolint:nilnil // the agent's repository is damaged: it has no commit of the host
 	}
-	out, err := m.git.run(ctx, call{
-		repo: mirror, noFiles: true, limit: 2 * protocol.MaxCommitMessage,
-		args: []string{"log", "--no-walk", "--no-show-signature", "--format=%ae%n%ce%n%P%n%B", "--end-of-options", at.tip},
-	})
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.SplitN(string(out), "\n", 4) // author, committer (the host), parents, message
-	if len(lines) != 4 || lines[0] != req.Author.Email || lines[1] != authorEmail || strings.Contains(lines[2], " ") ||
-		lines[2] == "" || strings.TrimRight(lines[3], "\n")+"\n" != req.Message {
-		return nil, nothing
+	for line := range strings.Lines(string(out)) {
+		commit := strings.Fields(line)
+		if len(commit) != 3 || commit[2] != c.req.Head {
+			continue
+		}
+		id, tree := commit[0], commit[1]
+		if shown, err := c.shownTree(ctx); err != nil || shown != "" && shown != tree {
+			return nil, err
+		}
+		if made, err := c.commitTree(ctx, c.req.Head, tree); err != nil || made != id {
+			return nil, err
+		}
+		changes := &protocol.Diff{}
+		if err := c.readFiles(ctx, c.next, c.req.Head, tree, changes); err != nil {
+			return nil, err
+		}
+		return committed(c.at, id, changes), nil
 	}
-	changes := &protocol.Diff{}
-	if err := m.readFiles(ctx, mirror, lines[2], at.tip, changes); err != nil {
-		return nil, err
-	}
-	return committed(at, at.tip, changes), nil
+	return nil, nil //nolint:nilnil // there is none
 }
 
-// commitTree writes the commit into the scratch directory of repo.
-func (m *Manager) commitTree(
-	ctx context.Context, repo repository, parent, tree string, req *protocol.CommitRequest,
-) (string, error) {
-	out, err := m.git.run(ctx, call{
-		repo: repo, noFiles: true, stdin: strings.NewReader(req.Message),
+// shownTree returns the tree of the snapshot that was shown, "" if the store no longer has it.
+func (c *committing) shownTree(ctx context.Context) (string, error) {
+	if !c.now.store.Has(c.req.Snapshot) {
+		return "", nil
+	}
+	out, err := c.git.run(ctx, call{
+		repo: c.next, noFiles: true, args: []string{"rev-parse", "--verify", "--end-of-options", c.req.Snapshot + "^{tree}"},
+	})
+	return trimNewline(out), err
+}
+
+// nothingToCommit returns CodeNothingToCommit, or CodeUnmerged if a merge is not finished.
+func (c *committing) nothingToCommit(ctx context.Context) error {
+	if _, err := c.runWriter(ctx, c.rec, c.gitDir(c.rec), false, nothingUnfinished()); err != nil {
+		return errGiving(err)
+	}
+	return &protocol.Error{
+		Code: protocol.CodeNothingToCommit, Message: "There is nothing to commit",
+		Hint: "Everything is committed already, or ignored by the repository",
+	}
+}
+
+// commitTree writes the commit into the scratch directory. It depends on nothing but its arguments and the request.
+func (c *committing) commitTree(ctx context.Context, parent, tree string) (string, error) {
+	out, err := c.git.run(ctx, call{
+		repo: c.next, noFiles: true, stdin: strings.NewReader(c.req.Message),
 		env: []string{
-			"GIT_AUTHOR_NAME=" + req.Author.Name, "GIT_AUTHOR_EMAIL=" + req.Author.Email,
-			fmt.Sprintf("GIT_AUTHOR_DATE=@%d +0000", m.now().Unix()),
-			fmt.Sprintf("GIT_COMMITTER_DATE=@%d +0000", m.now().Unix()),
+			"GIT_AUTHOR_NAME=" + c.req.Author.Name, "GIT_AUTHOR_EMAIL=" + c.req.Author.Email,
+			fmt.Sprintf("GIT_AUTHOR_DATE=@%d +0000", c.req.At.Unix()),
+			fmt.Sprintf("GIT_COMMITTER_DATE=@%d +0000", c.req.At.Unix()),
 		},
 		args: []string{"commit-tree", "--no-gpg-sign", "-p", parent, "-F", "-", tree},
 	})
 	return trimNewline(out), err
 }
 
-// giveCommit brings a commit from the scratch directory of repo, and a new index, into the agent's repository: first
-// the objects, then the index, then the branch. A crash in between leaves the changes as staged.
-func (m *Manager) giveCommit(ctx context.Context, agent *os.Root, repo repository, at head, id, scratch string) error {
-	if err := m.giveObjects(ctx, agent, repo, id, at.tip, scratch); err != nil {
+// give brings a commit from the scratch directory, and a new index, into the agent's repository: first the objects, then
+// the index, then the branch. A crash in between leaves the changes as staged, and a repeat makes the rest.
+func (c *committing) give(ctx context.Context, id string) error {
+	g := giving{Manager: c.Manager, rec: c.rec}
+	defer g.close()
+	if err := g.objects(ctx, c.next, id, c.at.tip, c.now.scratch); err != nil {
 		return err
 	}
-	m.removeStaleLock(agent, "index.lock")
-	m.removeStaleLock(agent, at.ref+".lock")
-	index, err := lockFile(agent, "index")
+	index, info, err := g.open(filepath.Join(c.now.scratch, newIndex))
 	if err != nil {
 		return err
 	}
-	defer index.drop()
-	if err := owner.MkdirAll(agent, path.Dir(at.ref), 0o777); err != nil {
-		return err
+	g.changes = append(g.changes, nothingUnfinished()...)
+	g.changes = append(g.changes,
+		treereader.Change{Path: "HEAD", Old: contentOf("ref: " + c.at.ref + "\n"), New: treereader.New{Stays: true}},
+		// Git takes a file for unchanged only if it is older than the index.
+		treereader.Change{Path: "index", Old: treereader.Old{Any: true}, Lock: true, StaleBefore: c.staleBefore(), New: treereader.New{
+			Mode: treereader.ModeFile, Size: info.Size(), Content: index, Modified: info.ModTime().UnixNano(),
+		}},
+		c.refChange(c.at.ref, contentOf(c.at.tip+"\n"), id),
+	)
+	_, err = c.runWriter(ctx, c.rec, c.gitDir(c.rec), true, g.changes)
+	if refusal := (*treereader.Refusal)(nil); !errors.As(err, &refusal) || refusal.Why != treereader.HasChanged || refusal.Path != c.at.ref {
+		return errGiving(err)
 	}
-	branch, err := lockFile(agent, at.ref)
+	// The branch is in packed-refs, or has moved.
+	packed, err := c.runWriter(ctx, c.rec, c.gitDir(c.rec), false, []treereader.Change{
+		{Path: "packed-refs", Old: treereader.Old{Any: true}, New: treereader.New{Stays: true, Told: true}},
+	})
 	if err != nil {
+		return errGiving(err)
+	}
+	if !bytes.Contains(append([]byte("\n"), packed...), []byte("\n"+c.at.tip+" "+c.at.ref+"\n")) {
+		return errGitBusy(nil)
+	}
+	if err := g.rewind(); err != nil {
 		return err
 	}
-	defer branch.drop()
-	if err := checkUnmoved(agent, at); err != nil {
-		return err
-	}
-	source, err := os.Open(filepath.Join(scratch, newIndex))
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	info, err := source.Stat()
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(index.fill(source), branch.fill(strings.NewReader(id+"\n"))); err != nil {
-		return err
-	}
-	// Git takes a file for unchanged only if it is older than the index.
-	if err := agent.Chtimes("index.lock", info.ModTime(), info.ModTime()); err != nil {
-		return err
-	}
-	return errors.Join(index.replace(), branch.replace())
+	g.changes[len(g.changes)-1] = c.refChange(c.at.ref, treereader.Old{}, id)
+	g.changes = append(g.changes, treereader.Change{
+		Path: "packed-refs", Old: contentOf(string(packed)), New: treereader.New{Stays: true},
+	})
+	_, err = c.runWriter(ctx, c.rec, c.gitDir(c.rec), true, g.changes)
+	return errGiving(err)
 }
 
-// checkUnmoved returns CodeBusy if the agent's repository has another branch or commit than was read.
-func checkUnmoved(agent *os.Root, at head) error {
-	content, err := readFile(agent, "HEAD", maxLooseRef)
-	if err != nil {
+// errGiving explains why the agent's repository was not changed.
+func errGiving(err error) error {
+	refusal := (*treereader.Refusal)(nil)
+	switch {
+	case !errors.As(err, &refusal):
 		return err
+	case slices.Contains(unfinishedFiles, refusal.Path):
+		return errUnmerged()
+	case refusal.Why == treereader.HasChanged:
+		return errGitBusy(err)
 	}
-	refs, err := readRefs(agent)
-	if err == nil && (strings.TrimSpace(string(content)) != "ref: "+at.ref || refs[at.ref] != at.tip) {
-		err = errGitBusy(nil)
-	}
-	return err
+	return explain(refusal)
 }
 
-func errGitBusy(err error) error {
+// nothingUnfinished expects that no merge, rebase or the like is unfinished.
+func nothingUnfinished() []treereader.Change {
+	var all []treereader.Change
+	for _, name := range unfinishedFiles {
+		all = append(all, treereader.Change{Path: name, New: treereader.New{Stays: true}})
+	}
+	return all
+}
+
+func errGitBusy(err error) *protocol.Error {
 	return &protocol.Error{
 		Code: protocol.CodeBusy, Message: "Another git command works in the workspace", Err: err,
 		Hint: "Try again in a moment. A lock that a killed git left is removed after two minutes",
@@ -236,116 +323,5 @@ func errUnwritable(err error) error {
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: "The workspace's repository cannot be used", Err: err,
 		Hint: "Its .git directory was changed, or the disk of the agent host is full. Ask the agent to run git fsck",
-	}
-}
-
-// giveObjects packs the objects of a commit that its parent does not have, and writes the pack into the
-// agent's repository. The index of the pack comes last: git reads a pack only through its index.
-func (m *Manager) giveObjects(ctx context.Context, agent *os.Root, repo repository, id, parent, scratch string) error {
-	base := filepath.Join(scratch, "pack")
-	out, err := m.git.run(ctx, call{
-		repo: repo, noFiles: true, time: packTimeout, stdin: strings.NewReader(id + "\n^" + parent + "\n"),
-		args: []string{"pack-objects", "--quiet", "--revs", "--non-empty", "--delta-base-offset", base},
-	})
-	name := filepath.Base(trimNewline(out))
-	if err != nil || trimNewline(out) == "" {
-		return err
-	}
-	if err := owner.MkdirAll(agent, "objects/pack", 0o777); err != nil {
-		return err
-	}
-	for _, suffix := range []string{".pack", ".idx"} {
-		source, err := os.Open(base + "-" + name + suffix)
-		if err != nil {
-			return err
-		}
-		err = errors.Join(placeFile(agent, "objects/pack/pack-"+name+suffix, source, 0o444), source.Close())
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// placeFile writes a file below a directory of the agent under another name first, so that a reader never
-// sees a part of it.
-func placeFile(root *os.Root, name string, content io.Reader, mode fs.FileMode) error {
-	next := path.Join(path.Dir(name), ".bellhop-"+protocol.NewID())
-	file, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, content)
-	if err = errors.Join(err, file.Close(), owner.Inherit(root, next)); err == nil {
-		err = root.Rename(next, name)
-	}
-	if err != nil {
-		_ = root.Remove(next)
-	}
-	return err
-}
-
-// lockedFile is a file of the agent's git directory with git's own lock on it.
-type lockedFile struct {
-	root *os.Root
-	name string
-	file *os.File // the lock; nil once it is gone
-}
-
-// lockFile takes git's lock on a file. CodeBusy: another git command has it.
-func lockFile(root *os.Root, name string) (*lockedFile, error) {
-	file, err := root.OpenFile(name+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, errGitBusy(err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	locked := &lockedFile{root, name, file}
-	if err := owner.Inherit(root, name+".lock"); err != nil {
-		locked.drop()
-		return nil, err
-	}
-	return locked, nil
-}
-
-func (l *lockedFile) fill(content io.Reader) error {
-	_, err := io.Copy(l.file, content)
-	return err
-}
-
-// replace makes the content of the lock that of the file, and releases the lock.
-func (l *lockedFile) replace() error {
-	err := l.file.Close()
-	if err == nil {
-		err = l.root.Rename(l.name+".lock", l.name)
-	}
-	if err == nil {
-		l.file = nil
-	}
-	return err
-}
-
-// setRef gives a ref of the agent's repository a commit. CodeBusy: another git command changes it.
-func setRef(agent *os.Root, ref, id string) error {
-	if err := owner.MkdirAll(agent, path.Dir(ref), 0o777); err != nil {
-		return err
-	}
-	file, err := lockFile(agent, ref)
-	if err != nil {
-		return err
-	}
-	defer file.drop()
-	if err := file.fill(strings.NewReader(id + "\n")); err != nil {
-		return err
-	}
-	return file.replace()
-}
-
-// drop releases the lock, unless replace has.
-func (l *lockedFile) drop() {
-	if l.file != nil {
-		_ = l.file.Close()
-		_ = l.root.Remove(l.name + ".lock")
 	}
 }

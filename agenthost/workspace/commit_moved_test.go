@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"testing"
+	"time"
 
 	"bellhop/protocol"
 )
@@ -22,16 +23,16 @@ func TestACommitIsNotGivenToABranchThatMovedMeanwhile(t *testing.T) {
 			defer end()
 			mirror, err := k.shippedRepository(t.Context(), rec)
 			must(t, err)
-			agent, err := k.openGitDir(rec)
-			must(t, err)
-			defer agent.Close()
 			at, err := k.head(t.Context(), mirror)
 			must(t, err)
 			var before string
 			err = k.withSnapshot(t.Context(), rec, askForIndex, func(ctx context.Context, s *snapshot) error {
 				run(t, dir, move...)
 				before = run(t, dir, "for-each-ref") + run(t, dir, "status", "--branch", "--porcelain")
-				_, err := k.commitSnapshot(ctx, rec, agent, mirror, at, s, &protocol.CommitRequest{Message: "Late\n", Author: ada})
+				c := committing{Manager: k.Manager, rec: rec, mirror: mirror, at: at, now: s, req: protocol.CommitRequest{
+					Message: "Late\n", Author: ada, Snapshot: s.ID, Head: at.tip, At: time.Unix(1_800_000_000, 0),
+				}}
+				_, err := c.run(ctx)
 				return err
 			})
 			if protocol.CodeOf(err) != protocol.CodeBusy {

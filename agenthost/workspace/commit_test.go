@@ -1,6 +1,9 @@
 package workspace
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +19,13 @@ var _ access.Shipper = (*Manager)(nil)
 var ada = protocol.CommitAuthor{Name: "Ada L", Email: "ada.l@example.org"}
 
 func (k *kit) tryCommit(id, project, message string) (*protocol.CommitResponse, error) {
-	return k.Commit(k.Context(), id, project, &protocol.CommitRequest{Message: message, Author: ada})
+	return k.Commit(k.Context(), id, project, k.commitRequest(id, project, message))
+}
+
+// commitRequest asks to commit what the present diff shows.
+func (k *kit) commitRequest(id, project, message string) *protocol.CommitRequest {
+	shown := k.shown(id, project)
+	return &protocol.CommitRequest{Message: message, Author: ada, Snapshot: shown.Snapshot, Head: shown.Head}
 }
 
 func (k *kit) commit(id, project, message string) *protocol.CommitResponse {
@@ -75,24 +84,147 @@ func TestARepeatedCommitIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	k, _, dir := cloned(t)
 	write(t, dir, "README", "open\n")
-	first := k.commit(uuid, "shop", "Open")
-	second := k.commit(uuid, "shop", "Open\n")
-	if *first != *second {
-		t.Errorf("%+v, then %+v", first, second)
+	req := k.commitRequest(uuid, "shop", "Open")
+	req.At = time.Unix(1_800_000_000, 0)
+	repeat := func() (*protocol.CommitResponse, error) {
+		again := *req
+		return k.Commit(t.Context(), uuid, "shop", &again)
 	}
-	equal(t, "commits", run(t, dir, "rev-list", "--count", "main..HEAD"), "1")
-	for name, req := range map[string]protocol.CommitRequest{
-		"another message": {Message: "Close", Author: ada},
-		"another author":  {Message: "Open", Author: protocol.CommitAuthor{Name: "Bob", Email: "bob@example.org"}},
+	first, err := repeat()
+	must(t, err)
+	equal(t, "dates", run(t, dir, "log", "-1", "--format=%at %ct"), "1800000000 1800000000")
+	again := func(when string) {
+		t.Helper()
+		second, err := repeat()
+		must(t, err)
+		if *first != *second {
+			t.Errorf("%s: %+v, then %+v", when, first, second)
+		}
+	}
+	again("at once")
+	write(t, dir, "README", "newer work\n")
+	again("after newer work")
+	run(t, dir, "commit", "--quiet", "-am", "By the agent")
+	again("after another commit")
+	equal(t, "commits", run(t, dir, "rev-list", "--count", "main..HEAD"), "2")
+	rec, err := k.existingRecord(uuid, "shop")
+	must(t, err)
+	must(t, os.RemoveAll(k.snapshotDir(rec)))
+	again("with a new store")
+	equal(t, "newer work", string(mustRead(t, filepath.Join(dir, "README"))), "newer work\n")
+
+	for name, change := range map[string]func(r *protocol.CommitRequest){
+		"another message": func(r *protocol.CommitRequest) { r.Message = "Close" },
+		"another author": func(r *protocol.CommitRequest) {
+			r.Author = protocol.CommitAuthor{Name: "Bob", Email: "bob@example.org"}
+		},
+		"another time": func(r *protocol.CommitRequest) { r.At = r.At.Add(time.Second) },
+		"no time":      func(r *protocol.CommitRequest) { r.At = time.Time{} },
 	} {
-		_, err := k.Commit(t.Context(), uuid, "shop", &req)
-		if protocol.CodeOf(err) != protocol.CodeNothingToCommit {
+		other := *req
+		change(&other)
+		_, err := k.Commit(t.Context(), uuid, "shop", &other)
+		if protocol.CodeOf(err) != protocol.CodeConflict {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	run(t, dir, "commit", "--quiet", "--allow-empty", "--author", "Ada L <ada.l@example.org>", "-m", "By hand")
-	if _, err := k.tryCommit(uuid, "shop", "By hand"); protocol.CodeOf(err) != protocol.CodeNothingToCommit {
-		t.Errorf("a commit of the agent: %v", err)
+	run(t, dir, "reset", "--quiet", "--hard", "main")
+	_, err = repeat()
+	errorHint(t, err, protocol.CodeConflict) // the branch no longer has it, nor the files
+}
+
+// A commit is of what was shown, on the commit that was shown.
+func TestACommitNamesWhatWasShown(t *testing.T) {
+	t.Parallel()
+	k, _, dir := cloned(t)
+	write(t, dir, "README", "shown\n")
+	req := k.commitRequest(uuid, "shop", "Open")
+	equal(t, "head", req.Head, run(t, dir, "rev-parse", "HEAD"))
+	try := func(snapshot, head string) error {
+		_, err := k.Commit(t.Context(), uuid, "shop", &protocol.CommitRequest{
+			Message: "Open", Author: ada, Snapshot: snapshot, Head: head,
+		})
+		return err
+	}
+	write(t, dir, "other", "newer\n")
+	equal(t, "newer files", errorHint(t, try(req.Snapshot, req.Head), protocol.CodeConflict), "Look at the changes again")
+	must(t, os.Remove(filepath.Join(dir, "other")))
+	run(t, dir, "commit", "--quiet", "--allow-empty", "-m", "Meanwhile")
+	equal(t, "a newer commit", errorHint(t, try(req.Snapshot, req.Head), protocol.CodeConflict), "Look at the changes again")
+	now := k.commitRequest(uuid, "shop", "Open")
+	errorHint(t, try(now.Snapshot, req.Head), protocol.CodeConflict)
+	errorHint(t, try(req.Snapshot, now.Head), protocol.CodeConflict)
+	errorHint(t, try(strings.Repeat("a", 40), now.Head), protocol.CodeConflict)
+	errorHint(t, try("", now.Head), protocol.CodeInvalid)
+	errorHint(t, try(now.Snapshot, ""), protocol.CodeInvalid)
+	equal(t, "commits of ours", run(t, dir, "log", "--all", "--format=%cn", "--grep=Open"), "")
+	must(t, try(now.Snapshot, now.Head))
+}
+
+// A host that ended in the middle of a commit has written a part of it, and has left its locks. A repeat makes the rest.
+func TestARepeatFinishesACommit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		packed bool
+		undo   func(dir, branch, before string) // makes the repository as after a part
+	}{
+		"the branch is missing": {false, func(dir, branch, before string) {
+			run(t, dir, "update-ref", branch, before)
+			shell(t, dir, "cd .git; echo x >"+own("index")+"; ln "+own("index")+" index.lock; echo y >"+own(branch)+"; ln "+own(branch)+" "+branch+".lock")
+		}},
+		"the branch is missing, and packed": {true, func(dir, branch, before string) {
+			run(t, dir, "update-ref", branch, before)
+			run(t, dir, "pack-refs", "--all")
+		}},
+		"the index is missing": {false, func(dir, branch, before string) {
+			run(t, dir, "update-ref", branch, before)
+			run(t, dir, "read-tree", before)
+			shell(t, dir, "cd .git; echo x >"+own("index")+"; ln "+own("index")+" index.lock; echo y >"+own(branch))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, _, dir := cloned(t)
+			write(t, dir, "README", "open\n")
+			write(t, dir, "new/file", "new\n")
+			if c.packed {
+				run(t, dir, "pack-refs", "--all")
+			}
+			branch, before := run(t, dir, "symbolic-ref", "HEAD"), run(t, dir, "rev-parse", "HEAD")
+			req := k.commitRequest(uuid, "shop", "Open")
+			req.At = time.Unix(1_800_000_000, 0)
+			first, err := k.Commit(t.Context(), uuid, "shop", req)
+			must(t, err)
+			c.undo(dir, branch, before)
+			second, err := k.Commit(t.Context(), uuid, "shop", req)
+			must(t, err)
+			equal(t, "commit", fmt.Sprintf("%+v", *second), fmt.Sprintf("%+v", *first))
+			equal(t, "status", run(t, dir, "status", "--porcelain"), "")
+			equal(t, "tip", run(t, dir, "rev-parse", "HEAD"), first.Commit)
+			equal(t, "fsck", run(t, dir, "fsck", "--strict", "--no-dangling"), "")
+			shell(t, dir, "! find .git -name '*.lock' -o -name '.bellhop*' | grep .")
+		})
+	}
+}
+
+// own is the name of the writer's temporary file for a path.
+func own(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(filepath.Dir(path), ".bellhop-"+hex.EncodeToString(sum[:8]))
+}
+
+// The host's own lock of the index does not hold the agent's git up after a restart.
+func TestTheHostsOwnLockIsRemovedAtOnce(t *testing.T) {
+	t.Parallel()
+	k, _, dir := cloned(t)
+	shell(t, dir, "echo x >.git/index.lock")
+	k.session(uuid, "shop")
+	if !exists(filepath.Join(dir, ".git", "index.lock")) {
+		t.Error("a young lock of git is gone")
+	}
+	shell(t, dir, "cd .git; ln index.lock "+own("index"))
+	k.session(uuid, "shop")
+	if exists(filepath.Join(dir, ".git", "index.lock")) {
+		t.Error("the host's lock is still there")
 	}
 }
 
@@ -210,7 +342,9 @@ func TestCommitMessagesAndAuthorsAreChecked(t *testing.T) {
 		"an author's header": {"Work", protocol.CommitAuthor{Name: "A", Email: "a@b\ncommitter x"}, protocol.CodeInvalid},
 		"an author of dots":  {"Work", protocol.CommitAuthor{Name: "...", Email: "a@b"}, protocol.CodeInvalid},
 	} {
-		_, err := k.Commit(t.Context(), uuid, "shop", &protocol.CommitRequest{Message: c.message, Author: c.author})
+		req := k.commitRequest(uuid, "shop", c.message)
+		req.Author = c.author
+		_, err := k.Commit(t.Context(), uuid, "shop", req)
 		if protocol.CodeOf(err) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -84,14 +84,14 @@ func errForgotten() error {
 	}
 }
 
-func errChangedSince(name string) error {
+func errChangedSince(name string) *protocol.Error {
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: fmt.Sprintf("%q changed since the diff that was shown", name),
 		Hint: "Look at the changes again",
 	}
 }
 
-func errNotAFile(name string) error {
+func errNotAFile(name string) *protocol.Error {
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: fmt.Sprintf("%q is something else now, or is no file", name),
 		Hint: "Discard what has taken its place first. A directory or a repository of its own cannot be discarded",
@@ -150,7 +150,7 @@ func (d *discarding) files(ctx context.Context, paths []string) error {
 			return err
 		}
 		if file != nil {
-			defer file.Close() //nolint:revive // at most protocol.MaxDiscardPaths
+			defer file.Close() // at most protocol.MaxDiscardPaths
 		}
 		changes[i] = change
 	}

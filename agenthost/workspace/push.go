@@ -77,7 +77,7 @@ func (m *Manager) push(
 		}
 	}
 	rec.Pushed.Commit, rec.Pushed.Diverged = at.tip, ""
-	m.showPushed(rec, at)
+	m.showPushed(ctx, rec, at)
 	return done, m.saveRecord(rec)
 }
 
@@ -247,13 +247,10 @@ func isDenied(stderr string) bool {
 }
 
 // showPushed lets git in the workspace know what the remote has, as after a push of its own.
-func (m *Manager) showPushed(rec *record, at head) {
-	agent, err := m.openGitDir(rec)
-	if err == nil {
-		defer agent.Close()
-		err = setRef(agent, "refs/remotes/origin/"+at.branch(), at.tip)
-	}
-	if err != nil {
+func (m *Manager) showPushed(ctx context.Context, rec *record, at head) {
+	g := giving{Manager: m, rec: rec}
+	g.ref("refs/remotes/origin/"+at.branch(), at.tip)
+	if err := g.write(ctx); err != nil {
 		m.log.Warn("the workspace does not know what was pushed", "workspace", rec.Key, "error", err)
 	}
 }

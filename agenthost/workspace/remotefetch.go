@@ -89,11 +89,8 @@ func (m *Manager) bring(
 	}); err != nil {
 		return errRemote(ctx, to, err)
 	}
-	agent, err := m.openGitDir(rec)
-	if err != nil {
-		return err
-	}
-	defer agent.Close()
+	g := giving{Manager: m, rec: rec}
+	defer g.close()
 	for _, branch := range slices.Sorted(maps.Keys(branches)) {
 		ref := "refs/remotes/origin/" + branch
 		out, err := m.git.run(ctx, call{
@@ -103,15 +100,12 @@ func (m *Manager) bring(
 			return err
 		}
 		branches[branch] = trimNewline(out)
-		if err := m.giveObjects(ctx, agent, repo, branches[branch], at.tip, scratch); err != nil {
+		if err := g.objects(ctx, repo, branches[branch], at.tip, scratch); err != nil {
 			return err
 		}
-		m.removeStaleLock(agent, ref+".lock")
-		if err := setRef(agent, ref, branches[branch]); err != nil {
-			return err
-		}
+		g.ref(ref, branches[branch])
 	}
-	return nil
+	return g.write(ctx)
 }
 
 // fetchingRepository makes an empty repository in scratch that reads the objects of a mirror. It has none of the

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
@@ -142,7 +143,7 @@ func (m *Manager) repair(ctx context.Context, rec *record) error {
 	case kindClone:
 		return m.repairClone(ctx, rec)
 	case kindOwn, kindPlain:
-		m.removeOwnStaleLock(rec)
+		m.removeStaleLock(ctx, rec)
 		return m.makePrivateDir("workspaces", rec.Key)
 	default:
 		return m.checkDirectory(rec.Project, m.rootDir(rec))
@@ -152,21 +153,17 @@ func (m *Manager) repair(ctx context.Context, rec *record) error {
 // staleLock is longer than git takes to write a file that it has locked.
 const staleLock = 2 * time.Minute
 
-// removeStaleLock removes a lock of this name that a killed git left behind. With the lock
-// of the index, every git command of the agent would fail.
-func (m *Manager) removeStaleLock(gitDir *os.Root, name string) {
-	info, err := gitDir.Lstat(name)
-	if err != nil || m.now().Sub(info.ModTime()) < staleLock {
+// removeStaleLock removes a lock of the index that a killed git left behind, or the host: every git command of the agent
+// would fail.
+func (m *Manager) removeStaleLock(ctx context.Context, rec *record) {
+	if _, err := os.Lstat(filepath.Join(m.gitDir(rec), "index.lock")); err != nil {
 		return
 	}
-	m.log.Warn("removed a stale lock of git", "directory", gitDir.Name(), "name", name, "error", gitDir.Remove(name))
-}
-
-// removeOwnStaleLock does nothing for a workspace without a git directory.
-func (m *Manager) removeOwnStaleLock(rec *record) {
-	if agent, err := m.openGitDir(rec); err == nil {
-		defer agent.Close()
-		m.removeStaleLock(agent, "index.lock")
+	_, err := m.runWriter(ctx, rec, m.gitDir(rec), true, []treereader.Change{{
+		Path: "index", Old: treereader.Old{Any: true}, Lock: true, StaleBefore: m.staleBefore(), New: treereader.New{Stays: true},
+	}})
+	if err != nil {
+		m.log.Warn("cannot remove a stale lock of git", "workspace", rec.Key, "error", err)
 	}
 }
 

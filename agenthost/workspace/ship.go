@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -149,16 +148,9 @@ func (m *Manager) head(ctx context.Context, mirror repository) (head, error) {
 // unfinishedFiles are what git keeps in a git directory until a merge, a rebase or the like is over.
 var unfinishedFiles = []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"}
 
-// checkMerged returns CodeUnmerged while a merge, a rebase or the like is not finished: its files
-// may have marks of conflicts, and the commit needs parents that only git knows.
-func checkMerged(agent *os.Root, s *snapshot) error {
-	unfinished := s.Head.IsUnmerged || slices.ContainsFunc(unfinishedFiles, func(name string) bool {
-		_, err := agent.Lstat(name)
-		return err == nil
-	})
-	if !unfinished {
-		return nil
-	}
+// errUnmerged means that a merge, a rebase or the like is not finished: files may have marks of conflicts, and the commit
+// needs parents that only git knows.
+func errUnmerged() error {
 	return &protocol.Error{
 		Code: protocol.CodeUnmerged, Message: "A merge or rebase is not finished in the workspace",
 		Hint: "Ask the agent to resolve the conflicts and to finish it",

@@ -272,10 +272,10 @@ func TestAFIFOAsARepositoryHoldsNoStep(t *testing.T) {
 	must(t, os.RemoveAll(gitDir))
 	must(t, syscall.Mkfifo(gitDir, 0o600))
 	steps := map[string]func() error{
-		"fetch":   func() error { return k.Fetch(t.Context(), uuid, "shop") },
-		"commit":  func() error { _, err := k.tryCommit(uuid, "shop", "Work"); return err },
-		"look":    func() error { _, err := k.Info(t.Context(), dir); return err },
-		"remove":  func() error { return k.Delete(t.Context(), dir, false) },
+		"fetch":  func() error { return k.Fetch(t.Context(), uuid, "shop") },
+		"commit": func() error { _, err := k.tryCommit(uuid, "shop", "Work"); return err },
+		"look":   func() error { _, err := k.Info(t.Context(), dir); return err },
+		"remove": func() error { return k.Delete(t.Context(), dir, false) },
 	}
 	for name, step := range steps {
 		if err := step(); err == nil {

@@ -20,16 +20,19 @@ import (
 // expected, or cannot be written. CodeBusy: git has locked one.
 func (m *Manager) write(ctx context.Context, rec *record, root string, changes []treereader.Change) error {
 	_, err := m.runWriter(ctx, rec, root, true, changes)
-	return err
+	return errRefused(err)
 }
 
 // readExpected returns the content of a file, if it is as expected. Its errors are those of write.
 func (m *Manager) readExpected(ctx context.Context, rec *record, name string, old treereader.Old) ([]byte, error) {
-	return m.runWriter(ctx, rec, m.rootDir(rec), false, []treereader.Change{
+	content, err := m.runWriter(ctx, rec, m.rootDir(rec), false, []treereader.Change{
 		{Path: name, Old: old, New: treereader.New{Stays: true, Told: true}},
 	})
+	return content, errRefused(err)
 }
 
+// runWriter runs a confined writer below root, which is in a workspace, and returns the content of the file that is to be
+// told. A *treereader.Refusal says why nothing was changed.
 func (m *Manager) runWriter(
 	ctx context.Context, rec *record, root string, writes bool, changes []treereader.Change,
 ) ([]byte, error) {
@@ -62,7 +65,7 @@ func (m *Manager) runWriter(
 	var refusal *treereader.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		return nil, errRefused(refusal)
+		return nil, refusal
 	case err != nil:
 		return nil, fmt.Errorf("write into a workspace: %w: %s", errors.Join(err, waited, sent), strings.TrimSpace(stderr.String()))
 	}
@@ -86,20 +89,31 @@ func (w *limited) Write(p []byte) (int, error) {
 }
 
 // errRefused explains why files were not changed.
-func errRefused(r *treereader.Refusal) error {
+func errRefused(err error) error {
+	r := (*treereader.Refusal)(nil)
+	if !errors.As(err, &r) {
+		return err
+	}
+	return explain(r)
+}
+
+func explain(r *treereader.Refusal) error {
+	if r.Path == "" {
+		return errNoRepository(r)
+	}
 	var err *protocol.Error
 	switch r.Why {
 	case treereader.IsNoFile:
-		err, _ = errNotAFile(r.Path).(*protocol.Error)
+		err = errNotAFile(r.Path)
 	case treereader.IsLocked:
-		err, _ = errGitBusy(r).(*protocol.Error)
+		err = errGitBusy(r)
 	case treereader.Unwritable:
 		err = &protocol.Error{
 			Code: protocol.CodeConflict, Message: fmt.Sprintf("%q cannot be written", r.Path), Err: r,
 			Hint: "Its directory was made read-only or moved, or the disk of the agent host is full",
 		}
 	default:
-		err, _ = errChangedSince(r.Path).(*protocol.Error)
+		err = errChangedSince(r.Path)
 	}
 	if r.Partly {
 		err.Hint += ". Some files were changed: repeat the request for the others"

@@ -89,6 +89,7 @@ func TestRacedDiffsCommitsAndDiscardsStayInside(t *testing.T) {
 				}
 				done, err := h.workspaces.Commit(t.Context(), "s1", "shop", &protocol.CommitRequest{
 					Message: fmt.Sprint("round ", i), Author: protocol.CommitAuthor{Name: "A", Email: "a@b"},
+					Snapshot: diff.Snapshot, Head: diff.Head,
 				})
 				if err != nil {
 					if code := protocol.CodeOf(err); code != protocol.CodeConflict && code != protocol.CodeNothingToCommit {

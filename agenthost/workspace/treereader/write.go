@@ -16,7 +16,10 @@ type Change struct {
 	Path string
 	Old  Old
 	New  New
-	Lock bool // take git's lock on the file
+	Lock bool // take git's lock on the file; of a file that stays, remove a lock that nobody holds
+
+	// StaleBefore is when a lock of another program was made at the latest that no longer runs; 0 = none is removed.
+	StaleBefore int64
 }
 
 // Old is what the host expects of a file.
@@ -41,7 +44,7 @@ type New struct {
 
 // Refusal says why the files were not changed.
 type Refusal struct {
-	Path   string
+	Path   string // "" = the directory that has them is none
 	Why    Obstacle
 	Partly bool // some of them were, before a program got in the way
 }
@@ -93,6 +96,7 @@ func WriteChanges(to io.Writer, root string, hashSize int, changes []Change) err
 		e.number(uint64(c.New.Perm))
 		e.number(uint64(c.New.Modified))
 		e.number(number(c.Lock))
+		e.number(uint64(c.StaleBefore))
 		if err := e.write(); err != nil {
 			return err
 		}
@@ -122,7 +126,7 @@ func readChanges(d *decoder) (root string, hashSize int, changes []Change) {
 				Stays: d.bool(), Told: d.bool(), Mode: d.mode(), Size: d.below(maxWritten + 1), Perm: uint32(d.below(0o1000)),
 				Modified: int64(d.number()),
 			},
-			Lock: d.bool(),
+			Lock: d.bool(), StaleBefore: int64(d.number()),
 		})
 	}
 	return root, hashSize, changes
@@ -156,13 +160,16 @@ func serveChanges(in io.Reader, out io.Writer, step func()) error {
 	if d.err != nil {
 		return fmt.Errorf("read the changes: %w", d.err)
 	}
+	w := &writer{changes: changes, hashSize: hashSize, perms: make([]uint32, len(changes))}
 	root, err := openDirectory(path, step)
-	if err != nil {
-		return fmt.Errorf("open the tree: %w", err)
+	if isNoDirectory(err) || errors.Is(err, fs.ErrNotExist) {
+		err = &Refusal{Why: IsNoFile}
 	}
-	defer root.close()
-	w := &writer{root: root, changes: changes, hashSize: hashSize, perms: make([]uint32, len(changes))}
-	err = w.run(d)
+	if err == nil {
+		defer root.close()
+		w.root = root
+		err = w.run(d)
+	}
 	e := newEncoder(out)
 	var refusal *Refusal
 	switch {
@@ -300,6 +307,10 @@ func (w *writer) compare(d directory, name string, at int) error {
 	case kindFile:
 		w.perms[at] = e.perm
 	}
+	if c.Old.Any && c.New.Told {
+		w.told, err = d.read(name, maxTold)
+		return err
+	}
 	if c.Old.Any {
 		return nil
 	}
@@ -352,6 +363,11 @@ func (o *Old) is(content []byte, hashSize int) bool {
 // prepare writes a new file beside the one that it replaces.
 func (w *writer) prepare(at int, content io.Reader) error {
 	c := &w.changes[at]
+	if c.Lock {
+		if err := w.release(c); err != nil {
+			return err
+		}
+	}
 	if c.New.Stays || c.New.Mode == 0 {
 		return nil
 	}
@@ -359,7 +375,7 @@ func (w *writer) prepare(at int, content io.Reader) error {
 		return err
 	}
 	return w.in(temporary(c.Path), func(d directory, name string) error {
-		if err := w.removeTemporary(d, name, c); err != nil {
+		if err := d.removeIfThere(name); err != nil {
 			return err
 		}
 		w.made = append(w.made, temporary(c.Path))
@@ -378,25 +394,31 @@ func (w *writer) prepare(at int, content io.Reader) error {
 	})
 }
 
-// removeTemporary removes a temporary file of a writer that was killed, and the lock that was that file.
-func (w *writer) removeTemporary(d directory, name string, c *Change) error {
-	e, err := d.entry(name)
+// release removes a lock that nobody holds: one that is too old, or that is the temporary file of a writer that was killed.
+func (w *writer) release(c *Change) error {
+	err := w.in(lockName(c.Path), func(d directory, lock string) error {
+		locked, err := d.entry(lock)
+		if err != nil {
+			return err
+		}
+		temp := temporary(c.Path)
+		own, err := d.entry(temp[strings.LastIndexByte(temp, '/')+1:])
+		isOwn := err == nil && hasInodes && own.signature.Inode == locked.signature.Inode && own.signature.Device == locked.signature.Device
+		if !isOwn && locked.signature.Modified >= c.StaleBefore {
+			return nil
+		}
+		return d.removeIfThere(lock)
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	lock := lockName(c.Path[strings.LastIndexByte(c.Path, '/')+1:])
-	if locked, err := d.entry(lock); c.Lock && err == nil && hasInodes &&
-		locked.signature.Inode == e.signature.Inode && locked.signature.Device == e.signature.Device {
-		if err := d.remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	err = d.remove(name)
+	return err
+}
+
+func (d directory) removeIfThere(name string) error {
+	err := d.remove(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		return nil
 	}
 	return err
 }
@@ -421,7 +443,7 @@ func (w *writer) makeParents(path string) error {
 // lock takes git's lock on a file: the lock is the new file by another name.
 func (w *writer) lock(at int) error {
 	path := w.changes[at].Path
-	if !w.changes[at].Lock {
+	if !w.changes[at].Lock || w.changes[at].New.Stays {
 		return nil
 	}
 	return w.in(lockName(path), func(d directory, name string) error {
