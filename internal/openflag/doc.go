@@ -1,2 +1,2 @@
-// Package openflag names the flags with which files that others can replace are opened.
+// Package openflag opens files that others can replace, and names the flags for that.
 package openflag

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"bellhop/agenthost/provider/stdio"
 	"bellhop/internal/configfile"
+	"bellhop/internal/openflag"
 )
 
 //go:embed templates
@@ -84,6 +84,9 @@ func (p *program) stateFile() string {
 	return filepath.Join(cmp.Or(stdio.Lookup(env, "CLAUDE_CONFIG_DIR"), stdio.Lookup(env, "HOME")), ".claude.json")
 }
 
+// maxState bounds the file of Claude Code with its state, in bytes.
+const maxState = 16 << 20
+
 // seed writes the answers that the terminal client requires at its first start;
 // otherwise it would stop at an introduction of the vendor. Existing values stay.
 func (p *program) seed() error {
@@ -100,7 +103,7 @@ func (p *program) seed() error {
 		return err
 	}
 	path := p.stateFile()
-	old, err := os.ReadFile(path)
+	old, err := openflag.ReadFile(path, maxState) // programs of the session can put a link in its place
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

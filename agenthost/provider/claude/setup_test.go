@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -248,6 +249,22 @@ func TestAnswersInTheTerminalClientAreKept(t *testing.T) {
 	}
 	if _, err := s.Agent.(agenthost.TerminalAgent).Terminal(t.Context()); err == nil {
 		t.Error("an unreadable file was replaced")
+	}
+}
+
+// A program of the session that puts a link in the place of the state gets no file of the host with it.
+func TestALinkInThePlaceOfTheStateIsNotRead(t *testing.T) {
+	t.Parallel()
+	s := open(t, opening{}, "")
+	secret, path := filepath.Join(t.TempDir(), "secret.json"), filepath.Join(s.spec.StateDir, ".claude.json")
+	if err := errors.Join(os.WriteFile(secret, []byte(`{"key":"of the host"}`), 0o600), os.Symlink(secret, path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Agent.(agenthost.TerminalAgent).Terminal(t.Context()); err == nil {
+		t.Error("the link was followed")
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the link was replaced by what it leads to: %v %v", info, err)
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
+	"bellhop/internal/openflag"
 	"bellhop/protocol"
 )
 
@@ -52,6 +54,9 @@ func refusePlugins(dir string) error {
 	}
 }
 
+// maxConfiguration bounds a configuration of a repository, in bytes.
+const maxConfiguration = 1 << 20
+
 // plugin returns the file or pattern that defines a plug-in, or "".
 func plugin(dir string) (string, error) {
 	for _, pattern := range []string{"plugin/*.ts", "plugin/*.js", "plugins/*.ts", "plugins/*.js"} {
@@ -63,9 +68,12 @@ func plugin(dir string) (string, error) {
 	for _, name := range []string{
 		"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc",
 	} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-			return "", err
+		text, err := openflag.ReadFile(filepath.Join(dir, name), maxConfiguration)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if err != nil { // a link, a FIFO or a very long file, of which OpenCode may read more than the host does
+			return name, nil //nolint:nilerr // it counts as one with plug-ins
 		}
 		// Searched instead of parsed, because it may be JSON with comments. An escape (\u)
 		// could spell "plugin" without its letters, so it counts as one.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"bellhop/agenthost"
@@ -19,6 +20,31 @@ func put(t *testing.T, dir, name, content string) {
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What the host does not read of a configuration, OpenCode could.
+func TestAConfigurationThatIsNoSmallFileIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, replace := range map[string]func(path string) error{
+		"a FIFO":               func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link to a device":   func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a link to a file":     func(path string) error { return os.Symlink("/etc/hosts", path) },
+		"a file of many bytes": func(path string) error { return os.WriteFile(path, make([]byte, 2<<20), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			put(t, dir, ".git/HEAD", "")
+			if err := replace(filepath.Join(dir, "opencode.json")); err != nil {
+				t.Fatal(err)
+			}
+			a := open(t, options(newFake(t)), agenthost.AgentSpec{Dir: dir, StateDir: t.TempDir()})
+			_, err := a.Run(t.Context(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{})
+			if protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "opencode.json") {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

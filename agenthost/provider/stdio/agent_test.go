@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -225,9 +226,13 @@ func TestReadMemoryLimitsSizeAndRefusesLinks(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, []byte("remember"), 0o600), os.Symlink(path, link)); err != nil {
 		t.Fatal(err)
 	}
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if got := []string{
-		stdio.ReadMemory(path, 3), stdio.ReadMemory(link, 3), stdio.ReadMemory(path+"s", 3),
-	}; !slices.Equal(got, []string{"rem", "", ""}) {
+		stdio.ReadMemory(path, 3), stdio.ReadMemory(link, 3), stdio.ReadMemory(path+"s", 3), stdio.ReadMemory(fifo, 3),
+	}; !slices.Equal(got, []string{"rem", "", "", ""}) {
 		t.Errorf("got %q", got)
 	}
 }

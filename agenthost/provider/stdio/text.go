@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+
+	"bellhop/internal/openflag"
 )
 
 // Object is a JSON object without a Go type of its own.
@@ -54,10 +55,7 @@ func ModelError(text string) string {
 // "" unless the path is a regular file: a link could show one of the host's files
 // to the model.
 func ReadMemory(path string, limit int64) string {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	file, err := os.Open(path)
+	file, err := openflag.Open(path)
 	if err != nil {
 		return ""
 	}
