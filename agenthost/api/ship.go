@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"bellhop/agenthost"
 	"bellhop/protocol"
 )
 
@@ -13,6 +14,9 @@ type commitRequest struct {
 
 // commit commits the changes of the session's workspace.
 func (a *API) commit(ctx context.Context, req *commitRequest) (*protocol.CommitResponse, error) {
+	if act := agenthost.ActOf(ctx); act != nil {
+		req.At = act.Seen // so a copy of the request asks for the same commit
+	}
 	return a.Host.Commit(ctx, req.ID, &req.CommitRequest)
 }
 
