@@ -84,6 +84,10 @@ func (w *walker) understand(c *invocation, name string, args []word) *reading {
 // addFromTable adds the files and addresses of a command that the table of programs describes.
 func (w *walker) addFromTable(r *reading) {
 	for _, u := range r.uses {
+		if u.selects {
+			w.addSelection(u.word.text)
+			continue
+		}
 		w.addFile(u.tool, u.word)
 	}
 	if r.program.net == "" {

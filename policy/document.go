@@ -86,11 +86,11 @@ func invalid(name string, at *yamlfile.Node, format string, args ...any) error {
 
 // compile compiles the patterns of a rule.
 func (t *ruleText) compile(home, prefix string) rule {
-	action := Action(t.action)
+	action, tools := Action(t.action), aliased(t.tools)
 	r := rule{
-		name: prefix + t.name, tools: newGlobs(t.tools), agents: newGlobs(t.agents), projects: newGlobs(t.projects),
-		hosts: newGlobs(t.hosts), common: commonMask(t.tools),
-		colon: requiresColon(newGlobs(t.tools)), destructive: t.destructive,
+		name: prefix + t.name, tools: newGlobs(tools), agents: newGlobs(t.agents), projects: newGlobs(t.projects),
+		hosts: newGlobs(t.hosts), common: commonMask(tools),
+		colon: requiresColon(newGlobs(tools)), destructive: t.destructive,
 		decision: Decision{
 			Action: action, Level: Level(t.level), Message: t.message, Rule: prefix + t.name,
 			Timeout: t.timeout, BuiltIn: prefix != "",

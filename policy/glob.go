@@ -68,13 +68,17 @@ func (g globs) match(text string) bool {
 // matchPath matches the elements of a path one by one; ** matches any number of them. It
 // proceeds like matchWild.
 func matchPath(pattern []glob, path []string) bool {
+	return matchElements(pattern, path, (*glob).match)
+}
+
+func matchElements(pattern []glob, path []string, match func(*glob, string) bool) bool {
 	i, j, star, mark := 0, 0, -1, 0
 	for j < len(path) {
 		switch {
 		case i < len(pattern) && pattern[i].text == "**":
 			star, mark = i, j
 			i++
-		case i < len(pattern) && pattern[i].match(path[j]):
+		case i < len(pattern) && match(&pattern[i], path[j]):
 			i, j = i+1, j+1
 		case star >= 0:
 			mark++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -99,9 +100,14 @@ var (
 		"sessionId", "process_id", "call_id", "turn_id", "itemId", "parsed_cmd", "commandActions", "args", "login",
 		"tty", "interactive",
 	}
+	// selectMembers of a reading tool's call are patterns for the files that it reads.
+	selectMembers = []string{
+		"glob", "globs", "include", "includes", "glob_pattern", "globPattern", "file_pattern", "filePattern",
+		"include_pattern", "includePattern", "include_glob", "includeGlob", "file_glob", "fileGlob",
+	}
 	// searchMembers of a reading tool's call are neither paths nor commands.
 	searchMembers = []string{
-		"pattern", "query", "regex", "glob", "include", "exclude", "type", "output_mode", "head_limit", "limit", "offset",
+		"pattern", "query", "regex", "exclude", "type", "output_mode", "head_limit", "limit", "offset",
 		"multiline", "-i", "-n", "-A", "-B", "-C", "-o", "context", "case_sensitive", "caseSensitive", "recursive",
 		"depth", "ignore", "max_results", "maxResults", "fixed_strings", "respect_git_ignore", "respectGitIgnore",
 		"file_filtering_options",
@@ -120,6 +126,12 @@ var (
 	}
 	patchMembers = []string{"patch", "input", "patchText", "diff", "unified_diff"}
 	urlMembers   = []string{"url", "uri", "urls"}
+	// outputMembers are those of a call that reads the output of a background command.
+	outputMembers = []string{
+		"bash_id", "shell_id", "task_id", "taskId", "id", "filter", "block", "timeout", "wait_up_to", "max_output_tokens",
+	}
+	// requestMembers are those of a call that reaches the network.
+	requestMembers = []string{"prompt", "query", "format", "timeout", "max_length", "allowed_domains", "blocked_domains"}
 )
 
 // commands returns the scripts of a shell tool's call. For agents that send a
@@ -168,7 +180,7 @@ func (in *input) paths(isFile bool) []string {
 		}
 	}
 	in.each(pathMembers, add)
-	in.each([]string{"pattern", "glob", "include"}, func(text string) {
+	in.each([]string{"pattern"}, func(text string) {
 		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.Contains(text, "..") {
 			add(text)
 		}
@@ -184,7 +196,7 @@ func (in *input) paths(isFile bool) []string {
 	in.each(patchMembers, patch)
 	patch(in.text)
 	if isFile {
-		others := in.otherMembers(wordMembers, pathMembers, patchMembers, searchMembers, textMembers)
+		others := in.otherMembers(wordMembers, pathMembers, patchMembers, searchMembers, selectMembers, textMembers)
 		in.each(others, func(text string) {
 			switch looksLikePath := strings.ContainsAny(text, "/~") || strings.Contains(text, ".."); {
 			case looksLikePath && strings.ContainsAny(text, " \t\n"):
@@ -214,12 +226,66 @@ func (in *input) otherMembers(lists ...[]string) []string {
 // isSearch reports whether a reading tool's call without a path searches the workspace: it
 // has members besides words, and all of them describe what to search for.
 func (in *input) isSearch() bool {
-	return len(in.otherMembers(wordMembers)) > 0 && len(in.otherMembers(wordMembers, searchMembers)) == 0
+	return len(in.otherMembers(wordMembers)) > 0 && len(in.otherMembers(wordMembers, searchMembers, selectMembers)) == 0
 }
 
-// hasCommand reports whether the arguments contain something that looks like a command.
+// patternTools are the tools whose "pattern" names files. To others it is what they look for in files.
+var patternTools = []string{"Glob", "glob", "find_files"}
+
+// selections returns the patterns by which a reading tool's call picks files.
+func (in *input) selections(tool string) (patterns []string) {
+	names := selectMembers
+	if slices.Contains(patternTools, tool) {
+		names = append([]string{"pattern"}, names...)
+	}
+	in.each(names, func(text string) { patterns = append(patterns, text) })
+	return patterns
+}
+
+// unknownTexts returns the texts of the members that are in none of the lists, however deep they are.
+func (in *input) unknownTexts(lists ...[]string) (texts []string) {
+	var collect func(value any)
+	collect = func(value any) {
+		switch value := value.(type) {
+		case string:
+			texts = append(texts, value)
+		case []any:
+			for _, one := range value {
+				collect(one)
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(value)) {
+				collect(value[name])
+			}
+		}
+	}
+	for _, name := range in.otherMembers(lists...) {
+		var value any
+		_ = json.Unmarshal(in.members[name], &value)
+		collect(value)
+	}
+	return texts
+}
+
+// hasCommand reports whether a member names a command.
 func (in *input) hasCommand() bool {
 	return in.members["command"] != nil || in.members["cmd"] != nil || in.members["script"] != nil
+}
+
+// looksLikeCommand reports whether a text of unknown meaning may be a command: it begins with a program that is known
+// here, or has a command in it that a shell would insert.
+func looksLikeCommand(text string) bool {
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if strings.Contains(text, "$(") || strings.HasPrefix(first, "./") {
+		return true
+	}
+	if rest == "" && !strings.ContainsAny(text, ";|&<>") {
+		return false
+	}
+	name := path.Base(strings.TrimRight(first, ";&|"))
+	_, uses := fileUses[name]
+	return uses || programs()[name] != nil || dangers[name] != nil || always[name] != "" || wrappers[name] != nil ||
+		slices.Contains(interpreters, name)
 }
 
 // unknownMember returns the name of a member of a shell tool's call that may change what

@@ -17,6 +17,7 @@ var kinds = map[kind]func(r *reading, v word) string{
 	"number":   matching(`^[+-]?[0-9][0-9.,:]*[a-zA-Z%]{0,2}$`, "is no number"),
 	"read":     func(r *reading, v word) string { return r.use(FileRead, v) },
 	"write":    func(r *reading, v word) string { return r.use(FileWrite, v) },
+	"select":   func(r *reading, v word) string { return r.selects(v) },
 	"delete":   func(r *reading, v word) string { return r.use(FileDelete, v) },
 	"target":   copyTarget,
 	"dir":      func(*reading, word) string { return "" }, // the walker changes its directory
@@ -48,7 +49,7 @@ func (k kind) exists() bool { return kinds[k] != nil }
 // isPath reports whether words of the kind become operations of their own.
 func (k kind) isPath() bool {
 	switch k {
-	case "read", "write", "delete", "target", "archive", "revision", "package", "find":
+	case "read", "select", "write", "delete", "target", "archive", "revision", "package", "find":
 		return true
 	}
 	return false
@@ -101,10 +102,13 @@ func archive(r *reading, v word) string {
 }
 
 // revision is a revision of git or a path. A revision is checked like a file of that name
-// in the workspace, and so is the path after "HEAD:", which may name a secret.
+// in the workspace, and so is the path after "HEAD:", which may name a secret. git reads patterns in paths by itself.
 func revision(r *reading, v word) string {
 	if _, file, ok := strings.Cut(v.text, ":"); ok && file != "" {
 		r.use(FileRead, word{text: file, glob: v.glob})
+	}
+	if !v.glob && hasWildcard(v.text) {
+		r.selects(v)
 	}
 	return r.use(FileRead, v)
 }

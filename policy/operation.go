@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -80,26 +81,25 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	case ShellRun:
 		out = e.shell(paths, in)
 	case NetFetch, NetConnect:
-		for _, u := range in.urls() {
-			out = append(out, address(tool, u))
-		}
-		if len(out) == 0 {
-			out = append(out, address(tool, unknown))
-		}
-	case NetSearch:
 		if in.hasCommand() {
 			out = e.shell(paths, in)
 		}
-	default:
-		out = e.files(paths, tool, in)
-		if tool == FileRead && in.hasCommand() {
-			out = append(out, e.shell(paths, in)...)
+		for _, u := range in.urls() {
+			out = append(out, address(tool, u))
 		}
-		if isUnknownTool(tool) && !strings.HasPrefix(tool, hostToolPrefix) && in.hasCommand() {
+		if len(in.urls()) == 0 {
+			out = append(out, address(tool, unknown))
+		}
+	default:
+		out = e.files(paths, c, tool, in)
+		if in.hasCommand() && !strings.HasPrefix(tool, hostToolPrefix) && !slices.Contains(namesOfCommands, c.Tool) {
 			out = append(out, e.shell(paths, in)...)
-			out = append(out, operation{tool: tool, url: c.Tool})
+			if !strings.HasPrefix(tool, "file:") {
+				out = append(out, operation{tool: tool, url: c.Tool})
+			}
 		}
 	}
+	out = append(out, e.hidden(paths, tool, in)...)
 	if len(out) == 0 {
 		out = append(out, operation{tool: tool, url: c.Tool})
 	}
@@ -116,24 +116,72 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	return out
 }
 
+// namesOfCommands are the tools whose "command" is the name of a text that the agent reads.
+var namesOfCommands = []string{"Skill", "skill", "SlashCommand"}
+
+// hidden lists the commands and addresses in members of a call whose meaning is not known.
+func (e *Engine) hidden(paths *pathResolver, tool string, in *input) []operation {
+	var texts []string
+	switch family, _, _ := strings.Cut(tool, ":"); {
+	case tool == ShellRead:
+		texts = in.unknownTexts(wordMembers, commandMembers, outputMembers)
+	case family == "net":
+		texts = in.unknownTexts(wordMembers, commandMembers, urlMembers, requestMembers)
+	case family == "file":
+		texts = in.unknownTexts(wordMembers, commandMembers, pathMembers, patchMembers, searchMembers, selectMembers,
+			textMembers, folderMembers)
+	}
+	var out []operation
+	for _, text := range texts {
+		if found := urlForm.FindAllString(text, 64); len(found) > 0 {
+			for _, one := range found {
+				out = append(out, address(NetFetch, one))
+			}
+		} else if looksLikeCommand(text) {
+			w := &walker{pathResolver: paths, grammars: &e.grammars, dirs: []string{paths.dir}}
+			w.script(text)
+			out = append(out, w.done()...)
+		}
+	}
+	return out
+}
+
 const trustedByOthers = "Other programs run or trust what is in this file"
 
 // files lists the files of a call that is not a shell tool's.
-func (e *Engine) files(paths *pathResolver, tool string, in *input) []operation {
+func (e *Engine) files(paths *pathResolver, c *Call, tool string, in *input) []operation {
 	isFile := strings.HasPrefix(tool, "file:")
 	var out []operation
-	for _, path := range in.paths(isFile) {
-		p := paths.place(paths.dir, path)
-		out = append(out, operation{tool: tool, place: &p})
+	add := func(p place) { out = append(out, operation{tool: tool, place: &p}) }
+	named := in.paths(isFile)
+	for _, path := range named {
+		if tool == FileRead && strings.ContainsAny(path, "*?") {
+			for _, p := range paths.selections(paths.dir, path) {
+				add(p)
+			}
+		}
+		add(paths.place(paths.dir, path))
 	}
-	if len(out) > 0 || !isFile {
+	switch {
+	case !isFile:
+		return out
+	case len(named) > 0:
+	case tool == FileRead && in.isSearch():
+		add(paths.place(paths.dir, "."))
+	default:
+		add(place{text: unknown})
+	}
+	if tool != FileRead {
 		return out
 	}
-	p := place{text: unknown}
-	if tool == FileRead && in.isSearch() {
-		p = paths.place(paths.dir, ".")
+	for _, pattern := range in.selections(c.Tool) {
+		for _, from := range append(paths.folders(named), paths.dir) {
+			for _, p := range paths.selections(from, pattern) {
+				add(p)
+			}
+		}
 	}
-	return []operation{{tool: tool, place: &p}}
+	return out
 }
 
 // shell lists the operations of a shell tool's call.
@@ -162,6 +210,11 @@ func (e *Engine) shell(paths *pathResolver, in *input) []operation {
 	if len(w.operations) == 0 {
 		w.refuse("The call names no command")
 	}
+	return w.done()
+}
+
+// done returns the operations, after the last part of the script has been read.
+func (w *walker) done() []operation {
 	for i := range w.operations { // in a loop, a later command may have run before an earlier one
 		w.operations[i].tainted = w.operations[i].tainted || w.tainted
 	}

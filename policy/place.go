@@ -24,6 +24,8 @@ type spot struct {
 	abs    []string // elements below the root; nil means unknown
 	rel    []string // elements below the workspace, if the spot is inside
 	inside bool
+
+	selects bool // elements may be patterns that stand for several names
 }
 
 func (p *place) known() bool  { return p.written.abs != nil && p.real.abs != nil }
@@ -42,7 +44,7 @@ func (s *spot) lower() spot {
 	if s.abs == nil {
 		return spot{}
 	}
-	out := spot{abs: make([]string, len(s.abs)), inside: s.inside}
+	out := spot{abs: make([]string, len(s.abs)), inside: s.inside, selects: s.selects}
 	for i, element := range s.abs {
 		out.abs[i] = strings.ToLower(element)
 	}
@@ -205,15 +207,18 @@ func newPathGlob(pattern, home string) pathGlob {
 	}
 }
 
-func (g *pathGlob) match(s *spot) bool {
-	switch {
-	case s.abs == nil:
-		return false
-	case g.absolute || g.anywhere:
-		return matchPath(g.elements, s.abs)
-	default:
-		return s.inside && matchPath(g.elements, s.rel)
+func (g *pathGlob) match(s *spot, allows bool) bool {
+	path := s.abs
+	if !g.absolute && !g.anywhere {
+		path = s.rel
 	}
+	switch {
+	case s.abs == nil || !g.absolute && !g.anywhere && !s.inside:
+		return false
+	case s.selects:
+		return matchElements(g.elements, path, func(g *glob, element string) bool { return g.matchElement(element, allows) })
+	}
+	return matchPath(g.elements, path)
 }
 
 // pathGlobs is the list of a rule.
@@ -233,23 +238,24 @@ func (g pathGlobs) isExact(p *place) bool {
 	return false
 }
 
-func (g pathGlobs) matchSpot(s *spot) bool {
+func (g pathGlobs) matchSpot(s *spot, allows bool) bool {
 	for i := range g {
-		if g[i].match(s) {
+		if g[i].match(s, allows) {
 			return true
 		}
 	}
 	return false
 }
 
-// match reports whether a pattern matches. A rule that allows (both) must match
-// both readings of the path, other rules only one.
-func (g pathGlobs) match(p *place, both bool) bool {
-	if p.straight {
-		return g.matchSpot(&p.written)
+// match reports whether a pattern matches. A rule that allows must match both readings of the path and all that a
+// selection picks; other rules match if one reading or a part of the selection does.
+func (g pathGlobs) match(p *place, allows bool) bool {
+	written := g.matchSpot(&p.written, allows)
+	switch {
+	case p.straight:
+		return written
+	case allows:
+		return written && g.matchSpot(&p.real, allows)
 	}
-	if both {
-		return g.matchSpot(&p.written) && g.matchSpot(&p.real)
-	}
-	return g.matchSpot(&p.written) || g.matchSpot(&p.real)
+	return written || g.matchSpot(&p.real, allows)
 }

@@ -21,8 +21,9 @@ type reading struct {
 
 // use is a file that a command uses.
 type use struct {
-	tool string
-	word word
+	tool    string
+	word    word
+	selects bool // the word is a pattern for files that the program looks for
 }
 
 // use records that the command uses a file. It returns "", as the functions of kinds do for
@@ -31,7 +32,13 @@ func (r *reading) use(tool string, v word) string {
 	if v.glob {
 		v = word{text: unknown}
 	}
-	r.uses = append(r.uses, use{tool, v})
+	r.uses = append(r.uses, use{tool: tool, word: v})
+	return ""
+}
+
+// selects records that the command reads the files that a pattern of its own picks.
+func (r *reading) selects(v word) string {
+	r.uses = append(r.uses, use{tool: FileRead, word: word{text: strings.TrimPrefix(v.text, "/")}, selects: true})
 	return ""
 }
 
@@ -220,7 +227,7 @@ func (r *reading) classify() {
 	if r.inPlace {
 		for _, u := range slices.Clone(r.uses) {
 			if u.tool == FileRead {
-				r.uses = append(r.uses, use{FileWrite, u.word})
+				r.uses = append(r.uses, use{tool: FileWrite, word: u.word})
 			}
 		}
 	}

@@ -123,6 +123,15 @@ func (w *walker) addFile(tool string, target word) {
 	}
 }
 
+// addSelection adds the reading of the files that a program picks by a pattern.
+func (w *walker) addSelection(pattern string) {
+	for _, dir := range w.dirs {
+		for _, p := range w.selections(dir, pattern) {
+			w.add(operation{tool: FileRead, place: &p})
+		}
+	}
+}
+
 // below resolves a path against each of the current directories.
 func (w *walker) below(path string) []string {
 	if path == "" || hasUnknown(path) || strings.HasPrefix(path, "~") && w.home == "" {

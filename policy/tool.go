@@ -60,7 +60,7 @@ var common = table(map[string]string{
 	FileDelete: "delete delete_file remove_file",
 	ShellRun: "Bash bash shell sh run_command run_shell_command run_terminal_command exec exec_command execute " +
 		"execute_command commandExecution command_execution local_shell local_shell_call shell_command unified_exec " +
-		"container.exec terminal write_stdin",
+		"container.exec terminal write_stdin shell:execute",
 	ShellRead: "BashOutput TaskOutput KillShell KillBash TaskStop",
 	NetFetch:  "WebFetch webfetch web_fetch fetch fetch_url http_get",
 	NetSearch: "WebSearch websearch web_search google_web_search codesearch",
@@ -94,6 +94,18 @@ func (e *Engine) CommonTool(agent, tool string) string {
 		return "mcp:" + server + "/" + name
 	}
 	return familyName(tool)
+}
+
+// aliased returns patterns for tools with the common name in place of an alias that looks like one, such as
+// shell:execute.
+func aliased(patterns []string) []string {
+	out := slices.Clone(patterns)
+	for i, p := range out {
+		if name, ok := common[p]; ok && strings.Contains(p, ":") {
+			out[i] = name
+		}
+	}
+	return out
 }
 
 // familyName returns the common name of a tool that the table does not contain. A
