@@ -90,6 +90,9 @@ func (w *walker) addFromTable(r *reading) {
 		}
 		w.addFile(u.tool, u.word)
 	}
+	if r.program.key == "set" && len(r.operands)+len(r.flags) == 0 {
+		w.addFile(FileRead, word{text: allVariables})
+	}
 	if r.program.net == "" {
 		return
 	}

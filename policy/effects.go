@@ -38,6 +38,9 @@ var fileUses = func() map[string]fileUse {
 // addFromUses adds the files that a program opens and the addresses that it connects to. It is
 // for programs that are not in the table of programs.
 func (w *walker) addFromUses(name string, args []word) {
+	if printsEnvironment(name, args) {
+		w.addFile(FileRead, word{text: allVariables})
+	}
 	switch name {
 	case "curl", "wget", "http", "https", "xh", "aria2c":
 		w.addFetches(args)

@@ -18,6 +18,7 @@ type Engine struct {
 	links   func(string) (string, error)
 
 	trusted   pathGlobs // files that other programs run or trust
+	secrets   pathGlobs // files that may hold secrets
 	toolNames map[string]map[string]string
 	grammars  grammars
 }
@@ -60,8 +61,11 @@ func newEngine(doc document, o Options) *Engine {
 	}
 	shipped := builtInRules()
 	for i := range shipped.rules {
-		if r := &shipped.rules[i]; r.name == "takes-effect-by-itself" {
+		switch r := &shipped.rules[i]; r.name {
+		case "takes-effect-by-itself":
 			e.trusted = r.compile(e.home, "").paths
+		case "secrets":
+			e.secrets = r.compile(e.home, "").paths
 		}
 	}
 	if doc.extends {

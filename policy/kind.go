@@ -30,7 +30,7 @@ var kinds = map[kind]func(r *reading, v word) string{
 	"form":     func(r *reading, v word) string { return curlData(r, v, "@<") },
 	"format":   without("starts a program", "%G"),                 // %G? of git checks signatures with another program
 	"printed":  without("is evaluated by some shells", "$(", "`"), // printf %d 'a[$(…)]' runs the command in a subscript
-	"jq":       without("reads more than its input", "env", "import", "include", "input"),
+	"jq":       jqFilter,
 	"awk":      matching(`^(?:/[^/\\]*/ *|NR *[<>=!]=? *[0-9]+ *)?(?:\{ *print(?: *(?:\$(?:[0-9]+|NF)|"[^"\\]*")[ ,]*)* *;? *\})?$`, inArgument),
 	"sed":      sedScript,
 	"find":     findPath,
@@ -40,6 +40,13 @@ var kinds = map[kind]func(r *reading, v word) string{
 	"date":    matching(`^\+`, "sets the clock"),
 	"setting": matching(`^(?:errexit|nounset|pipefail|xtrace|noglob|verbose)$`, "changes the shell"),
 	"unset":   matching(`^\+[euxfv]+$`, "changes the shell"),
+}
+
+func jqFilter(r *reading, v word) string {
+	if strings.Contains(strings.ToLower(v.text), "env") {
+		r.use(FileRead, word{text: allVariables})
+	}
+	return without("reads more than its input", "env", "$ENV", "import", "include", "input")(r, v)
 }
 
 const inArgument = "is a program in an argument"

@@ -84,6 +84,10 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 		if in.hasCommand() {
 			out = e.shell(paths, in)
 		}
+		for _, path := range in.paths(false) { // a file to send
+			p := paths.place(paths.dir, path)
+			out = append(out, operation{tool: FileRead, place: &p})
+		}
 		for _, u := range in.urls() {
 			out = append(out, address(tool, u))
 		}
@@ -103,6 +107,7 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	if len(out) == 0 {
 		out = append(out, operation{tool: tool, url: c.Tool})
 	}
+	e.markLeaks(in, out)
 	danger := hostDanger(tool, in)
 	for i := range out {
 		op := &out[i]

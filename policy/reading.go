@@ -29,9 +29,6 @@ type use struct {
 // use records that the command uses a file. It returns "", as the functions of kinds do for
 // a word that is understood.
 func (r *reading) use(tool string, v word) string {
-	if v.glob {
-		v = word{text: unknown}
-	}
 	r.uses = append(r.uses, use{tool: tool, word: v})
 	return ""
 }

@@ -107,17 +107,17 @@ func (w *walker) addFile(tool string, target word) {
 		return
 	}
 	text := target.text
-	if target.glob {
-		text = unknown
-	}
 	for _, dir := range w.dirs {
-		p := w.place(dir, text)
+		p := place{text: text} // the files of a pattern are not known
+		if !target.glob {
+			p = w.place(dir, text)
+		}
 		op := operation{tool: tool, place: &p}
 		if tool != FileRead && blockDevice.MatchString(text) {
 			op.danger = "Writes to a device and destroys the data on it"
 		}
 		w.add(op)
-		if strings.HasPrefix(text, "/") {
+		if strings.HasPrefix(text, "/") || target.glob {
 			return
 		}
 	}

@@ -58,8 +58,13 @@ func (w *walker) command(c syntax.Command, in stdin) {
 	case *syntax.FuncDecl:
 		w.function(c)
 	case *syntax.DeclClause:
+		names := false
 		for _, a := range c.Args {
+			names = names || a.Name != nil
 			w.assign(a)
+		}
+		if !names { // export -p
+			w.addFile(FileRead, word{text: allVariables})
 		}
 		w.doubt(c.Variant.Value, setsNames)
 	case *syntax.TimeClause:

@@ -1,0 +1,57 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	sendsSecrets = "Reads what may be secret and reaches the network in one call"
+
+	// allVariables is a file: printing the variables of a program is like reading it.
+	allVariables = "/proc/self/environ"
+)
+
+// markLeaks makes the connections of a call destructive if the call also reads secrets. The connection may send them.
+func (e *Engine) markLeaks(in *input, operations []operation) {
+	if !slices.ContainsFunc(operations, func(op operation) bool { return e.readsSecret(&op) }) {
+		return
+	}
+	for i := range operations {
+		op := &operations[i]
+		connects := strings.HasPrefix(op.tool, "net:") || isUnknownTool(op.tool) && len(in.urls()) > 0
+		if connects && op.danger == "" {
+			op.danger = sendsSecrets
+		}
+	}
+}
+
+// readsSecret reports whether an operation reads a file that the built-in rules call secret, or gives it another name.
+// The file counts also if only the end of its path is known.
+func (e *Engine) readsSecret(op *operation) bool {
+	renames := op.tool == FileWrite && op.cause != nil && op.cause.reading != nil && op.cause.reading.program.moves
+	if op.place == nil || op.tool != FileRead && !renames && !isUnknownTool(op.tool) && !strings.HasPrefix(op.tool, "net:") {
+		return false
+	}
+	if op.place.known() {
+		isExample := op.place.straight && slices.Contains(examples, path.Base(op.place.text))
+		return !isExample && e.secrets.match(op.place, false)
+	}
+	text := spot{abs: elements(op.place.text), selects: true}
+	return e.secrets.matchSpot(&text, false)
+}
+
+// examples are files that look like secrets and are made to be shared.
+var examples = []string{".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults"}
+
+// printsEnvironment reports whether a program that runs other commands, or prints variables, prints all of them.
+func printsEnvironment(name string, args []word) bool {
+	switch name {
+	case "env":
+		return !slices.ContainsFunc(args, func(a word) bool { return a.text[:min(1, len(a.text))] != "-" && !strings.Contains(a.text, "=") })
+	case "printenv", "compgen":
+		return true
+	}
+	return false
+}
