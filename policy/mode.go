@@ -26,13 +26,20 @@ func adjust(m protocol.PermissionMode, op *operation, d Decision) Decision {
 		return d
 	case m == protocol.ModePlan && !op.isReadOnly(d.Action):
 		return byMode(m, Deny, Warn.Max(d.Level), planOnly)
-	case d.Action != Confirm || !d.BuiltIn || d.Level == Critical:
+	case d.Action != Confirm || !d.BuiltIn || d.Level == Critical || op.mayWriteOutside():
 		return d
 	case m == protocol.ModeAuto,
 		m == protocol.ModeAcceptEdits && op.tool == FileWrite && d.Level == Info && op.place != nil && op.place.inside():
 		return byMode(m, Allow, d.Level, "")
 	}
 	return d
+}
+
+// mayWriteOutside reports whether an operation may write a file that is not in the workspace: no mode allows it. Tools of
+// unknown effect may write each file that they name.
+func (op *operation) mayWriteOutside() bool {
+	writes := op.tool == FileWrite || isUnknownTool(op.tool) && !strings.HasPrefix(op.tool, hostToolPrefix)
+	return writes && op.place != nil && !op.place.inside()
 }
 
 func byMode(m protocol.PermissionMode, action Action, level Level, message string) Decision {

@@ -8,7 +8,7 @@ const modes: Record<PermissionMode, { label: string; title: string }> = {
   plan: { label: 'Plan only', title: 'What changes something is denied' },
   ask: { label: 'Ask', title: 'The rules of the agent host decide what is asked' },
   'accept-edits': { label: 'Accept edits', title: 'Files of the workspace are written without asking' },
-  auto: { label: 'Auto', title: 'Only critical calls are asked' },
+  auto: { label: 'Auto', title: 'Critical calls are asked, and files written outside the workspace' },
 };
 
 export const isMode = (value: string): value is PermissionMode => Object.hasOwn(modes, value);
