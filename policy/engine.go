@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +18,8 @@ type Engine struct {
 	home    string
 	links   func(string) (string, error)
 
-	trusted   pathGlobs // files that other programs run or trust
+	trusted   []effect  // files that take effect by themselves
+	run       []effect  // files that other programs run once they are started
 	secrets   pathGlobs // files that may hold secrets
 	toolNames map[string]map[string]string
 	grammars  grammars
@@ -61,9 +63,12 @@ func newEngine(doc document, o Options) *Engine {
 	}
 	shipped := builtInRules()
 	for i := range shipped.rules {
-		switch r := &shipped.rules[i]; r.name {
+		r := shipped.rules[i]
+		switch group, _, _ := strings.Cut(r.name, "/"); group {
 		case "takes-effect-by-itself":
-			e.trusted = r.compile(e.home, "").paths
+			e.trusted = append(e.trusted, r.effect(e.home))
+		case "run-by-others":
+			e.run = append(e.run, r.effect(e.home))
 		case "secrets":
 			e.secrets = r.compile(e.home, "").paths
 		}
@@ -74,6 +79,36 @@ func newEngine(doc document, o Options) *Engine {
 		}
 	}
 	return e
+}
+
+// effect is what other programs do with files.
+type effect struct {
+	paths   pathGlobs
+	lower   pathGlobs // the same with small letters
+	message string
+}
+
+// caseMatters are names that mean something else in small letters, such as a folder.
+var caseMatters = []string{"**/BUILD", "**/WORKSPACE"}
+
+func (t ruleText) effect(home string) effect {
+	out := effect{paths: t.compile(home, "").paths, message: t.message}
+	for _, p := range t.paths {
+		if !slices.Contains(caseMatters, p) {
+			out.lower = append(out.lower, newPathGlob(strings.ToLower(p), home))
+		}
+	}
+	return out
+}
+
+// effectOn returns what other programs do with the file of a place, or "". lower is the place with small letters.
+func effectOn(effects []effect, p, lower *place) string {
+	for i := range effects {
+		if effects[i].paths.match(p, false) || effects[i].lower.match(lower, false) {
+			return effects[i].message
+		}
+	}
+	return ""
 }
 
 // Rules returns the number of rules, built-in ones included.

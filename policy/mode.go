@@ -26,7 +26,7 @@ func adjust(m protocol.PermissionMode, op *operation, d Decision) Decision {
 		return d
 	case m == protocol.ModePlan && !op.isReadOnly(d.Action):
 		return byMode(m, Deny, Warn.Max(d.Level), planOnly)
-	case d.Action != Confirm || !d.BuiltIn || d.Level == Critical || op.mayWriteOutside():
+	case d.Action != Confirm || !d.BuiltIn || d.Level == Critical || op.runs != "" || op.mayWriteOutside():
 		return d
 	case m == protocol.ModeAuto,
 		m == protocol.ModeAcceptEdits && op.tool == FileWrite && d.Level == Info && op.place != nil && op.place.inside():

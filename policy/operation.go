@@ -23,6 +23,7 @@ type operation struct {
 	bit     uint32 // the bit of a common tool
 	danger  string // why it is destructive; "" if it is not
 	doubt   string // why it is not understood; "" if every word is
+	runs    string // what other programs do with the file once they are started; "" if nothing is known
 	tainted bool   // the name may refer to another program
 	isMain  bool   // it is what the call's own tool does, not what follows from it
 
@@ -113,9 +114,12 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 		op := &out[i]
 		op.bit, op.isMain = commonBit(op.tool), op.tool == tool
 		op.danger = cmp.Or(op.danger, danger)
-		if op.doubt == "" && op.place != nil && (op.tool == FileWrite || op.tool == FileDelete) &&
-			e.trusted.match(op.place.lower(), false) {
-			op.doubt = trustedByOthers
+		if op.place != nil && (op.tool == FileWrite || op.tool == FileDelete) {
+			lower := op.place.lower()
+			op.doubt = cmp.Or(op.doubt, effectOn(e.trusted, op.place, lower))
+			if op.tool == FileWrite {
+				op.runs = effectOn(e.run, op.place, lower)
+			}
 		}
 	}
 	return out
@@ -150,8 +154,6 @@ func (e *Engine) hidden(paths *pathResolver, tool string, in *input) []operation
 	}
 	return out
 }
-
-const trustedByOthers = "Other programs run or trust what is in this file"
 
 // files lists the files of a call that is not a shell tool's.
 func (e *Engine) files(paths *pathResolver, c *Call, tool string, in *input) []operation {

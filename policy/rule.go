@@ -218,6 +218,12 @@ func (r *rule) decide(op *operation) Decision {
 			d.Level = Critical
 		}
 	}
+	if op.runs != "" && d.Action == Confirm {
+		d.Message = cmp.Or(d.Message, op.runs)
+		if d.BuiltIn {
+			d.Level = d.Level.Max(Warn)
+		}
+	}
 	if op.doubt != "" && d.Action == Confirm {
 		d.Message, d.Level = cmp.Or(d.Message, op.doubt), Critical
 	}

@@ -7,8 +7,8 @@ import styles from './mode.module.css';
 const modes: Record<PermissionMode, { label: string; title: string }> = {
   plan: { label: 'Plan only', title: 'What changes something is denied' },
   ask: { label: 'Ask', title: 'The rules of the agent host decide what is asked' },
-  'accept-edits': { label: 'Accept edits', title: 'Files of the workspace are written without asking' },
-  auto: { label: 'Auto', title: 'Critical calls are asked, and files written outside the workspace' },
+  'accept-edits': { label: 'Accept edits', title: 'Files are written unasked, but those that other programs run' },
+  auto: { label: 'Auto', title: 'Asks about critical calls, files outside, and files that other programs run' },
 };
 
 export const isMode = (value: string): value is PermissionMode => Object.hasOwn(modes, value);
