@@ -377,6 +377,10 @@ type (
 	TextAbout = core.TextAbout
 	// Question is an agent's question to its user.
 	Question = core.Question
+	// Offered is what an agent takes as answers to a confirm.
+	Offered = core.Offered
+	// Lasting is an answer of an agent that holds for more than one call.
+	Lasting = core.Lasting
 	// Answer is the user's answer to a Question.
 	Answer = core.Answer
 )

@@ -182,6 +182,14 @@ func (t *turn) cleanQuestion(q Question) Question {
 	for _, option := range options {
 		q.Options = append(q.Options, t.masker.Text(option))
 	}
+	if q.Offered != nil {
+		offered := *q.Offered
+		offered.Lasting = slices.Clone(offered.Lasting)
+		for i := range offered.Lasting {
+			offered.Lasting[i].Name = t.masker.Text(offered.Lasting[i].Name)
+		}
+		q.Offered = &offered
+	}
 	if len(q.Args) > 0 {
 		q.Args, _ = protocol.CutValue(t.masker.Value(q.Args, "{}"), core.MaxValue)
 	}
@@ -345,12 +353,6 @@ func (h *Host) Answer(ctx context.Context, sessionID, interactionID string, req 
 	q := s.state.OpenQuestion(interactionID)
 	if q == nil {
 		return answers{s}.answeredBefore(ctx, interactionID, req)
-	}
-	if q.Kind == protocol.KindConfirm && req.Approved == nil {
-		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "approved is required",
-			Hint: "This is a permission: send approved true or false",
-		}
 	}
 	return answers{s}.answer(interactionID, req)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"bellhop/protocol"
@@ -158,7 +159,7 @@ func (q *Interaction) check(req *protocol.AnswerRequest) error {
 		return errExpired()
 	case req.Remember != "" && req.Remember != protocol.RememberSession:
 		return protocol.Errorf(protocol.CodeInvalid, `remember must be "session"`)
-	case q.Kind == protocol.KindConfirm && req.Approved == nil:
+	case q.Kind == protocol.KindConfirm && req.Approved == nil && !slices.Contains(q.Options, req.Text):
 		return protocol.Errorf(protocol.CodeInvalid, "approved is required")
 	}
 	return nil
@@ -176,10 +177,11 @@ func errExpired() error {
 	return protocol.Errorf(protocol.CodeExpired, "The interaction's time is over")
 }
 
-// sameAnswer compares approved for a confirm, and the text for an ask.
+// sameAnswer compares approved for a confirm, and the text for an ask and for a confirm whose answer was picked by name.
 func (q *Interaction) sameAnswer(req *protocol.AnswerRequest) bool {
-	if q.Kind == protocol.KindAsk {
-		return q.Answer.Text == req.Text
+	sameText := q.Answer.Text == req.Text
+	if q.Kind == protocol.KindAsk || sameText && req.Text != "" {
+		return sameText
 	}
 	return q.Answer.Approved != nil && req.Approved != nil && *q.Answer.Approved == *req.Approved
 }

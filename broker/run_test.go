@@ -131,9 +131,25 @@ func TestAnswersThatTheHostRefuses(t *testing.T) {
 		_, err := k.questions.Answer(k.ctx, k.user.UserID, "q", &protocol.AnswerRequest{Text: "Ada"})
 		same(t, fault(err), `{'code':'expired','error':'The interaction\u0027s time is over'}`)
 	})
+	t.Run("a confirm is answered by the name of what the agent offers", func(t *testing.T) {
+		k.mustSend(task.ID, "", seqd(1, 3, "t1",
+			`'type':'interaction','interactionId':'o','kind':'confirm','state':'open','prompt':'?','options':['Always']`))
+		got := ""
+		k.host.onAnswer = func(req *protocol.AnswerRequest) error { got = req.Text; return nil }
+		_, err := k.questions.Answer(k.ctx, k.user.UserID, "o", &protocol.AnswerRequest{Text: "Always"})
+		k.must(err)
+		if got != "Always" {
+			t.Errorf("the host got %q", got)
+		}
+		_, err = k.questions.Answer(k.ctx, k.user.UserID, "o", &protocol.AnswerRequest{Text: "Other"})
+		same(t, fault(err), `{'code':'invalid','error':'approved is required'}`)
+		k.host.onAnswer = func(*protocol.AnswerRequest) error { return protocol.Errorf(protocol.CodeInvalid, "It offers: Always") }
+		_, err = k.questions.Answer(k.ctx, k.user.UserID, "o", &protocol.AnswerRequest{Approved: new(bool)})
+		same(t, fault(err), `{'code':'invalid','error':'It offers: Always'}`)
+	})
 	t.Run("a confirm needs approved", func(t *testing.T) {
 		k.mustSend(task.ID, "",
-			seqd(1, 3, "t1", `'type':'interaction','interactionId':'c','kind':'confirm','state':'open','prompt':'?'`))
+			seqd(1, 4, "t1", `'type':'interaction','interactionId':'c','kind':'confirm','state':'open','prompt':'?'`))
 		_, err := k.questions.Answer(k.ctx, k.user.UserID, "c", &protocol.AnswerRequest{})
 		same(t, fault(err), `{'code':'invalid','error':'approved is required'}`)
 		_, err = k.questions.List(k.ctx, k.user.UserID, "maybe", 0)

@@ -348,6 +348,21 @@ type Question struct {
 	Options    []string
 	Timeout    time.Duration // 0 = the host's
 	Shape      string        `json:",omitempty"` // what a yes for the session covers, from the policy; "" = this call only
+
+	// Offered is set for a confirm to which the agent does not take both a yes and a no for only this call.
+	Offered *Offered `json:",omitempty"`
+}
+
+// Offered is what an agent takes as answers to a confirm.
+type Offered struct {
+	Yes, No bool      // it takes this answer for only the call
+	Lasting []Lasting // its other answers
+}
+
+// Lasting is an answer of an agent that holds for more than one call. A person picks it by its name.
+type Lasting struct {
+	Name     string
+	Approves bool
 }
 
 // TextAbout is what an agent sends with a text. It passes through unchanged.
@@ -363,4 +378,5 @@ type Answer struct {
 	Text     string
 	Reason   string
 	Expired  bool
+	Picked   int // the number, from 1, of the answer of Offered.Lasting that the person picked; 0 for none
 }

@@ -40,6 +40,9 @@ func (in AgentAsked) apply(x *Step) error {
 		calls := &x.turn().Calls
 		calls.asked = calls.asked.with(Name(q.ToolCallID, "call"), true)
 		a, answered := in.Ruling.answer(&q)
+		if answered && a.Approved && !q.Offered.takes(true) { // only a person may pick a yes that lasts
+			answered = false
+		}
 		switch {
 		case answered && in.Ruling.IsRoutine() && x.State.Turn.Stop == "":
 			// Agents ask about each file that they read. Nothing is stored for these questions,
@@ -56,7 +59,7 @@ func (in AgentAsked) apply(x *Step) error {
 	if x.turns().isOpen(in.TurnID) && x.State.Turn.Stop != "" {
 		return errBeingStopped()
 	}
-	if in.Kind == protocol.KindConfirm && x.State.remembers(&q) {
+	if in.Kind == protocol.KindConfirm && q.Offered.takes(true) && x.State.remembers(&q) {
 		if err := x.turns().requireOpen(in.TurnID); err != nil {
 			return err
 		}
@@ -106,13 +109,17 @@ func (x questionStep) interaction(kind protocol.InteractionKind, q Question, tim
 	if e.Prompt == "" {
 		e.Prompt = defaultPrompt(e.ToolName)
 	}
-	for _, option := range q.Options[:min(len(q.Options), maxOptions)] {
+	options := q.Options
+	if q.Offered != nil {
+		options, e.Warning = q.Offered.names(), protocol.CutText(withOffer(q.Warning, q.Offered), MaxPhrase)
+	}
+	for _, option := range options[:min(len(options), maxOptions)] {
 		e.Options = append(e.Options, protocol.CutText(option, MaxPhrase/maxOptions))
 	}
 	return InteractionRecord{
 		SessionID: x.State.ID, ID: e.InteractionID, TurnID: x.State.Turn.Record.ID,
 		Kind: kind, State: protocol.InteractionOpen,
-		Question: e, Shape: q.Shape, ExpiresAt: x.now.Add(timeout), CreatedAt: x.now,
+		Question: e, Shape: q.Shape, Offered: q.Offered, ExpiresAt: x.now.Add(timeout), CreatedAt: x.now,
 	}
 }
 
@@ -282,19 +289,28 @@ func (in Answered) apply(x *Step) error {
 	if q == nil {
 		return protocol.Errorf(protocol.CodeNotFound, "No open question %.100q", in.InteractionID)
 	}
-	rec, req := *q, in.Request
+	rec, req, raw := *q, in.Request, in.Raw
+	if err := rec.CheckAnswer(&req); err != nil {
+		return err
+	}
+	if l, picked := rec.Offered.pick(req.Text); picked > 0 {
+		req.Approved, raw.Approved, raw.Picked = &l.Approves, l.Approves, picked
+	} else if rec.Kind == protocol.KindConfirm {
+		req.Text = ""
+	}
 	return x.turns().report(rec.TurnID, func() {
 		answer := &protocol.InteractionAnswer{
 			Approved: req.Approved, Reason: protocol.CutText(req.Reason, MaxPhrase),
-			By: Name(cmp.Or(req.By, protocol.ByLocal), ""),
+			Text: protocol.CutText(req.Text, maxFinal),
+			By:   Name(cmp.Or(req.By, protocol.ByLocal), ""),
 		}
 		if rec.Kind == protocol.KindAsk {
-			answer.Approved, answer.Text = nil, protocol.CutText(req.Text, maxFinal)
+			answer.Approved = nil
 		}
 		x.questions().remember(&req, rec.Shape, answer)
 		x.questions().closeQuestion(rec, protocol.InteractionResolved, answer)
 		x.questions().reportBusy()
-		x.effect(Reply{rec.ID, in.Raw})
+		x.effect(Reply{rec.ID, raw})
 	})
 }
 
@@ -315,8 +331,9 @@ func SameAnswer(rec *InteractionRecord, req *protocol.AnswerRequest) bool {
 	if rec.Answer == nil {
 		return false
 	}
-	if rec.Kind == protocol.KindAsk {
-		return rec.Answer.Text == protocol.CutText(req.Text, maxFinal)
+	sameText := rec.Answer.Text == protocol.CutText(req.Text, maxFinal)
+	if rec.Kind == protocol.KindAsk || sameText && req.Text != "" {
+		return sameText
 	}
 	return rec.Answer.Approved != nil && req.Approved != nil && *rec.Answer.Approved == *req.Approved
 }

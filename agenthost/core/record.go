@@ -149,7 +149,8 @@ type InteractionRecord struct {
 	State     protocol.InteractionState
 	Question  protocol.Event // the open event: what every later event repeats
 	Answer    *protocol.InteractionAnswer
-	Shape     string // what a yes for the session covers; only of an open question, not stored
+	Shape     string   // what a yes for the session covers; only of an open question, not stored
+	Offered   *Offered // of the Question; only of an open question, not stored
 	ExpiresAt time.Time
 	CreatedAt time.Time
 }

@@ -175,6 +175,7 @@ type turnView struct {
 type question struct {
 	id      string
 	confirm bool
+	refused bool // the agent does not take an answer: a person may name one that it offers
 }
 
 func (t *turnView) apply(ctx context.Context, event client.Event) {
@@ -256,7 +257,12 @@ func (t *turnView) answerNext(ctx context.Context, line string, more bool) {
 		t.sendAnswer(ctx, q, &protocol.AnswerRequest{Approved: &no})
 	default:
 		if !more { // input ended: no user can answer
+			q.confirm = false // a refusal of this answer is final
 			t.sendAnswer(ctx, q, &protocol.AnswerRequest{Approved: &no, Reason: "end of input"})
+			return
+		}
+		if q.refused && line != "" {
+			t.sendAnswer(ctx, q, &protocol.AnswerRequest{Text: line})
 			return
 		}
 		t.pending = append([]question{q}, t.pending...)
@@ -275,6 +281,11 @@ func (t *turnView) sendAnswer(ctx context.Context, q question, req *protocol.Ans
 	case "", protocol.CodeAnswered, protocol.CodeExpired: // the stream shows the answer that counted
 	default:
 		t.chat.screen.showError(err)
+		if q.confirm && protocol.CodeOf(err) == protocol.CodeInvalid {
+			q.refused = true
+			t.pending = append([]question{q}, t.pending...)
+			t.chat.screen.prompt("Please answer y, n, a or the name of an answer: ")
+		}
 	}
 }
 

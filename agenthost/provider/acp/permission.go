@@ -10,6 +10,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // question is an unanswered permission request.
@@ -57,6 +58,7 @@ func (t *turn) permit(q *question) error {
 	id := strconv.Itoa(t.permissions)
 	asked := agenthost.Question{
 		Prompt: cmp.Or(c.latest.Title, "Run "+c.Name+"?"), ToolCallID: c.ID, ToolName: c.Name, Args: t.input(c),
+		Offered: offered(q.request.Options),
 	}
 	t.Question(id, func(ctx context.Context) error {
 		defer context.AfterFunc(q.ctx, func() {
@@ -69,26 +71,65 @@ func (t *turn) permit(q *question) error {
 			q.answer(sdk.NewRequestPermissionOutcomeCancelled())
 			return err
 		}
-		q.answer(t.choose(c, answer.Approved, q.request.Options))
+		q.answer(t.choose(c, answer, q.request.Options))
 		return nil
 	})
 	return nil
 }
 
-// choose returns the option that decides only this call. The host remembers answers
-// itself, because an agent that remembers an answer changes its mode permanently.
-func (t *turn) choose(c *call, approved bool, options []sdk.PermissionOption) sdk.RequestPermissionOutcome {
+// offered returns what the agent takes as answers, or nil if it takes a yes and a no for only the call.
+func offered(options []sdk.PermissionOption) *agenthost.Offered {
+	var o agenthost.Offered
+	for _, option := range options {
+		switch option.Kind {
+		case sdk.PermissionOptionKindAllowOnce:
+			o.Yes = true
+		case sdk.PermissionOptionKindRejectOnce:
+			o.No = true
+		}
+	}
+	if o.Yes && o.No {
+		return nil
+	}
+	for _, option := range lasting(options) {
+		name := protocol.CutText(cmp.Or(option.Name, string(option.OptionId)), maxName)
+		o.Lasting = append(o.Lasting, agenthost.Lasting{
+			Name: name, Approves: option.Kind == sdk.PermissionOptionKindAllowAlways,
+		})
+	}
+	return &o
+}
+
+const maxName = 200 // bytes of the name of an answer
+
+// lasting returns the options that decide more than the call.
+func lasting(options []sdk.PermissionOption) (list []sdk.PermissionOption) {
+	for _, option := range options {
+		if option.Kind == sdk.PermissionOptionKindAllowAlways || option.Kind == sdk.PermissionOptionKindRejectAlways {
+			list = append(list, option)
+		}
+	}
+	return list
+}
+
+// choose returns the option that decides only this call, or the one that a person picked by its name. The host
+// remembers answers itself, because an agent that remembers an answer changes its mode permanently. If nobody
+// answered and the agent does not take a no for only this call, the request is cancelled.
+func (t *turn) choose(c *call, answer agenthost.Answer, options []sdk.PermissionOption) sdk.RequestPermissionOutcome {
 	kind := sdk.PermissionOptionKindAllowOnce
-	if !approved {
+	if !answer.Approved {
 		kind = sdk.PermissionOptionKindRejectOnce
 		c.SetDenied(true)
+	}
+	if picked := lasting(options); answer.Picked > 0 && answer.Picked <= len(picked) {
+		return sdk.NewRequestPermissionOutcomeSelected(picked[answer.Picked-1].OptionId)
 	}
 	for _, option := range options {
 		if option.Kind == kind {
 			return sdk.NewRequestPermissionOutcomeSelected(option.OptionId)
 		}
 	}
-	if approved {
+	if answer.Approved {
 		t.Out.Notice("warning", "The agent offers no permission for only this call, so the call is cancelled")
 	}
 	return sdk.NewRequestPermissionOutcomeCancelled()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -22,27 +23,59 @@ func TestChoices(t *testing.T) {
 	for _, c := range []struct {
 		rule, options, outcome string
 		approved, denied       bool
+		picked                 int
 	}{
-		{"yes is once, never always", usual, `{"outcome":"selected","optionId":"y"}`, true, false},
-		{"no is once", usual, `{"outcome":"selected","optionId":"n"}`, false, true},
+		{"yes is once, never always", usual, `{"outcome":"selected","optionId":"y"}`, true, false, 0},
+		{"no is once", usual, `{"outcome":"selected","optionId":"n"}`, false, true, 0},
+		{
+			"a lasting yes is what a person picked", `[{"kind":"allow_always","name":"Always","optionId":"a"}]`,
+			`{"outcome":"selected","optionId":"a"}`, true, false, 1,
+		},
+		{
+			"a lasting no is what a person picked",
+			`[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"Never","optionId":"n"}]`,
+			`{"outcome":"selected","optionId":"n"}`, false, true, 1,
+		},
 		{
 			"an action that cannot be allowed once is not allowed", `[{"kind":"allow_always","name":"Always","optionId":"a"}]`,
-			notDecided, true, false,
+			notDecided, true, false, 0,
 		},
 		{
 			"an action that cannot be rejected once is cancelled",
 			`[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"Never","optionId":"n"}]`,
-			notDecided, false, true,
+			notDecided, false, true, 0,
 		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, begun+asking(0, c.options)+answered(0, c.outcome)+updated(completed)+ended)
-			out := providertest.Answering(agenthost.Answer{Approved: c.approved})
+			out := providertest.Answering(agenthost.Answer{Approved: c.approved, Picked: c.picked})
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			if results := out.Of(providertest.KindResult); len(results) != 1 || results[0].Result.Denied != c.denied {
 				t.Errorf("got %+v", out.Entries())
 			}
 		})
+	}
+}
+
+func TestAQuestionSaysWhatTheAgentTakes(t *testing.T) {
+	t.Parallel()
+	always := agenthost.Lasting{Name: "Always", Approves: true}
+	for options, want := range map[string]*agenthost.Offered{
+		usual: nil,
+		`[{"kind":"allow_always","name":"Always","optionId":"a"},{"kind":"reject_once","name":"No","optionId":"n"}]`: {
+			No: true, Lasting: []agenthost.Lasting{always},
+		},
+		`[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"","optionId":"never"}]`: {
+			Yes: true, Lasting: []agenthost.Lasting{{Name: "never"}},
+		},
+		`[]`: {},
+	} {
+		f := newFixture(t, begun+asking(0, options)+`{"dir":"in","msg":{"id":0}}`+"\n"+updated(completed)+ended)
+		out := providertest.Answering(agenthost.Answer{})
+		f.Want(f.Run(out, "hello"), providertest.Finished)
+		if asked := out.Of(providertest.KindConfirm); len(asked) != 1 || !reflect.DeepEqual(asked[0].Question.Offered, want) {
+			t.Errorf("%s: got %+v", options, out.Entries())
+		}
 	}
 }
 

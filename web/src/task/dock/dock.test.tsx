@@ -125,6 +125,25 @@ describe('the permission dock', () => {
     show([confirm({ args: { command: 'echo \u202egnp.exe' } })]);
     expect(screen.getByText('echo \\u202egnp.exe')).toBeTruthy();
   });
+  it('gives a permission by the name of what the agent offers', async () => {
+    show([confirm({ options: ['Always allow', 'Never'] })]);
+    await arm();
+    fireEvent.click(screen.getByRole('button', { name: 'Always allow' }));
+    await settle();
+    expect(calls[0]?.body).toEqual({ text: 'Always allow' });
+  });
+  it('says why an answer was not taken, and keeps the question', async () => {
+    const error = 'The agent takes no yes for only this call. It offers: "Always allow"';
+    vi.stubGlobal('fetch', async () => Response.json({ error, code: 'invalid' }, { status: 400 }));
+    show([confirm({ options: ['Always allow'] })]);
+    await arm();
+    fireEvent.click(allow());
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain(error);
+    expect(screen.getByText('Your answer was not taken')).toBeTruthy();
+    expect(screen.queryByRole('button', { name: 'Retry' })).toBeNull();
+    expect(allow()).toBeTruthy();
+  });
   it('answers a question with one of its options', async () => {
     show([confirm({ kind: 'ask', prompt: 'Which one?', options: ['left', 'right'] })]);
     await arm();

@@ -7,6 +7,9 @@ import { Ask } from './ask.tsx';
 import { Permission } from './permission.tsx';
 import styles from './dock.module.css';
 
+/** Whether a host got an answer that cannot be given to the agent. The question stays open for another answer. */
+const isRefused = (error: Error) => error instanceof BellhopError && error.status === 400;
+
 /** The open questions of a task, one at a time, above the composer. It never takes the focus. */
 export function Dock({
   interactions,
@@ -62,9 +65,9 @@ export function Dock({
       )}
       {failed && (
         <Failure
-          what="Your answer did not arrive"
+          what={isRefused(failed) ? 'Your answer was not taken' : 'Your answer did not arrive'}
           error={failed}
-          retry={() => answer.variables && answer.mutate(answer.variables)}
+          retry={isRefused(failed) ? undefined : () => answer.variables && answer.mutate(answer.variables)}
         />
       )}
     </section>

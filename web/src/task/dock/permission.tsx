@@ -60,6 +60,15 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
           {spellHidden(command)}
         </pre>
       )}
+      {interaction.options && interaction.options.length > 0 && (
+        <div className={styles.options} role="group" aria-label="What the agent takes beyond this call">
+          {interaction.options.map((o) => (
+            <Button key={o} disabled={!ready} onClick={() => onAnswer({ text: o })} dir="auto">
+              {o}
+            </Button>
+          ))}
+        </div>
+      )}
       {givingReason ? (
         <DenyReason
           pending={!ready}
