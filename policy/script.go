@@ -66,7 +66,27 @@ func (w *walker) script(text string) {
 	}
 	w.file(file)
 	if ambiguous(text) {
-		if file, err := w.grammars.parse(&w.grammars.posix, syntax.LangPOSIX, text); err == nil {
+		w.asPlainShell(file, text)
+	}
+}
+
+// asPlainShell adds the operations of a script as a plain sh reads it. If sh does not take the script, it may still run
+// statements of it, so each one is read by itself.
+func (w *walker) asPlainShell(bash *syntax.File, text string) {
+	file, err := w.grammars.parse(&w.grammars.posix, syntax.LangPOSIX, text)
+	if err == nil {
+		w.file(file)
+		return
+	}
+	if bash == nil || len(bash.Stmts) == 1 {
+		return
+	}
+	for _, s := range bash.Stmts {
+		from, to := s.Pos().Offset(), s.End().Offset()
+		if to > uint(len(text)) || from > to || !ambiguous(text[from:to]) {
+			continue
+		}
+		if file, err := w.grammars.parse(&w.grammars.posix, syntax.LangPOSIX, text[from:to]); err == nil {
 			w.file(file)
 		}
 	}
