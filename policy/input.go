@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bellhop/internal/lazyregexp"
+	"bellhop/protocol"
 )
 
 // input holds a call's arguments: the members of an object, or one text.
@@ -87,11 +88,7 @@ func (in *input) each(names []string, f func(string)) {
 
 // The members that agents use. If several are present, all count.
 var (
-	// wordMembers are text for people: it says what the agent means, not what the tool does.
-	wordMembers = []string{
-		"title", "description", "reason", "explanation", "justification", "summary", "comment", "label", "message", "goal",
-		"purpose", "intent", "thought", "note", "notes",
-	}
+	wordMembers    = protocol.WordMembers()
 	commandMembers = []string{"command", "cmd", "script", "commands", "chars"}
 	// plainMembers of a shell tool's call do not change what runs.
 	plainMembers = []string{

@@ -97,18 +97,35 @@ func endOfTurn(f *facts) (protocol.NotificationEvent, string) {
 // question is the text of a question with everything that a yes would allow.
 func question(f *facts, args json.RawMessage) string {
 	text := f.Prompt
-	if !covers(text, args) {
+	if hasOnlyWords := areWords(args); hasOnlyWords || !covers(text, args) {
 		var compact bytes.Buffer
 		if json.Compact(&compact, args) != nil {
 			compact.Reset()
 			compact.WriteString("(unreadable arguments)\n") // the line feed makes the text not Complete
 		}
 		text += " " + compact.String()
+		if hasOnlyWords {
+			text += " (only words of the agent)\n" // the line feed makes the text not Complete
+		}
 	}
 	if f.Warning != "" {
 		text += " (" + f.Warning + ")"
 	}
 	return text
+}
+
+// areWords reports whether the arguments are only text for people, which says nothing about what a yes would allow.
+func areWords(args json.RawMessage) bool {
+	var members map[string]any
+	if json.Unmarshal(args, &members) != nil || len(members) == 0 {
+		return false
+	}
+	for name := range members {
+		if !protocol.IsWord(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // covers reports whether a prompt contains all arguments, which are texts then.

@@ -28,6 +28,18 @@ func TestTheSummaryOfAQuestion(t *testing.T) {
 			`{"command": "make"}`,
 			`Run Bash? {"command":"make"}`, true, false,
 		},
+		{
+			"words of the agent, which are no arguments",
+			map[string]any{"prompt": "Read the README"},
+			`{"title":"Read the README"}`,
+			`Read the README {"title":"Read the README"} (only words of the agent)`, false, false,
+		},
+		{
+			"words beside arguments",
+			map[string]any{"prompt": "Run make?"},
+			`{"command":"make","description":"Builds"}`,
+			`Run make? {"command":"make","description":"Builds"}`, true, false,
+		},
 		{"arguments that are no texts", map[string]any{"prompt": "Read 5"}, `{"limit":5}`, `Read 5 {"limit":5}`, true, false},
 		{
 			"a warning",
