@@ -250,14 +250,18 @@ func TestSweepLeavesOtherProcessesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	own, err := directoryID(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, body := range map[string]string{
-		"reused-pid.json": fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":%d,"start":%d}`, newMark(), boot,
-			otherProcess.Pid(), startOf-1),
-		"old-boot.json": fmt.Sprintf(`{"mark":%q,"boot":"before","pid":%d,"start":%d}`, newMark(),
-			otherProcess.Pid(), startOf),
-		"no-mark.json":  fmt.Sprintf(`{"boot":%q,"pid":%d,"start":%d}`, boot, otherProcess.Pid(), startOf),
-		"gone.json":     fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":999999999,"start":1}`, newMark(), boot),
-		"no-pid.json":   fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":-1,"start":1}`, newMark(), boot),
+		"reused-pid.json": fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":%d,"start":%d,"directory":%q}`, newMark(), boot,
+			otherProcess.Pid(), startOf-1, own),
+		"old-boot.json": fmt.Sprintf(`{"mark":%q,"boot":"before","pid":%d,"start":%d,"directory":%q}`, newMark(),
+			otherProcess.Pid(), startOf, own),
+		"no-mark.json":  fmt.Sprintf(`{"boot":%q,"pid":%d,"start":%d,"directory":%q}`, boot, otherProcess.Pid(), startOf, own),
+		"gone.json":     fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":999999999,"start":1,"directory":%q}`, newMark(), boot, own),
+		"no-pid.json":   fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":-1,"start":1,"directory":%q}`, newMark(), boot, own),
 		"damaged.json":  `{"mark`,
 		"half.json.new": `{`,
 		"notes.txt":     `not ours`,
@@ -274,6 +278,45 @@ func TestSweepLeavesOtherProcessesAlone(t *testing.T) {
 	}
 	_, _ = io.WriteString(otherProcess.Stdin(), "\n")
 	until(t, otherProcess, "alive")
+}
+
+func TestSweepOfACopiedDirectoryLeavesTheOriginalsProcessesAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := shell("read line; echo alive")
+	c.Records = dir
+	p := start(t, c)
+	copied := filepath.Join(t.TempDir(), "records")
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if swept, err := Sweep(copied); swept != 0 || err != nil {
+		t.Errorf("swept %d, %v", swept, err)
+	}
+	if left, _ := filepath.Glob(copied + "/*"); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+	_, _ = io.WriteString(p.Stdin(), "\n")
+	until(t, p, "alive")
+}
+
+func TestSweepOfARenamedDirectoryEndsItsProcesses(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "before")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := shell("read line")
+	c.Records = dir
+	p := start(t, c)
+	renamed := dir + "-now"
+	if err := os.Rename(dir, renamed); err != nil {
+		t.Fatal(err)
+	}
+	if swept, err := Sweep(renamed); swept != 1 || err != nil {
+		t.Errorf("swept %d, %v", swept, err)
+	}
+	_ = p.Wait()
 }
 
 func TestSweepOfNothing(t *testing.T) {

@@ -43,6 +43,10 @@ type record struct {
 	Start uint64 `json:"start,omitempty"` // distinguishes the child from a later process with its pid
 	Group string `json:"group,omitempty"` // control group of the child
 
+	// Directory is the identity of the directory that the record was written to. A copy of the directory has another
+	// one, and must not end the children of the original's owner.
+	Directory string `json:"directory"`
+
 	path string
 }
 
@@ -52,7 +56,11 @@ func newRecord(dir, mark, group string) (*record, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	r := &record{Mark: mark, Boot: bootID(), Group: group, path: filepath.Join(dir, mark+".json")}
+	directory, err := directoryID(dir)
+	if err != nil {
+		return nil, fmt.Errorf("record process: %w", err)
+	}
+	r := &record{Mark: mark, Boot: bootID(), Group: group, Directory: directory, path: filepath.Join(dir, mark+".json")}
 	return r, r.write()
 }
 
@@ -98,10 +106,18 @@ const sweepTime = 5 * time.Second
 
 // Sweep kills the descendants of children recorded in dir and removes the records. It returns
 // how many records had running processes. Call it only at the start of the directory's owner:
-// it would kill children of a running owner too. A missing directory counts as empty.
+// it would kill children of a running owner too. A missing directory counts as empty. Records that were
+// copied here with their directory are removed, and their processes go on: they belong to the original's owner.
 func Sweep(dir string) (int, error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("sweep processes: %w", err)
+	}
+	directory, err := directoryID(dir)
+	if err != nil {
 		return 0, fmt.Errorf("sweep processes: %w", err)
 	}
 	swept := 0
@@ -112,7 +128,7 @@ func Sweep(dir string) (int, error) {
 		case ".new":
 			failed = append(failed, os.Remove(path))
 		case ".json":
-			killed, err := sweep(path)
+			killed, err := sweep(path, directory)
 			if killed {
 				swept++
 			}
@@ -125,15 +141,15 @@ func Sweep(dir string) (int, error) {
 	return swept, nil
 }
 
-// sweep kills all processes of one record. An unreadable record is removed, because nothing
+// sweep kills all processes of one record of a directory. An unreadable record is removed, because nothing
 // safe can be done with it.
-func sweep(path string) (killed bool, err error) {
+func sweep(path, directory string) (killed bool, err error) {
 	r := &record{path: path}
 	body, err := os.ReadFile(path)
 	if err != nil {
 		return false, err
 	}
-	if json.Unmarshal(body, r) != nil || !isMark(r.Mark) || r.Boot != bootID() {
+	if json.Unmarshal(body, r) != nil || !isMark(r.Mark) || r.Boot != bootID() || r.Directory != directory {
 		return false, os.Remove(path)
 	}
 	for deadline := time.Now().Add(sweepTime); r.kill(); killed = true {

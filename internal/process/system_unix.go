@@ -3,6 +3,8 @@
 package process
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -17,4 +19,18 @@ func signalGroup(pid int, s syscall.Signal) error { return syscall.Kill(-pid, s)
 func KillsGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return signalGroup(cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// directoryID identifies a directory on this machine: it is kept when the directory is renamed, and its copies have
+// others.
+func directoryID(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", fmt.Errorf("%s: the system does not identify it", dir)
+	}
+	return fmt.Sprintf("%d:%d", stat.Dev, stat.Ino), nil
 }

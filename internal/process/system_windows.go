@@ -20,6 +20,8 @@ func bootID() string { return "" }
 
 func killMarked(string) int { return 0 }
 
+func directoryID(string) (string, error) { return "", nil }
+
 func signalGroup(int, syscall.Signal) error { return errors.ErrUnsupported }
 
 // KillsGroup leaves the command as it is: its context kills the program alone.
