@@ -86,6 +86,9 @@ func New(opts Options) (*Host, error) {
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
 	h.sender = delivery.NewSender(opts.Poster, opts.Password, opts.Now)
 	h.sender.Observer = opts.Observer
+	if !opts.Life.IsZero() {
+		h.sender.Life = opts.Life.String()
+	}
 	if err := h.recover(); err != nil {
 		h.stopWork()
 		h.stopPosting()

@@ -57,10 +57,11 @@ type Options struct {
 	Providers    map[string]Provider // by agent id
 	DefaultAgent string
 	Workspaces   Workspaces
-	Sandbox      Sandbox     // nil: programs run as they are
-	Poster       Poster      // nil: a client that refuses redirects
-	Password     seal.Secret // the bearer of webhook renewals
-	PublicURL    string      // what browsers use; becomes streamUrl when set
+	Sandbox      Sandbox       // nil: programs run as they are
+	Poster       Poster        // nil: a client that refuses redirects
+	Password     seal.Secret   // the bearer of webhook renewals
+	Life         protocol.Life // of this start, for brokers; zero: they are told none
+	PublicURL    string        // what browsers use; becomes streamUrl when set
 
 	// LocalURL is the base of the loopback listener for agents, http://127.0.0.1:PORT;
 	// "" when there is none.

@@ -27,7 +27,7 @@ type HostStatus struct {
 	DiskBytes      *int64            `json:"diskBytes,omitempty"` // of workspaces, clones and state; absent: not known
 	DeadLetters    []DeadLetter      `json:"deadLetters"`
 	Sandbox        any               `json:"sandbox,omitempty"` // what agents are kept from; absent without a sandbox
-	Notices        []string          `json:"notices"`           // a journal set aside, a wrong policy, a leaky sandbox
+	Notices        []string          `json:"notices"`           // a journal set aside, a wrong policy, a leaky sandbox, another copy of the host
 }
 
 // SessionStatus is one session of a HostStatus.
@@ -78,7 +78,10 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 		out.Notices = append(out.Notices, h.opts.Sandbox.Notices()...)
 	}
 	for _, s := range h.all() {
-		one := s.status()
+		one, copies := s.status()
+		if copies != "" && !slices.Contains(out.Notices, copies) {
+			out.Notices = append(out.Notices, copies)
+		}
 		if one.OpenTurn != "" {
 			out.OpenTurns++
 		}
@@ -143,7 +146,8 @@ func (o *Options) diskUse(ctx context.Context) *int64 {
 	return &n
 }
 
-func (s *session) status() SessionStatus {
+// status returns what the session does, and what its broker says of another copy of the host.
+func (s *session) status() (status SessionStatus, copies string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rec := &s.state.Record
@@ -153,7 +157,7 @@ func (s *session) status() SessionStatus {
 		OpenTurn: s.state.OpenTurn(), OpenInteractions: len(s.state.Questions),
 		Cursor: rec.Cursor, Acknowledged: rec.Acked, Unacknowledged: s.state.Pending,
 		Outbox: s.state.Outbox(), OutboxError: rec.OutboxError, LastActivityAt: rec.ActiveAt,
-	}
+	}, s.state.Delivery.Copies
 }
 
 // Programs is what a Host knows of the programs in its workspaces, and what it lets

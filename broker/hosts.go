@@ -37,6 +37,8 @@ type HostStore interface {
 	// ended all sessions of deleted tasks, unless abandon is set. It returns how many such sessions
 	// it gave up.
 	DeleteHost(ctx context.Context, id string, abandon bool) (abandoned int64, err error)
+	// HostCopies returns the second copies of hosts that had events refused since a time.
+	HostCopies(ctx context.Context, since time.Time) ([]HostCopy, error)
 	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
 }
 
@@ -74,9 +76,16 @@ func (s *Hosts) List(ctx context.Context, caller Caller) ([]protocol.Host, error
 	if err != nil {
 		return nil, err
 	}
+	copies, err := ShownCopies(ctx, s.Store, nowUTC(s.Now))
+	if err != nil {
+		return nil, err
+	}
 	list := make([]protocol.Host, len(hosts))
 	for i := range hosts {
 		list[i] = *hosts[i].View()
+		if c := CopyOf(&hosts[i], copies); c != nil {
+			list[i].Copy = &protocol.HostCopy{Place: c.Place, SeenAt: c.At}
+		}
 	}
 	return list, nil
 }

@@ -26,6 +26,8 @@ type Ingest struct {
 
 	Incarnation *Incarnation // of the database; may be nil
 
+	Lives *HostLives // nil: events of every life are accepted
+
 	Now func() time.Time
 	Log *slog.Logger
 

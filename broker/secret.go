@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"bellhop/crypto/seal"
@@ -17,6 +18,7 @@ type WebhookKeys struct {
 	Secret    seal.Secret   // of the webhook tokens
 	Signs     bool          // the host announced that it signs its requests
 	Passwords []seal.Secret // of a host that signs, newest first
+	URL       string        // of the host, or the task's own; "" = none
 }
 
 // secretCache avoids a query and a decryption for each webhook request. The secret of a task's
@@ -26,6 +28,7 @@ type secretCache = generations.Cache[string, cachedKeys]
 type cachedKeys struct {
 	secret []byte
 	signed []signature.Key // empty: signatures are not required
+	url    string          // where the host is reached; "" = not known
 	loaded time.Time
 }
 
@@ -56,7 +59,7 @@ func (s *Ingest) webhookKeys(ctx context.Context, taskID string, maxAge time.Dur
 	case stored.Secret.IsZero():
 		return cachedKeys{}, errNotConfigured()
 	}
-	keys := cachedKeys{secret: []byte(stored.Secret.Reveal()), loaded: now}
+	keys := cachedKeys{secret: []byte(stored.Secret.Reveal()), url: stored.URL, loaded: now}
 	if stored.Signs {
 		for _, password := range stored.Passwords {
 			key, err := signature.OfSession(password, taskID)
@@ -68,4 +71,26 @@ func (s *Ingest) webhookKeys(ctx context.Context, taskID string, maxAge time.Dur
 	}
 	secrets.Put(taskID, keys)
 	return keys, nil
+}
+
+// CheckLife accepts a request of the life of the task's host that the broker serves, and of a host that names none.
+// CodeTwoCopies, CodeUnavailable: see HostLives.
+func (s *Ingest) CheckLife(ctx context.Context, taskID string, header http.Header) error {
+	life := protocol.ParseLife(header.Get(protocol.HeaderLife))
+	if s.Lives == nil || life.IsZero() {
+		return nil
+	}
+	keys, err := s.webhookKeys(ctx, taskID, secretTTL)
+	if err == nil {
+		err = s.Lives.Check(ctx, taskID, keys.url, life)
+	}
+	if protocol.CodeOf(err) != protocol.CodeTwoCopies {
+		return err
+	}
+	// The host may have another URL by now.
+	reloaded, failed := s.webhookKeys(ctx, taskID, signatureReload)
+	if failed != nil || reloaded.url == keys.url {
+		return err
+	}
+	return s.Lives.Check(ctx, taskID, reloaded.url, life)
 }

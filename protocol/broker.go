@@ -319,7 +319,15 @@ type Host struct {
 	Reach     Reach      `json:"reach"`
 	OpenTurns int        `json:"openTurns"`
 	OwedEnds  int        `json:"owedEnds,omitempty"` // sessions of deleted tasks that the host has not ended yet
+	Copy      *HostCopy  `json:"copy,omitempty"`     // a second copy of it, whose events are refused
 	CreatedAt time.Time  `json:"createdAt"`
+}
+
+// HostCopy is a second copy of a host: it runs on a copy of the host's data and sends events to the broker, which serves the
+// one at the host's URL.
+type HostCopy struct {
+	Place  string    `json:"place"` // machine and directory, as the copy says
+	SeenAt time.Time `json:"seenAt"`
 }
 
 // Readiness is the answer of /healthz and /readyz, on broker and host.

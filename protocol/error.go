@@ -51,6 +51,7 @@ const (
 	CodeBadGateway       Code = "bad_gateway"        // 502: the agent host failed
 	CodeRemoteFailed     Code = "remote_failed"      // 502: a remote or a forge failed, or refused the host
 	CodeUnavailable      Code = "unavailable"        // 503, with Retry-After
+	CodeTwoCopies        Code = "two_copies"         // 503: another copy of the host serves at its address; nothing is decided
 	CodeStorageFull      Code = "storage_full"       // 507: the disk is full; acknowledged data is not lost
 )
 

@@ -30,6 +30,9 @@ type API struct {
 	// "" = there is none.
 	OperatorKey seal.Secret
 
+	// Life is named in every answer, as protocol.Life.Short returns it; "" = none.
+	Life string
+
 	PublicURL      string       // its name is accepted as Host on loopback
 	AllowedOrigins []string     // as returned by httpapi.ParseOrigins
 	Log            *slog.Logger // nil = none

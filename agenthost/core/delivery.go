@@ -17,6 +17,9 @@ const (
 	// maxDoubtWait bounds the pause after a doubtful response: the events may be
 	// lost on the way, and only the next request can find out.
 	maxDoubtWait = 5 * time.Second
+	// maxCopyWait bounds the pause while the broker serves another copy of the host, so that reports of it
+	// end soon after it has ended.
+	maxCopyWait = 15 * time.Second
 )
 
 // Delivery is how far the broker is, besides SessionRecord.Acked.
@@ -39,6 +42,9 @@ type Delivery struct {
 	// signatures.
 	ClockOffset time.Duration
 	clockMoved  bool // since the last delivery
+
+	// Copies is what the broker said with its last answer if it serves another copy of the host.
+	Copies string
 
 	AddressVersion int       // incremented with every webhook address
 	WebhookExpires time.Time // of the address's token; zero: unknown
@@ -100,6 +106,7 @@ func (r *Sent) last() protocol.Cursor  { return r.Cursors[len(r.Cursors)-1] }
 func (in DeliveryAccepted) apply(x *Step) error {
 	sent := &in.Sent
 	last := sent.last()
+	x.State.Delivery.Copies = ""
 	x.delivery().seeIncarnation(in.Incarnation)
 	switch {
 	case sent.Basic:
@@ -121,7 +128,9 @@ func (in DeliveryAccepted) apply(x *Step) error {
 // apply does what the table "Outbox, per answer" of docs/protocol/host.md lists.
 func (in DeliveryRefused) apply(x *Step) error {
 	sent, r := &in.Sent, &in.Refusal
-	x.delivery().seeIncarnation(r.Incarnation)
+	if x.delivery().seeIncarnation(r.Incarnation); r.Foreign || r.Code != protocol.CodeTwoCopies {
+		x.State.Delivery.Copies = ""
+	}
 	switch {
 	case r.Foreign && r.Status == http.StatusRequestEntityTooLarge && len(sent.Cursors) > 1:
 		x.delivery().fewer(sent, len(sent.Cursors)/2)
@@ -133,6 +142,8 @@ func (in DeliveryRefused) apply(x *Step) error {
 		x.delivery().clockDiffers(r)
 	case r.Status == http.StatusRequestEntityTooLarge && len(sent.Cursors) > 1:
 		x.delivery().refused(sent, r, len(sent.Cursors)/2)
+	case r.Code == protocol.CodeTwoCopies:
+		x.delivery().copied(r)
 	case r.Status == http.StatusGone:
 		x.delivery().stopDelivery(sent, "the broker has deleted the task")
 	case r.Status == http.StatusRequestEntityTooLarge:
@@ -150,6 +161,7 @@ func (in DeliveryRefused) apply(x *Step) error {
 }
 
 func (in DeliveryFailed) apply(x *Step) error {
+	x.State.Delivery.Copies = ""
 	x.delivery().failed(in.What, in.Cause, in.Least)
 	return nil
 }
@@ -220,6 +232,18 @@ func (x deliveryStep) backoff() time.Duration {
 func (x deliveryStep) doubtful(response string, retryAfter time.Duration) {
 	wait := max(min(x.backoff(), maxDoubtWait), min(retryAfter, maxBackoff))
 	x.retry("something other than the broker answered: "+response, "", wait)
+}
+
+// copied handles a broker that serves another copy of the host. Which one stays is for its operator to decide, so
+// nothing ends and everything is kept.
+func (x deliveryStep) copied(r *Refusal) {
+	d := &x.State.Delivery
+	text := protocol.CutText(protocol.SanitizeText(r.Message), 1<<10)
+	if d.Copies == "" {
+		x.warn("two copies of this host run", "broker", text)
+	}
+	d.Copies = text
+	x.retry(text, "", min(x.backoff(), maxCopyWait))
 }
 
 // foreign handles a response that does not name the broker.

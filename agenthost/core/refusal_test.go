@@ -139,3 +139,47 @@ func TestAfterADoubtfulAnswerEventsAreSentAgainSoon(t *testing.T) {
 		})
 	}
 }
+
+// Nothing is dropped and no turn ends while the broker serves another copy of the host, and the pauses stay short.
+func TestWhileTheBrokerServesAnotherCopyOfTheHostEverythingIsKept(t *testing.T) {
+	t.Parallel()
+	const text = "two copies of host h: the broker serves the one at http://h"
+	r := newRun(t)
+	r.do(openedBy("b1", "t1"))
+	refuse := func() (*core.Step, time.Duration) {
+		step := r.do(core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{
+			Status: http.StatusServiceUnavailable, Code: protocol.CodeTwoCopies, Message: text,
+		}})
+		for _, e := range step.Effects {
+			if retry, ok := e.(core.Retry); ok {
+				return step, retry.After
+			}
+		}
+		t.Fatalf("no retry: %s", shown(step))
+		return nil, 0
+	}
+	warned := 0
+	for range 20 {
+		step, after := refuse()
+		if after > 15*time.Second || len(step.Rows.DropEvents)+len(step.Rows.DeadLetters)+len(step.Rows.Turns) > 0 {
+			t.Fatalf("after %v: %s", after, shown(step))
+		}
+		if slices.ContainsFunc(step.Effects, func(e core.Effect) bool { _, ok := e.(core.Warn); return ok }) {
+			warned++
+		}
+	}
+	if r.state.Delivery.Copies != text || r.state.Record.OutboxError != text || warned != 1 {
+		t.Errorf("%q, %q, %d warnings", r.state.Delivery.Copies, r.state.Record.OutboxError, warned)
+	}
+	r.do(core.DeliveryAccepted{Sent: r.sent(1), Cursor: &protocol.Cursor{Epoch: 1, Seq: 1}, Object: true})
+	if r.state.Delivery.Copies != "" || r.state.Record.OutboxError != "" {
+		t.Errorf("after it: %q, %q", r.state.Delivery.Copies, r.state.Record.OutboxError)
+	}
+	// Something in between cannot say so.
+	r.do(core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{
+		Foreign: true, Status: http.StatusServiceUnavailable, Code: protocol.CodeTwoCopies, Message: text,
+	}})
+	if r.state.Delivery.Copies != "" {
+		t.Error("a foreign answer is believed")
+	}
+}

@@ -171,6 +171,7 @@ func inputs(r *run) []core.Input {
 		refused(409, protocol.CodeDiverged, 1), refused(409, protocol.CodeFenced, 1), refused(410, protocol.CodeGone, 1),
 		refused(410, "", 1), refused(413, protocol.CodeTooLarge, 1), refused(413, protocol.CodeTooLarge, 2),
 		refused(429, protocol.CodeTooManyRequests, 1), refused(503, "", 1),
+		refused(503, protocol.CodeTwoCopies, 1),
 		core.DeliveryFailed{What: "down"},
 		core.TokenRenewed{AddressVersion: r.state.Delivery.AddressVersion, URL: "http://broker/hook?token=2"},
 		core.TokenRenewed{URL: "late"},

@@ -77,6 +77,7 @@ type Sender struct {
 	renewals chan struct{}
 
 	Observer observe.Observer // of requests with events; nil = none
+	Life     string           // protocol.HeaderLife of all requests to named brokers; "" = none
 }
 
 // NewSender returns a Sender. password is the bearer of renewals, and signs the requests to named

@@ -18,11 +18,15 @@ type post struct {
 	order  *Order
 }
 
-// to returns a request to the broker of an order. A named broker is told the request's name, which its answer repeats.
-func to(order *Order, body []byte) *post {
+// to returns a request to the broker of an order. A named broker is told the request's name, which its answer repeats,
+// and the host's life.
+func (d *Sender) to(order *Order, body []byte) *post {
 	p := &post{url: order.URL, header: jsonHeader(), body: body, order: order}
 	if order.named() {
 		p.header.Set(protocol.HeaderRequest, protocol.NewID())
+		if d.Life != "" {
+			p.header.Set(protocol.HeaderLife, d.Life)
+		}
 	}
 	return p
 }
@@ -43,7 +47,7 @@ func (p *post) isForeign(r *response, header http.Header) bool {
 // newPost returns a request with events. A named broker gets a signed body and, if its URL says so,
 // the token in Authorization: logs of proxies have URLs. Other brokers get the URL as they sent it.
 func (d *Sender) newPost(order *Order, sent *core.Sent, body []byte) (*post, error) {
-	p := to(order, body)
+	p := d.to(order, body)
 	if !order.named() {
 		return p, nil
 	}
@@ -89,7 +93,7 @@ func splitToken(webhookURL string) (bare, token string) {
 
 // renewal returns the request for a new address. The token stays in the URL of a broker that wants it there.
 func (d *Sender) renewal(order *Order) (*post, error) {
-	p := to(order, []byte("{}"))
+	p := d.to(order, []byte("{}"))
 	if bare, token := splitToken(order.URL); token != "" {
 		p.url = bare
 		p.header.Set(protocol.HeaderWebhookToken, token)

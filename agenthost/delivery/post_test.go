@@ -137,3 +137,23 @@ func TestARenewalAtANamedBroker(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyANamedBrokerIsToldTheHostsLife(t *testing.T) {
+	t.Parallel()
+	life := protocol.NewLife("h", "m:/data").String()
+	for _, job := range []core.Job{core.JobSend, core.JobRenew} {
+		for _, named := range []bool{true, false} {
+			s := &script{
+				orders:    []delivery.Order{{Job: job, SessionID: "s1", URL: hook, BrokerID: brokerID(named), NamedAnswers: named}},
+				events:    []core.EventRecord{event(2, 3, protocol.EventText, 0)},
+				responses: []func(*http.Request) (*http.Response, error){respond(503, `{"error":"no","code":"two_copies"}`)},
+			}
+			sender := delivery.NewSender(s, seal.NewSecret("pass"), time.Now)
+			sender.Life = life
+			sender.Run(t.Context(), s)
+			if got := s.requests[0].Header.Get(protocol.HeaderLife); (got == life) != named || !named && got != "" {
+				t.Errorf("job %d of a broker that is named (%t): %q", job, named, got)
+			}
+		}
+	}
+}

@@ -32,6 +32,7 @@ const (
 // Journal is the open journal of one host.
 type Journal struct {
 	path    string
+	id      string
 	notices []string
 	readers *sql.DB
 	lock    *os.File
@@ -98,6 +99,10 @@ func open(at location, now time.Time) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
+	id, err := identity(conn)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open journal: %w", err), conn.Close())
+	}
 	readers, err := openReaders(at)
 	if err != nil {
 		_ = conn.Close()
@@ -108,6 +113,7 @@ func open(at location, now time.Time) (*Journal, error) {
 	}
 	j := &Journal{
 		path:     path,
+		id:       id,
 		notices:  notices(path),
 		readers:  readers,
 		requests: make(chan *request, maxGroup),
@@ -119,6 +125,9 @@ func open(at location, now time.Time) (*Journal, error) {
 
 // Notices returns the damaged journals that were set aside and still exist.
 func (j *Journal) Notices() []string { return j.notices }
+
+// ID returns what distinguishes the journal from all but its copies.
+func (j *Journal) ID() string { return j.id }
 
 // Path returns the path of the journal's file.
 func (j *Journal) Path() string { return j.path }

@@ -268,3 +268,24 @@ func TestASecondHostOnTheSameDirectoryIsRefused(t *testing.T) {
 		t.Errorf("opened: %v", err)
 	}
 }
+
+func TestAnIDStaysWithTheJournalAndItsCopies(t *testing.T) {
+	t.Parallel()
+	dir, copied := t.TempDir(), t.TempDir()
+	first := opened(t, dir)
+	id := first.ID()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(copied, fileName), body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, twin, other := opened(t, dir), opened(t, copied), opened(t, t.TempDir())
+	if len(id) != 8 || again.ID() != id || twin.ID() != id || other.ID() == id {
+		t.Errorf("%s, then %s; of the copy %s, of another journal %s", id, again.ID(), twin.ID(), other.ID())
+	}
+}

@@ -51,8 +51,9 @@ type call struct {
 type response struct {
 	status  int
 	body    []byte
-	named   bool     // it repeats the request's name
-	secrets []string // of the request; the host may have echoed them
+	named   bool          // it repeats the request's name
+	life    protocol.Life // of the host, if it is named; zero = it told none
+	secrets []string      // of the request; the host may have echoed them
 }
 
 func (r *response) ok() bool { return r.status >= 200 && r.status < 300 }
@@ -136,6 +137,9 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 		return nil, errForeign{got.status}
 	}
 	got.secrets = secrets
+	if c.lives != nil && !got.life.IsZero() {
+		c.lives(ctx, t.URL, got.life)
+	}
 	return got, nil
 }
 
@@ -206,7 +210,11 @@ func exchange(client *http.Client, req *http.Request) (*response, error) {
 	if len(body) > maxResponse {
 		return nil, errTooLarge
 	}
-	return &response{status: resp.StatusCode, body: body, named: repeatsName(req.Header, resp.Header)}, nil
+	got := &response{status: resp.StatusCode, body: body, named: repeatsName(req.Header, resp.Header)}
+	if got.named {
+		got.life = protocol.ParseLife(resp.Header.Get(protocol.HeaderLife))
+	}
+	return got, nil
 }
 
 // safeError removes text that must not be logged: a *url.Error prints the URL, and

@@ -38,6 +38,8 @@ type Options struct {
 	Timeout time.Duration
 	// Keys are the keys of the broker's sessions; nil: it has none.
 	Keys Keys
+	// Lives gets the life of every host that answers; nil = none.
+	Lives func(ctx context.Context, url string, life protocol.Life)
 	// Log records hosts that still use an old password; nil is slog.Default().
 	Log *slog.Logger
 	// Observer observes every call except relayed streams. It may be nil.
@@ -59,12 +61,16 @@ type Client struct {
 	streams *http.Client // for guarded targets; nil: such streams are refused
 	timeout time.Duration
 	keys    Keys // nil: none
+	lives   func(ctx context.Context, url string, life protocol.Life)
 	log     *slog.Logger
 
 	observer observe.Observer // nil: none
 }
 
-var _ broker.Link = (*Client)(nil)
+var (
+	_ broker.Link     = (*Client)(nil)
+	_ broker.LifeLink = (*Client)(nil)
+)
 
 // New returns a Client. It copies the given clients, and the copies follow no
 // redirect.
@@ -80,7 +86,7 @@ func New(opts Options) *Client {
 	}
 	return &Client{
 		trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), streams: direct(opts.GuardedStreams),
-		timeout: opts.Timeout, keys: opts.Keys, log: opts.Log, observer: opts.Observer,
+		timeout: opts.Timeout, keys: opts.Keys, lives: opts.Lives, log: opts.Log, observer: opts.Observer,
 	}
 }
 
@@ -215,6 +221,21 @@ func (c *Client) Ready(ctx context.Context, t broker.Target) (broker.HostHealth,
 		return broker.HostLowSpace, nil
 	}
 	return broker.HostOK, nil
+}
+
+var errNoLife = errors.New("the response names no life of a host")
+
+// Life implements broker.LifeLink.
+func (c *Client) Life(ctx context.Context, t broker.Target) (protocol.Life, error) {
+	t.Passwords, t.Names = nil, true
+	resp, err := c.do(ctx, t, call{method: http.MethodGet, path: "/healthz"})
+	switch {
+	case err != nil:
+		return protocol.Life{}, unreachable(err)
+	case resp.life.IsZero():
+		return protocol.Life{}, notHost(errNoLife)
+	}
+	return resp.life, nil
 }
 
 // lacksRoute reports whether a server answered that does not know the route. Hosts

@@ -279,9 +279,9 @@ func TestReadsOfALargeUserReadLittle(t *testing.T) {
 // reason. TestTheContractReadsLittleOfALargeDatabase watches them too.
 var elsewhere = map[string]string{
 	"one row by its key": "AnyTask LockTask Host User UserByEmail TokenByHash FindLogin Announcement SecondFactor " +
-		"OpenableTask WebhookKeys WebhookSecret QueuedAttachments UseLink UpdateHost UpdateUser OpenForgeToken ShareByHash",
+		"HostLife OpenableTask WebhookKeys WebhookSecret QueuedAttachments UseLink UpdateHost UpdateUser OpenForgeToken ShareByHash",
 	"of no user or task, in pages":  "DueEnds DueQueues DueRevocations StuckMessages WithheldQueues Users DeletedUsers",
-	"as few as an operator makes":   "Hosts ActiveAnnouncements",
+	"as few as an operator makes":   "Hosts HostCopies ActiveAnnouncements",
 	"bounded when they are written": "StreamOrigins TaskPasswords ForgeTokens Shares Templates",
 	"all that a user made":          "Tokens SignIns", // all are returned, which may be the whole table
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -25,6 +26,7 @@ func (s *Store) WebhookSecret(ctx context.Context, id string) (seal.Secret, erro
 type webhookRow struct {
 	secret    []byte
 	signs     bool
+	url       string // the task's own
 	passwords sealedPasswords
 	host      sealedHost // zero for a task with a URL of its own
 }
@@ -34,7 +36,9 @@ var webhookRows = table.New("tasks LEFT JOIN hosts ON hosts.id = tasks.host_id",
 	[]table.Column[webhookRow]{
 		table.Bytes("tasks.webhook_secret", func(r *webhookRow) *[]byte { return &r.secret }),
 		table.Bool("tasks.host_signs", func(r *webhookRow) *bool { return &r.signs }),
+		table.OptionalText("tasks.agent_url", func(r *webhookRow) *string { return &r.url }),
 		table.OptionalText("hosts.id", func(r *webhookRow) *string { return &r.host.ID }),
+		table.OptionalText("hosts.url", func(r *webhookRow) *string { return &r.host.URL }),
 		table.Bytes("hosts.password", func(r *webhookRow) *[]byte { return &r.host.password }),
 		table.Bytes("hosts.previous_password", func(r *webhookRow) *[]byte { return &r.host.previousPassword }),
 		table.OptionalTime("hosts.previous_until", func(r *webhookRow) **time.Time { return &r.host.PreviousUntil }),
@@ -46,7 +50,7 @@ func (s *Store) WebhookKeys(ctx context.Context, id string, now time.Time) (*bro
 	if err != nil {
 		return nil, err
 	}
-	keys := &broker.WebhookKeys{Signs: row.signs}
+	keys := &broker.WebhookKeys{Signs: row.signs, URL: cmp.Or(row.host.URL, row.url)}
 	if keys.Secret, err = s.open("tasks", "webhook_secret", id, row.secret); err != nil || !keys.Signs {
 		return keys, err
 	}

@@ -306,14 +306,16 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	if err := incarnation.Load(ctx); err != nil {
 		return nil, err
 	}
+	lives := &broker.HostLives{Store: st, Now: now, Log: log}
 	link := hosts.New(hosts.Options{
-		Keys: keys, Guarded: guard.Client(netguard.Timeouts{}),
+		Keys: keys, Lives: lives.Seen, Guarded: guard.Client(netguard.Timeouts{}),
 		GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log, Observer: a.observer(),
 	})
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
 	books.notifier.feed = changes
 	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: books.taskWebhooks(), Now: now}
 	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPasswords, Now: now}
+	lives.Targets, lives.Link = targets, link
 	ends := &broker.SessionEnds{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	quotas := &broker.Quotas{Limits: c.Quotas.QuotaLimits, Store: st, Now: now}
 	offers := &broker.Offers{Store: st, Targets: targets, Link: link, DefaultAgent: c.DefaultAgent, Now: now, Log: log}
@@ -324,7 +326,7 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	}
 	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	reconciler.Ingest = &broker.Ingest{
-		Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Observer: a.observer(),
+		Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Lives: lives, Observer: a.observer(),
 		Now: now, Log: log, Remember: c.Remember,
 	}
 	tasks.Reconciler = reconciler

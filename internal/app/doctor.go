@@ -232,10 +232,20 @@ func registeredHosts(ctx context.Context, st *store.Store) ([]doctor.Host, []doc
 		return nil, []doctor.Finding{doctor.Warn(doctor.CheckHosts, "", "No host is registered.",
 			"Register one with `bellhop hosts add`.")}
 	}
+	copies, err := broker.ShownCopies(ctx, st, time.Now())
+	if err != nil {
+		return nil, []doctor.Finding{failure(doctor.CheckHosts, err, "")}
+	}
 	targets := &broker.Targets{Store: st, Now: time.Now}
 	var hosts []doctor.Host
 	var found []doctor.Finding
 	for i := range listed {
+		if c := broker.CopyOf(&listed[i], copies); c != nil {
+			found = append(found, doctor.Failed(doctor.CheckHost, listed[i].Name,
+				fmt.Sprintf("two copies of host %s: the broker serves the one at %s. The other one is at %s.",
+					listed[i].Name, listed[i].URL, cmp.Or(c.Place, "a place that it does not tell")),
+				"End one of them. The other one's events wait in its outbox."))
+		}
 		opened, err := st.Host(ctx, listed[i].ID)
 		if err != nil {
 			found = append(found, failure(doctor.CheckKeyset, err,

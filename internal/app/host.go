@@ -194,7 +194,9 @@ func (c HostConfig) newHost(
 	}
 	publicURL := cmp.Or(c.PublicURL, localURL(listener.Addr()))
 	measured := c.newHostMetrics(disk, func() *agenthost.Host { return host.Domain })
+	life := protocol.NewLife(host.journal.ID(), place(c.Data))
 	options := host.options(c)
+	options.Life = life
 	observer := observe.Both(measured, c.Traces)
 	options.PublicURL, options.LocalURL, options.Observer = publicURL, localURL(localListener.Addr()), observer
 	var err error
@@ -206,7 +208,7 @@ func (c HostConfig) newHost(
 	host.workspaces.SetUsers(host.Domain.UserOf)
 	host.local = c.newLocalServer(localListener, host.Domain, host.workspaces, records)
 	host.api = &hostapi.API{
-		Host: host.Domain, Password: c.Password, OperatorKey: host.operatorKey, PublicURL: publicURL,
+		Host: host.Domain, Life: life.Short(), Password: c.Password, OperatorKey: host.operatorKey, PublicURL: publicURL,
 		AllowedOrigins: httpapi.BrowserOrigins(origins), Log: c.Log, Disk: disk, Version: c.Version,
 		Ready: (&probe.Probe{Check: host.journal.Probe}).Ready, Offer: host.offers.Current,
 		Installations: host.agents.installations,

@@ -101,6 +101,11 @@ func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
 		}
 		found = append(found, Good(CheckHost, h.Name, text+".")) // a sandbox that is not enough is a notice
 	}
+	if status.Version == h.Version && h.Version != "" && a.header.Get(protocol.HeaderLife) == "" {
+		found = append(found, Failed(CheckHost, h.Name,
+			"The response does not name the host's life, so that the host's events wait after its next start.",
+			"Let proxies pass the header "+protocol.HeaderLife+" of responses and requests."))
+	}
 	for _, notice := range status.Notices {
 		found = append(found, Warn(CheckHost, h.Name, notice, "Its log and its /status say more."))
 	}

@@ -48,6 +48,7 @@ var statusOf = map[protocol.Code]int{
 	protocol.CodeBadGateway:       http.StatusBadGateway,
 	protocol.CodeRemoteFailed:     http.StatusBadGateway,
 	protocol.CodeUnavailable:      http.StatusServiceUnavailable,
+	protocol.CodeTwoCopies:        http.StatusServiceUnavailable,
 	protocol.CodeStorageFull:      http.StatusInsufficientStorage,
 }
 

@@ -74,6 +74,13 @@ func (d *fakeDomain) Secret(_ context.Context, taskID string) ([]byte, error) {
 	return []byte(secret), nil
 }
 
+func (d *fakeDomain) CheckLife(_ context.Context, _ string, header http.Header) error {
+	if life := protocol.ParseLife(header.Get(protocol.HeaderLife)); life.ID == "other" {
+		return protocol.Errorf(protocol.CodeTwoCopies, "two copies of host h")
+	}
+	return nil
+}
+
 func (d *fakeDomain) CheckSignature(_ context.Context, taskID string, header http.Header, body []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

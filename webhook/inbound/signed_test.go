@@ -104,3 +104,33 @@ func TestTheTokenOfARenewalMayBeInItsHeader(t *testing.T) {
 		})
 	}
 }
+
+func TestAnotherCopyOfTheHostStoresNothing(t *testing.T) {
+	t.Parallel()
+	for life, status := range map[string]int{"": 200, "h.this /data": 200, "h.other /copy": 503} {
+		for _, password := range []string{"agent-password", "guess"} {
+			s := newSite(t)
+			s.fakeDomain.signer = "agent-password"
+			r, _ := post(path, text)
+			r.Header.Set("Authorization", "Bearer "+s.token())
+			r.Header.Set(protocol.HeaderLife, life)
+			key, err := signature.OfSession(seal.NewSecret(password), taskID)
+			if err == nil {
+				err = signature.Sign(r.Header, "evt_1_1_1", start, []byte(text), key)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := status
+			if password == "guess" { // nobody else can have a copy reported
+				want = 401
+			}
+			if got := s.do(r); got.Code != want {
+				t.Errorf("%q, signed with %q: %d %s", life, password, got.Code, got.Body)
+			}
+			if got := s.fakeDomain.eventCount(); (got > 0) != (want == 200) {
+				t.Errorf("%q: %d events reached the domain", life, got)
+			}
+		}
+	}
+}

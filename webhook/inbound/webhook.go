@@ -25,6 +25,8 @@ type Ingester interface {
 	Secret(ctx context.Context, taskID string) ([]byte, error)
 	// CheckSignature accepts a body that the task's host signed, or any if the host does not sign.
 	CheckSignature(ctx context.Context, taskID string, header http.Header, body []byte) error
+	// CheckLife accepts a request of the life of the task's host that the broker serves.
+	CheckLife(ctx context.Context, taskID string, header http.Header) error
 	// Ingest stores events. claimTurn is the turn of the token, for events that name no turn.
 	Ingest(ctx context.Context, taskID, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error)
 }
@@ -116,6 +118,9 @@ func (h *Webhook) store(ctx context.Context, c echo.Context, incarnation string)
 		return nil, err
 	}
 	if err := h.ingest.CheckSignature(ctx, claims.TaskID, c.Request().Header, body); err != nil {
+		return nil, asTimeout(ctx, err)
+	}
+	if err := h.ingest.CheckLife(ctx, claims.TaskID, c.Request().Header); err != nil {
 		return nil, asTimeout(ctx, err)
 	}
 	events, err := parseBody(body, claims.TaskID)

@@ -32,6 +32,7 @@ type Store interface {
 	broker.InteractionStore
 	broker.FeedStore
 	broker.HostStore
+	broker.HostLifeStore
 	broker.AuditReader
 	broker.TargetStore
 	broker.MaintenanceStore
@@ -96,6 +97,7 @@ func Run(t *testing.T, open func(t testing.TB) Store, without ...string) {
 		{"Templates", testTemplates},
 		{"Openable", testOpenable},
 		{"Announce", testAnnounce},
+		{"HostLives", testHostLives},
 		{"Audit", testAudit},
 	} {
 		if !slices.Contains(without, c.name) {

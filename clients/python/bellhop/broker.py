@@ -951,6 +951,14 @@ class _Host(TypedDict):
 class Host(_Host, total=False):
     """Host is an agent host registered with the broker."""
     owedEnds: int
+    copy: HostCopy
+
+
+class HostCopy(TypedDict):
+    """HostCopy is a second copy of a host: it runs on a copy of the host's data and sends events to the
+    broker, which serves the one at the host's URL."""
+    place: str
+    seenAt: str
 
 
 class HostNotice(TypedDict):

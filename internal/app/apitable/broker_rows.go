@@ -309,5 +309,6 @@ var (
 		notFound, protocol.CodeTokenExpired, protocol.CodeSignatureMissing, protocol.CodeSignatureInvalid,
 		protocol.CodeSignatureTime,
 		conflict, protocol.CodeDiverged, protocol.CodeGap, protocol.CodeFenced, protocol.CodeUnverified, gone, storageFull,
+		protocol.CodeTwoCopies,
 	}
 )

@@ -697,7 +697,19 @@ export interface Host {
   openTurns: number;
   /** sessions of deleted tasks that the host has not ended yet */
   owedEnds?: number;
+  /** a second copy of it, whose events are refused */
+  copy?: HostCopy;
   createdAt: string;
+}
+
+/**
+ * HostCopy is a second copy of a host: it runs on a copy of the host's data and sends events to the broker, which
+ * serves the one at the host's URL.
+ */
+export interface HostCopy {
+  /** machine and directory, as the copy says */
+  place: string;
+  seenAt: string;
 }
 
 /** Readiness is the answer of /healthz and /readyz, on broker and host. */
@@ -853,6 +865,7 @@ export type Code =
   | 'bad_gateway' // 502: the agent host failed
   | 'remote_failed' // 502: a remote or a forge failed, or refused the host
   | 'unavailable' // 503, with Retry-After
+  | 'two_copies' // 503: another copy of the host serves at its address; nothing is decided
   | 'storage_full'; // 507: the disk is full; acknowledged data is not lost
 
 /** ErrorBody is the one error shape of both servers. */

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
-import { useDiskNotices } from '../hosts/api.ts';
+import { useHostNotices } from '../hosts/api.ts';
 import { useOpenInteractions } from '../inbox/api.ts';
 import { useUnread } from '../notebooks/unread.ts';
 import { TaskList } from '../tasks/list.tsx';
@@ -68,7 +68,7 @@ function Count({ n, what }: { n: number; what: string }) {
 
 /** The problems that administrators should fix, shown on every page. */
 function Notices() {
-  const notices = useDiskNotices();
+  const notices = useHostNotices();
   if (notices.length === 0) return null;
   return (
     <div role="status" aria-label="Notices">

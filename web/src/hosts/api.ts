@@ -16,7 +16,7 @@ function useHostList<T>(select: (list: HostList) => T) {
     queryKey: ['hosts'],
     enabled: admin,
     queryFn: ({ signal }) => api<HostList>('GET', '/api/hosts', undefined, signal),
-    refetchInterval: 20_000,
+    refetchInterval: 8_000,
     select,
   });
 }
@@ -26,16 +26,22 @@ const hostsOf = (list: HostList) => list.hosts;
 /** The registered hosts; only administrators may see them, others get none. */
 export const useHosts = () => useHostList(hostsOf);
 
-/** What administrators should know about disks: those of hosts, then the broker's own. */
-export function diskNotices({ hosts, notices = [] }: HostList): string[] {
+/** What administrators should know: second copies of hosts, then disks: those of hosts, then the broker's own. */
+export function hostNotices({ hosts, notices = [] }: HostList): string[] {
+  const copies = hosts
+    .filter((h) => h.copy)
+    .map(
+      (h) =>
+        `Two copies of host ${h.name}: events of the one at ${h.copy?.place || 'another place'} wait. End one of them`,
+    );
   const full = hosts
     .filter((h) => h.health === 'full')
     .map((h) => `The disk of ${h.name} is full: no turn can start there`);
   const low = hosts.filter((h) => h.health === 'low-space').map((h) => `The disk of ${h.name} has little room left`);
-  return [...full, ...low, ...notices];
+  return [...copies, ...full, ...low, ...notices];
 }
 
-export const useDiskNotices = () => useHostList(diskNotices).data ?? [];
+export const useHostNotices = () => useHostList(hostNotices).data ?? [];
 
 export function useOfflineHosts(): ReadonlySet<string> {
   const { data } = useHosts();
