@@ -217,6 +217,9 @@ type fakeBroker struct {
 	server *httptest.Server
 	base   string // its address
 
+	life  protocol.Life // of its database, in every answer; zero: none
+	asked int           // requests without a token, which only ask for the life
+
 	fragment string // of its webhook URLs
 	name     string // in its answers; "" = broker-1
 
@@ -276,6 +279,14 @@ func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set(protocol.HeaderBroker, cmp.Or(b.name, "broker-1"))
 	w.Header().Set(protocol.HeaderRequest, r.Header.Get(protocol.HeaderRequest))
+	if !b.life.IsZero() {
+		w.Header().Set(protocol.HeaderLife, b.life.Short())
+	}
+	if req.bearer == "" && r.URL.Query().Get("token") == "" {
+		b.asked++
+		http.Error(w, `{"error":"Missing token","code":"invalid"}`, http.StatusBadRequest)
+		return
+	}
 	if len(b.answers) > 0 {
 		answer := b.answers[0]
 		b.answers = b.answers[1:]

@@ -43,6 +43,7 @@ type Host struct {
 	Clients
 	Brokers
 	Acts
+	brokerLives
 }
 
 // phase is the phase that Run has reached. Outboxes post while running and draining.
@@ -82,10 +83,12 @@ func New(opts Options) (*Host, error) {
 	h.Clients = Clients{h: h}
 	h.Brokers = Brokers{h: h}
 	h.Acts = newActs(opts.Journal, opts.Now)
+	h.restoreLives(h, opts.BrokerLives)
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
 	h.sender = delivery.NewSender(opts.Poster, opts.Password, opts.Now)
 	h.sender.Observer = opts.Observer
+	h.sender.BrokerLife = h.SeenBroker
 	if !opts.Life.IsZero() {
 		h.sender.Life = opts.Life.String()
 	}

@@ -61,6 +61,7 @@ type Options struct {
 	Poster       Poster        // nil: a client that refuses redirects
 	Password     seal.Secret   // the bearer of webhook renewals
 	Life         protocol.Life // of this start, for brokers; zero: they are told none
+	BrokerLives  string        // file with the accepted lives of brokers' databases; "" = they are not kept over a start
 	PublicURL    string        // what browsers use; becomes streamUrl when set
 
 	// LocalURL is the base of the loopback listener for agents, http://127.0.0.1:PORT;

@@ -77,6 +77,7 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 		out.Sandbox = h.opts.Sandbox.Status()
 		out.Notices = append(out.Notices, h.opts.Sandbox.Notices()...)
 	}
+	out.Notices = append(out.Notices, h.copiesOfBrokers()...)
 	for _, s := range h.all() {
 		one, copies := s.status()
 		if copies != "" && !slices.Contains(out.Notices, copies) {

@@ -27,9 +27,30 @@ func (a *API) requirePassword(next echo.HandlerFunc) echo.HandlerFunc {
 				Hint: "Send the agent password of this host as Authorization: Bearer",
 			})
 		}
+		if err := a.checkBroker(c); err != nil {
+			return err
+		}
 		return next(c)
 	}
 }
+
+// checkBroker refuses acts of a broker on a copy of the database whose broker the host obeys. POST /reconcile, which an
+// operator may force, checks that by itself.
+func (a *API) checkBroker(c echo.Context) error {
+	r := c.Request()
+	life := protocol.ParseLife(onlyHeader(r, protocol.HeaderLife))
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		return nil
+	case c.Path() == "/reconcile":
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), byLife{}, life)))
+		return nil
+	}
+	return a.Host.CheckBroker(r.Context(), life, c.Param("id"), false)
+}
+
+// byLife is the key of a request's context that has the life of the broker's database.
+type byLife struct{}
 
 // requireSessionKey accepts requests with the agent password and the key that is bound to
 // the session in the path, if there is one.

@@ -24,5 +24,9 @@ func (a *API) boundSession(_ context.Context, req *sessionRequest) (*protocol.Bo
 }
 
 func (a *API) reconcile(ctx context.Context, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
+	life, _ := ctx.Value(byLife{}).(protocol.Life)
+	if err := a.Host.CheckBroker(ctx, life, "", req.Force); err != nil {
+		return nil, err
+	}
 	return a.Host.Reconcile(ctx, req)
 }

@@ -134,7 +134,7 @@ func (a *API) useGuards(e *echo.Echo) {
 	}
 	e.Use(
 		httpapi.NameAnswers(""),
-		httpapi.NameLife(a.Life),
+		httpapi.NameLife(func() string { return a.Life }),
 		httpapi.HSTS(a.PublicURL),
 		httpapi.CORS(httpapi.CORSOptions{
 			AllowedOrigins: a.AllowedOrigins,

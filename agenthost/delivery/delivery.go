@@ -78,6 +78,8 @@ type Sender struct {
 
 	Observer observe.Observer // of requests with events; nil = none
 	Life     string           // protocol.HeaderLife of all requests to named brokers; "" = none
+
+	BrokerLife func(protocol.Life) // gets the lives that brokers' own answers name; nil = none
 }
 
 // NewSender returns a Sender. password is the bearer of renewals, and signs the requests to named

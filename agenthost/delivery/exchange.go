@@ -95,6 +95,9 @@ func (d *Sender) exchange(ctx context.Context, p *post) (*response, error) {
 	r.object = json.Unmarshal(r.body, &r.form) == nil
 	if p.isForeign(r, resp.Header) {
 		r = &response{status: resp.StatusCode, foreign: true}
+	} else if life := protocol.ParseLife(resp.Header.Get(protocol.HeaderLife)); p.order.NamedAnswers && d.BrokerLife != nil &&
+		life.Host == p.order.BrokerID && !life.IsZero() {
+		d.BrokerLife(life)
 	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		r.retryAfter = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second

@@ -17,6 +17,7 @@ import (
 	"bellhop/internal/doctor"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/observe"
+	"bellhop/protocol"
 )
 
 // API serves the broker's routes. The fields down to Ready, and Log, are required, unless their
@@ -52,6 +53,8 @@ type API struct {
 	Quotas        *broker.Quotas // of users' feeds; may be nil
 
 	BrokerID       string                          // of this installation, which every response names; "" names none
+	Life           func() protocol.Life            // of the database; nil = none
+	CopyNotice     func() string                   // says that hosts obey a broker on another copy; may be nil
 	Ready          func(ctx context.Context) error // reports whether the database takes writes
 	Disk           diskspace.Monitor               // of a database in a file; without a path nothing is measured
 	PublicURL      string                          // where browsers see the broker

@@ -7,6 +7,14 @@ import (
 	"bellhop/protocol"
 )
 
+// life is that of the broker's database, for hosts; "" = none.
+func (a *API) life() string {
+	if a.Life == nil {
+		return ""
+	}
+	return a.Life().Short()
+}
+
 // healthz checks only that the process responds, because a restart repairs nothing
 // else.
 func (a *API) healthz(context.Context, *struct{}) (*protocol.Readiness, error) {

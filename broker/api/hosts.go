@@ -31,6 +31,11 @@ func (a *API) listHosts(ctx context.Context, _ *struct{}) (*hostsResponse, error
 	if notice := a.Disk.Notice(); notice != "" {
 		response.Notices = append(response.Notices, notice)
 	}
+	if a.CopyNotice != nil {
+		if notice := a.CopyNotice(); notice != "" {
+			response.Notices = append(response.Notices, notice)
+		}
+	}
 	return response, nil
 }
 

@@ -188,6 +188,7 @@ func (a *API) guards(e *echo.Echo) {
 	}
 	e.Use(
 		httpapi.NameAnswers(a.BrokerID),
+		httpapi.NameLife(a.life),
 		httpapi.HSTS(a.PublicURL),
 		httpapi.CORS(httpapi.CORSOptions{AllowedOrigins: a.AllowedOrigins}),
 		httpapi.GuardHost(names...),

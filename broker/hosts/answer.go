@@ -21,6 +21,13 @@ func nameAct(header http.Header, method string, act *broker.ActRow) {
 // nameRequest gives a request a name of its own. A host that names its answers repeats it.
 func nameRequest(header http.Header) { header.Set(protocol.HeaderRequest, protocol.NewID()) }
 
+// nameLife names the life of the broker's database in a request.
+func (c *Client) nameLife(header http.Header) {
+	if c.life != nil {
+		header.Set(protocol.HeaderLife, c.life().String())
+	}
+}
+
 // repeatsName reports whether a response repeats the name of its request.
 func repeatsName(request, response http.Header) bool {
 	name := request.Get(protocol.HeaderRequest)

@@ -120,6 +120,7 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 		}
 		observe.SetTrace(ctx, req.Header)
 		nameAct(req.Header, request.method, act)
+		c.nameLife(req.Header)
 		for header, key := range keys {
 			req.Header.Set(header, key.Reveal())
 		}
@@ -137,6 +138,7 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 		return nil, errForeign{got.status}
 	}
 	got.secrets = secrets
+	c.noteCopy(ctx, t.URL, got)
 	if c.lives != nil && !got.life.IsZero() {
 		c.lives(ctx, t.URL, got.life)
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	Timeout time.Duration
 	// Keys are the keys of the broker's sessions; nil: it has none.
 	Keys Keys
+	// Life is the broker's own, named in every request; nil = none.
+	Life func() protocol.Life
 	// Lives gets the life of every host that answers; nil = none.
 	Lives func(ctx context.Context, url string, life protocol.Life)
 	// Log records hosts that still use an old password; nil is slog.Default().
@@ -60,11 +62,13 @@ type Client struct {
 	guarded *http.Client // nil: such targets are refused
 	streams *http.Client // for guarded targets; nil: such streams are refused
 	timeout time.Duration
-	keys    Keys // nil: none
+	keys    Keys                 // nil: none
+	life    func() protocol.Life // nil: none
 	lives   func(ctx context.Context, url string, life protocol.Life)
 	log     *slog.Logger
 
 	observer observe.Observer // nil: none
+	copies   copies
 }
 
 var (
@@ -86,7 +90,7 @@ func New(opts Options) *Client {
 	}
 	return &Client{
 		trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), streams: direct(opts.GuardedStreams),
-		timeout: opts.Timeout, keys: opts.Keys, lives: opts.Lives, log: opts.Log, observer: opts.Observer,
+		timeout: opts.Timeout, keys: opts.Keys, life: opts.Life, lives: opts.Lives, log: opts.Log, observer: opts.Observer,
 	}
 }
 

@@ -45,6 +45,7 @@ func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequ
 	req.Header = r.Header.Clone()
 	requestid.Forward(req)
 	nameRequest(req.Header)
+	c.nameLife(req.Header)
 	req.Header.Set("Accept-Encoding", "identity") // a compressed stream would delay frames
 	resp, err := client.Do(req)
 	silence.end()

@@ -38,6 +38,7 @@ func (c *Client) Shell(
 		return nil, err
 	}
 	header := http.Header{protocol.HeaderTerminalOrigin: {origin}}
+	c.nameLife(header)
 	for name, key := range keys {
 		header.Set(name, key.Reveal())
 	}

@@ -33,6 +33,9 @@ const (
 	reasonBack  = "a host had a newer receipt"
 )
 
+// DatabaseLife implements broker.DatabaseLifeStore.
+func (s *Store) DatabaseLife(ctx context.Context) (string, error) { return s.db.Life(ctx) }
+
 // Incarnation implements broker.IncarnationStore. It begins a new incarnation when
 // the fingerprint is not the one of the newest row. Earlier connections are then closed,
 // because they may lead to another server.

@@ -92,6 +92,7 @@ type Broker struct {
 	browsers      *notification.Service
 	verifier      *verify.Verifier
 	incarnation   *broker.Incarnation
+	life          *broker.DatabaseLife
 	recovery      *broker.Recovery
 	guard         *diskspace.Guard // nil for a database on a server
 }
@@ -252,8 +253,8 @@ func (a *Admin) newBroker(
 	}
 	link, targets := b.link, b.Sessions.Targets
 	front := &api.API{
-		BrokerID: b.Sessions.BrokerID,
-		Auth:     a.Auth, Tasks: b.Tasks, Sessions: b.Sessions, Queue: b.queue, Hosts: a.Hosts,
+		BrokerID: b.Sessions.BrokerID, Life: b.life.Life, CopyNotice: link.CopyNotice,
+		Auth: a.Auth, Tasks: b.Tasks, Sessions: b.Sessions, Queue: b.queue, Hosts: a.Hosts,
 		Feed: b.feed, Announcements: b.announcements,
 		Adoption: &broker.Adoption{
 			Store: a.Store, Updater: b.Tasks.Updater, Link: link, Hosts: link, Sessions: b.Sessions, Now: now, Log: log,
@@ -306,9 +307,13 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	if err := incarnation.Load(ctx); err != nil {
 		return nil, err
 	}
+	life := &broker.DatabaseLife{Store: st, BrokerID: installation, Place: c.WebhookURL, Log: log}
+	if err := life.Load(ctx); err != nil {
+		return nil, err
+	}
 	lives := &broker.HostLives{Store: st, Now: now, Log: log}
 	link := hosts.New(hosts.Options{
-		Keys: keys, Lives: lives.Seen, Guarded: guard.Client(netguard.Timeouts{}),
+		Keys: keys, Life: life.Life, Lives: lives.Seen, Guarded: guard.Client(netguard.Timeouts{}),
 		GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log, Observer: a.observer(),
 	})
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
@@ -341,7 +346,7 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	a.Hosts.Link, a.Hosts.Ends = link, ends
 	return &Broker{
 		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, Reconciler: reconciler, link: link,
-		outbound: books.worker, browsers: books.browsers, verifier: books.verifier, feed: changes, incarnation: incarnation,
+		outbound: books.worker, browsers: books.browsers, verifier: books.verifier, feed: changes, incarnation: incarnation, life: life,
 		ends: ends, queue: queue, offers: offers, revocations: revocations,
 		announcements: a.newAnnouncements(targets, link, installation, changes),
 		maintenance: &broker.Maintenance{
@@ -371,7 +376,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
-		b.browsers.Run, b.incarnation.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
+		b.browsers.Run, b.incarnation.Run, b.life.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
 		func(ctx context.Context) error { return b.Store.Index(ctx, b.config.Log) },
 	}
 	if b.guard != nil {

@@ -196,7 +196,7 @@ func (c HostConfig) newHost(
 	measured := c.newHostMetrics(disk, func() *agenthost.Host { return host.Domain })
 	life := protocol.NewLife(host.journal.ID(), place(c.Data))
 	options := host.options(c)
-	options.Life = life
+	options.Life, options.BrokerLives = life, filepath.Join(c.Data, "broker-lives.json")
 	observer := observe.Both(measured, c.Traces)
 	options.PublicURL, options.LocalURL, options.Observer = publicURL, localURL(localListener.Addr()), observer
 	var err error

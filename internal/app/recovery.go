@@ -38,9 +38,12 @@ func (a *Admin) NewRecovery(ctx context.Context) (*Recovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recovery{
-		BrokerID: id, Incarnation: incarnation.ID(), admin: a, link: hosts.New(hosts.Options{Keys: keys, Log: a.config.Log}),
-	}, nil
+	life := &broker.DatabaseLife{Store: a.Store, BrokerID: id, Place: "a command of bellhop", Log: a.config.Log}
+	if err := life.Load(ctx); err != nil {
+		return nil, err
+	}
+	link := hosts.New(hosts.Options{Keys: keys, Life: life.Life, Log: a.config.Log})
+	return &Recovery{BrokerID: id, Incarnation: incarnation.ID(), admin: a, link: link}, nil
 }
 
 // Hosts returns the registered hosts, or the one of that name.

@@ -3,9 +3,11 @@
 package e2e
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -265,4 +267,117 @@ func startDev(t *testing.T, data string) *dev {
 		return d.ready()
 	})
 	return d
+}
+
+// copiedBroker returns a broker on a copy of the stack's database, as it is now, at an address of its own. It is not started.
+func (s *stack) copiedBroker() *node {
+	s.t.Helper()
+	s.broker.kill()
+	addr := freeAddr(s.t)
+	var url string
+	if s.store == postgres {
+		url = copyOfDatabase(s.t, s.dbURL)
+	} else {
+		dir := filepath.Join(s.dir, "copied")
+		testenv.Must(s.t, os.Mkdir(dir, 0o700))
+		copyFiles(s.t, s.dir, dir, database("broker.db")...)
+		url = "sqlite:" + filepath.Join(dir, "broker.db")
+	}
+	s.broker.start()
+	return newNode(s.t, "copied broker", "http://"+addr, []string{
+		"BELLHOP_DATABASE_URL=" + url, "BELLHOP_KEYSET_FILE=" + s.keyset, "BELLHOP_LISTEN=" + addr,
+	}, "serve")
+}
+
+// copyOfDatabase copies a database of PostgreSQL that nobody uses.
+func copyOfDatabase(t testing.TB, dbURL string) string {
+	t.Helper()
+	u, err := url.Parse(dbURL)
+	testenv.Must(t, err)
+	name := strings.TrimPrefix(u.Path, "/")
+	u.Path = "/postgres"
+	db := openSQL(t, "pgx", u.String())
+	eventually(t, "the database is copied", func() bool {
+		_, err := db.ExecContext(t.Context(), `CREATE DATABASE "`+name+`_copy" TEMPLATE "`+name+`"`)
+		return err == nil
+	})
+	t.Cleanup(func() {
+		_, _ = db.ExecContext(context.WithoutCancel(t.Context()), `DROP DATABASE "`+name+`_copy" WITH (FORCE)`)
+	})
+	u.Path = "/" + name + "_copy"
+	return u.String()
+}
+
+// A broker on a copy of the database knows the same sessions, keys and passwords. Hosts let it end and move nothing.
+func TestABrokerOnACopyOfTheDatabaseEndsNothing(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind storeKind) {
+		s := newStack(t, kind)
+		idle, task := s.task("idle"), s.task("copied")
+		toEnd(t, send(t, s.user(), idle, "hello"), nil)
+		s.arrived(idle)
+		copied := s.copiedBroker()
+		stream := send(t, s.user(), task, "slow 60")
+		there := client.New(copied.url, patient(s.token, transport))
+		started := false
+		transcript := toEnd(t, stream, func(event client.Event, _ *client.Transcript) {
+			if started || !isPart(event, protocol.PartTextDelta) {
+				return
+			}
+			started = true
+			copied.start()
+			if _, err := there.Send(t.Context(), &protocol.CheckInRequest{TaskID: idle, Message: "from the copy"}); err == nil {
+				t.Error("the copy moved a session")
+			}
+			testenv.Must(t, there.DeleteTask(t.Context(), idle))
+			eventually(t, "the host's status shows it", func() bool {
+				return strings.Contains(strings.Join(s.statusOf(s.host).Notices, "\n"), "two copies of broker")
+			})
+			for _, n := range []*node{s.host, copied} {
+				eventually(t, "its log says it", func() bool { return strings.Contains(n.log.String(), "two copies of broker") })
+			}
+		})
+		if transcript.End.FinishReason != protocol.FinishStop {
+			t.Errorf("the stream ended with %q", transcript.End.FinishReason)
+		}
+		if !strings.Contains(s.sessionsOfHost(), idle) {
+			t.Error("the copy ended a session")
+		}
+
+		// Nobody is obeyed while the broker is away.
+		s.broker.kill()
+		waiting := strings.Count(copied.log.String(), "\n")
+		eventually(t, "the copy goes on", func() bool { return strings.Count(copied.log.String(), "\n") >= waiting })
+		if !strings.Contains(s.sessionsOfHost(), idle) {
+			t.Error("the copy ended a session while the broker was away")
+		}
+		s.broker.start()
+		toEnd(t, send(t, s.user(), idle, "still here"), nil)
+		s.arrived(idle)
+
+		// The copy serves at the broker's address: it is the broker from then on.
+		s.broker.kill()
+		copied.kill()
+		copied.env = append(copied.env, "BELLHOP_LISTEN="+s.brokerAddr, "BELLHOP_WEBHOOK_URL=http://"+s.toBroker.Addr())
+		copied.url = s.broker.url
+		copied.start()
+		eventually(t, "the host obeys it", func() bool { return !strings.Contains(s.sessionsOfHost(), idle) })
+	})
+}
+
+// Two replicas on one database are one life.
+func TestReplicasOfABrokerAreOneLife(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, postgres)
+	second := s.newBroker("second", freeAddr(t))
+	second.start()
+	task := s.task("replicas")
+	for _, at := range []string{s.broker.url, second.url, s.broker.url} {
+		toEnd(t, send(t, client.New(at, patient(s.token, transport)), task, "hello"), nil)
+		s.arrived(task)
+	}
+	for _, n := range []*node{s.host, s.broker, second} {
+		if strings.Contains(n.log.String(), "two copies") {
+			t.Errorf("%s reports two copies", n.name)
+		}
+	}
 }

@@ -7,11 +7,11 @@ import (
 )
 
 // NameLife lets every response name the life of this server; "" names none.
-func NameLife(life string) echo.MiddlewareFunc {
+func NameLife(life func() string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if life != "" {
-				c.Response().Header().Set(protocol.HeaderLife, life)
+			if named := life(); named != "" {
+				c.Response().Header().Set(protocol.HeaderLife, named)
 			}
 			return next(c)
 		}

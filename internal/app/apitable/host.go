@@ -21,6 +21,11 @@ func Host() (*apidoc.Document, error) {
 	routes, err := join(endpoints, hostRows, func(string) []apidoc.Requirement {
 		return []apidoc.Requirement{uses(agentPassword)}
 	})
+	for i := range routes {
+		if r := &routes[i]; r.Method != http.MethodGet && byPassword(r.Security) {
+			r.Codes = append(slices.Clone(r.Codes), protocol.CodeTwoCopies)
+		}
+	}
 	return &apidoc.Document{
 		Title: "Bellhop agent host", Server: "/", Tags: hostTags, Schemes: hostSchemes, Routes: routes,
 		Text: "An agent host runs agents next to the code, streams to readers and posts events to the broker. " +
@@ -30,6 +35,13 @@ func Host() (*apidoc.Document, error) {
 			reflect.TypeFor[protocol.Event](), reflect.TypeFor[protocol.Resume](), reflect.TypeFor[protocol.Line](),
 		},
 	}, err
+}
+
+// byPassword reports whether one of the requirements has the agent password, as requests of brokers do.
+func byPassword(any []apidoc.Requirement) bool {
+	return slices.ContainsFunc(any, func(r apidoc.Requirement) bool {
+		return slices.ContainsFunc(r, func(u apidoc.Use) bool { return u.Scheme == agentPassword })
+	})
 }
 
 // Names of the ways in which callers of a host prove who they are.
