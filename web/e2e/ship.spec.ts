@@ -115,6 +115,9 @@ for (const [device, width] of [
       await expect(changes.getByRole('button', { name: /^Discard/ })).toHaveCount(2);
       await expect(discard).toBeInViewport({ ratio: 1 });
       await accessible(bell.page, 'parts of a file');
+      const path = bell.page.locator('h3 bdi', { hasText: 'menu.txt' });
+      const ems = (e: Element) => e.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(e).fontSize);
+      expect(await path.evaluate(ems), 'the path stands in one line').toBeLessThan(2.5);
 
       await discard.click();
       const dialog = bell.page.getByRole('dialog', { name: 'Discard this part?' });
