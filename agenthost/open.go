@@ -234,6 +234,9 @@ func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*pr
 		Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
 		QueuedTurns: s.state.QueuedTurns(),
 	}
+	if announced := s.state.Announced; announced != nil {
+		out.AnnouncedTurn = announced.ID
+	}
 	s.mu.Unlock()
 	rows, err := eventPage(ctx, h.opts.Journal, sessionID, begin, q.Limit)
 	if err != nil {

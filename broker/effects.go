@@ -101,6 +101,11 @@ func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
 		t, err = e.newTurn(ctx, in)
 	case t.State == TurnClosed && t.Reason == protocol.ReasonNotStarted:
 		err = e.undoNotStarted(ctx, t)
+	case t.State == TurnClosed && t.Reason == protocol.ReasonHostLost:
+		var undone bool
+		if undone, err = e.undoLost(ctx, t); !undone {
+			return err
+		}
 	case t.State != TurnAnnounced:
 		return nil
 	}

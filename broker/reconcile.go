@@ -110,12 +110,15 @@ func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 	// A turn can end after the host read its journal and before it read its state.
 	// The finish is journaled first, so a second pull receives it.
 	for range 2 {
-		alive, err := r.pull(ctx, target, taskID)
+		alive, announced, err := r.pull(ctx, target, taskID)
 		if err != nil {
 			return err
 		}
 		for _, id := range alive {
 			delete(suspects, id)
+		}
+		if suspects[announced] == TurnAnnounced { // whatever the broker's clock says of its tokens
+			delete(suspects, announced)
 		}
 		if len(suspects) == 0 {
 			return nil
@@ -127,57 +130,59 @@ func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 
 // suspects returns the turns that the host should have: the open ones, and those
 // announced so long ago that no token can still start them.
-func (r *Reconciler) suspects(ctx context.Context, taskID string) (map[string]bool, error) {
+func (r *Reconciler) suspects(ctx context.Context, taskID string) (map[string]TurnState, error) {
 	turns, err := r.Store.TurnsIn(ctx, taskID, TurnAnnounced, TurnOpen)
 	if err != nil {
 		return nil, err
 	}
 	limit := r.Now().Add(-unstarted)
-	suspects := map[string]bool{}
+	suspects := map[string]TurnState{}
 	for _, t := range turns {
 		if t.State == TurnOpen || t.AnnouncedAt.Before(limit) {
-			suspects[t.ID] = true
+			suspects[t.ID] = t.State
 		}
 	}
 	return suspects, nil
 }
 
 // pull ingests the host's events after the task's cursor. It returns the turns that
-// the host works on or has queued, and none when the host does not have the
+// the host works on or has queued, and the one that it waits for the prompt of; none when the host does not have the
 // session.
-func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (alive []string, err error) {
+func (r *Reconciler) pull(
+	ctx context.Context, target Target, taskID string,
+) (alive []string, announced string, err error) {
 	task, err := r.Store.AnyTask(ctx, taskID)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	cursor := task.Cursor
 	for range maxPulls {
 		last, err := r.lastEvent(ctx, taskID, cursor)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		page, err := r.Link.Events(ctx, target, taskID, EventsAfter{Cursor: cursor, EventID: last}, pullPage)
 		if protocol.CodeOf(err) == protocol.CodeNotFound || protocol.CodeOf(err) == protocol.CodeGone {
-			return nil, nil
+			return nil, "", nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		alive = slices.Concat(page.QueuedTurns, []string{page.OpenTurn})
+		alive, announced = slices.Concat(page.QueuedTurns, []string{page.OpenTurn}), page.AnnouncedTurn
 		read := sequencer.Page{Epoch: page.Epoch, Current: page.CurrentEpoch, Events: len(page.Events)}
 		if !read.Follows(cursor) {
-			return alive, nil
+			return alive, announced, nil
 		}
 		next, err := r.ingest(ctx, taskID, page)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !read.Continues(cursor, next, pullPage) {
-			return alive, nil
+			return alive, announced, nil
 		}
 		cursor = next
 	}
-	return nil, fmt.Errorf("task %s: the host's events have no end", taskID)
+	return nil, "", fmt.Errorf("task %s: the host's events have no end", taskID)
 }
 
 // lastEvent returns the id of the event at a cursor, "" when there is none. A host compares
@@ -244,14 +249,14 @@ func (r *Reconciler) hostEpoch(ctx context.Context, taskID string) (int64, error
 
 // closeLost ends the turns that the host does not have. If such a turn never started, its
 // message fails too: no agent has read it.
-func (r *Reconciler) closeLost(ctx context.Context, taskID string, lost map[string]bool) error {
+func (r *Reconciler) closeLost(ctx context.Context, taskID string, lost map[string]TurnState) error {
 	tx, err := r.Updater.updateAnyTask(ctx, taskID, func(ctx context.Context, tx *taskTx) error {
 		turns, err := tx.unfinishedTurns(ctx)
 		if err != nil {
 			return err
 		}
 		for _, t := range turns {
-			if !lost[t.ID] {
+			if lost[t.ID] == "" {
 				continue
 			}
 			if err := tx.loseTurn(ctx, t); err != nil {

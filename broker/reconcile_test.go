@@ -23,6 +23,8 @@ type journal struct {
 	events []json.RawMessage
 	open   string
 	pulls  int
+
+	announced string
 }
 
 func (j *journal) add(turn, rest string) json.RawMessage {
@@ -48,7 +50,7 @@ func (j *journal) page(_ string, epoch, after int64, limit int) (*protocol.Event
 	}
 	after = min(after, int64(len(j.events)))
 	end := min(after+int64(limit), int64(len(j.events)))
-	return &protocol.EventsResponse{Epoch: j.epoch, Events: j.events[after:end], NextAfter: end, OpenTurn: j.open}, nil
+	return &protocol.EventsResponse{Epoch: j.epoch, Events: j.events[after:end], NextAfter: end, OpenTurn: j.open, AnnouncedTurn: j.announced}, nil
 }
 
 // afterFirstEvent returns a broker that checked in one message and received the first event of
@@ -180,6 +182,46 @@ func TestReconcile(t *testing.T) {
 		k.must(k.reconciler.Task(k.ctx, task.ID))
 		if n := len(k.messages(task.ID)); n != 8 {
 			t.Errorf("%d messages", n)
+		}
+	})
+	t.Run("a turn whose prompt the host still waits for is not lost, whatever the clock says", func(t *testing.T) {
+		k := newKit(t)
+		task := k.task()
+		in := k.checkIn(task.ID, "go")
+		j := &journal{epoch: 1, announced: in.TurnID}
+		k.host.onEvents = j.page
+		k.clock.Advance(24 * time.Hour)
+		k.must(k.reconciler.Task(k.ctx, task.ID))
+		if state := k.messages(task.ID)[0].Status; state != protocol.MessageSent {
+			t.Errorf("the message is %s", state)
+		}
+		k.mustSend(task.ID, "", string(j.add(in.TurnID, text("begins"))))
+		if open := openTurn(k.get(task.ID)); open != in.TurnID {
+			t.Errorf("open turn %q", open)
+		}
+	})
+	t.Run("an announced turn that was lost opens again when its host begins it", func(t *testing.T) {
+		k := newKit(t)
+		task := k.task()
+		in := k.checkIn(task.ID, "go")
+		j := &journal{epoch: 1}
+		k.host.onEvents = j.page
+		k.clock.Advance(12 * time.Minute)
+		k.must(k.reconciler.Task(k.ctx, task.ID))
+		k.mustSend(task.ID, "", string(j.add(in.TurnID, text("begins"))))
+		same(t, k.brief(task.ID), `{'status':'busy','open':'`+in.TurnID+`','last':{'id':'`+in.TurnID+`','finishReason':'other','reason':'host-lost','usage':null},
+			'messages':[{'role':'USER','turn':'`+in.TurnID+`','status':'SENT','text':'go'},{'role':'ASSISTANT','turn':'`+in.TurnID+`','status':'SENT','text':'begins'}]}`)
+		k.mustSend(task.ID, "", string(j.add(in.TurnID, finishStop)))
+		same(t, k.get(task.ID).LastTurn, `{'id':'`+in.TurnID+`','finishReason':'stop','reason':'','usage':null}`)
+	})
+	t.Run("an open turn that the host only announced is lost", func(t *testing.T) {
+		k, task, j, turn := afterFirstEvent(t)
+		j.open, j.announced = "", turn
+		k.must(k.reconciler.Task(k.ctx, task.ID))
+		same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'other','reason':'host-lost','usage':null}`)
+		k.mustSend(task.ID, "", string(j.add(turn, text("more"))))
+		if open := openTurn(k.get(task.ID)); open != "" {
+			t.Errorf("open turn %q", open)
 		}
 	})
 	t.Run("a turn announced 11 minutes ago that the host does not know fails its message", func(t *testing.T) {

@@ -215,6 +215,16 @@ func (tx *taskTx) undoNotStarted(ctx context.Context, t *Turn) error {
 	return nil
 }
 
+// undoLost opens a turn again that was given up before its host was seen to begin it: the host has it, and begins. One
+// that was lost in its middle stays closed.
+func (tx *taskTx) undoLost(ctx context.Context, t *Turn) (undone bool, err error) {
+	message, err := tx.turnMessage(ctx, t.ID)
+	if err != nil || message == nil || message.Status != protocol.MessageError {
+		return false, err
+	}
+	return true, tx.undoNotStarted(ctx, t)
+}
+
 // hostTraits are what a host announced about itself when it opened the session.
 type hostTraits struct {
 	events bool // it serves its events

@@ -241,6 +241,8 @@ type EventsResponse struct {
 	CurrentEpoch int64 `json:"currentEpoch,omitempty"` // of the session's newest event
 
 	QueuedTurns []string `json:"queuedTurns,omitempty"`
+	// AnnouncedTurn is one whose prompt has not come, and still may.
+	AnnouncedTurn string `json:"announcedTurn,omitempty"`
 	// Prompts are those of the turns that Events belong to, if the request asked for them.
 	Prompts []TurnPrompt `json:"prompts,omitempty"`
 }

@@ -256,3 +256,20 @@ func TestARememberedAnswerNamesItsGiver(t *testing.T) {
 		})
 	}
 }
+
+func TestEventsNameTheTurnWhosePromptMayStillCome(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, nil)
+	token := h.announce("s1", "t1")
+	announced := func() bool {
+		_, _, body := h.call(request{"GET", "/session/s1/events", "", []string{bearerPassword}})
+		return strings.Contains(body, `"announcedTurn":"t1"`)
+	}
+	if !announced() {
+		t.Error("an announced turn is not named")
+	}
+	h.prompt("s1", token, "text hi").readAll()
+	if announced() {
+		t.Error("a turn that began is still named")
+	}
+}

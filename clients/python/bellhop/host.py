@@ -304,6 +304,7 @@ class EventsResponse(_EventsResponse, total=False):
     openTurn: str
     currentEpoch: int
     queuedTurns: List[str]
+    announcedTurn: str
     prompts: List[TurnPrompt]
 
 

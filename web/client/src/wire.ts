@@ -2220,6 +2220,8 @@ export interface EventsResponse {
   /** of the session's newest event */
   currentEpoch?: number;
   queuedTurns?: string[];
+  /** announcedTurn is one whose prompt has not come, and still may. */
+  announcedTurn?: string;
   /** prompts are those of the turns that events belong to, if the request asked for them. */
   prompts?: TurnPrompt[];
 }
