@@ -28,7 +28,7 @@ func TestEveryTableIsInArchivesOrLeftOut(t *testing.T) {
 	t.Parallel()
 	leftOut := []string{
 		// accounts and what belongs to them
-		"users", "api_tokens", "logins", "login_links", "sign_in_attempts", "revocations", "acts",
+		"users", "api_tokens", "logins", "login_links", "sign_in_attempts", "revocations", "acts", "host_lives",
 		"second_factors", "recovery_codes", "forge_tokens", "shares", "task_templates",
 		// of this installation
 		"meta", "keycheck", "hosts", "incarnations", "goose_db_version", "session_ends", "stream_origins", "announcements",

@@ -86,7 +86,7 @@ func TestCORSAnswersPreflights(t *testing.T) {
 		header := rec.Header()
 		if rec.Code != 204 || header.Get("Access-Control-Allow-Origin") != app ||
 			header.Get("Access-Control-Allow-Methods") != "GET, POST, PUT, PATCH, DELETE" ||
-			header.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Last-Event-ID, Cache-Control, Bellhop-Request" ||
+			header.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Last-Event-ID, Cache-Control, Bellhop-Request, Idempotency-Key" ||
 			header.Get("Access-Control-Allow-Private-Network") != "" {
 			t.Errorf("%s: %d %v", target, rec.Code, header)
 		}
