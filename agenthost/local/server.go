@@ -51,8 +51,9 @@ func (s *Server) Routes(e *echo.Echo) {
 	s.lifetime, s.endLifetime = context.WithCancel(context.Background())
 	e.Use(httpapi.NoStore(), httpapi.GuardHost(), httpapi.GuardOrigin())
 	e.POST("/hook", httpapi.Handle(http.StatusOK, s.hook, httpapi.MaxBody(maxHookBody)), s.requireSecret)
-	e.POST("/mcp", s.newMCP().Handle, s.requireSecret)
-	e.GET("/mcp", mcpserver.NoStream, s.requireSecret)
+	format := httpapi.FormatErrors(mcpserver.FormatError)
+	e.POST("/mcp", s.newMCP().Handle, format, s.requireSecret)
+	e.GET("/mcp", mcpserver.NoStream, format, s.requireSecret)
 }
 
 // requireSecret checks the secret, stores the caller and its workspace in the context,

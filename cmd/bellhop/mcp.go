@@ -81,9 +81,12 @@ type bridge struct {
 
 // mcpMessage holds the members that the bridge reads.
 type mcpMessage struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
+	ID     json.RawMessage // nil: there is none, or the line is no message
+	Method string
 }
+
+// isNotification reports whether the editor expects no answer.
+func (m mcpMessage) isNotification() bool { return m.ID == nil && m.Method != "" }
 
 func (b *bridge) run(ctx context.Context, in io.Reader) error {
 	done := make(chan error, 1)
@@ -130,8 +133,14 @@ func (b *bridge) forwardLines(ctx context.Context, in io.Reader) error {
 	}
 }
 
+// parseMessage reads a line, whose names must match exactly, as in the broker. The broker refuses lines that are no
+// messages.
 func parseMessage(raw []byte) (m mcpMessage) {
-	_ = json.Unmarshal(raw, &m) // the server reports malformed messages
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) == nil {
+		m.ID = members["id"]
+		_ = json.Unmarshal(members["method"], &m.Method)
+	}
 	return m
 }
 
@@ -139,14 +148,17 @@ func (b *bridge) forward(ctx context.Context, message []byte) {
 	m := parseMessage(message)
 	answer, err := b.post(ctx, message)
 	switch {
-	case err != nil && m.ID != nil:
+	case m.isNotification():
+	case err != nil:
 		_ = b.printFailure(m.ID, -32603, err.Error())
-	case err != nil || len(answer) == 0 || m.ID == nil:
+	case len(answer) == 0: // of a response, which the broker only accepts
 	default:
 		if m.Method == "initialize" {
 			b.rememberVersion(answer)
 		}
-		_ = b.printMessage(answer)
+		if b.printMessage(answer) != nil {
+			_ = b.printFailure(m.ID, -32603, "the broker's answer is no message, or is too large")
+		}
 	}
 }
 
@@ -172,10 +184,22 @@ func (b *bridge) post(ctx context.Context, message []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read Bellhop's answer: %w", err)
 	}
-	if response.StatusCode >= http.StatusMultipleChoices {
+	if response.StatusCode >= http.StatusMultipleChoices && !isRPCError(response.StatusCode, body) {
 		return nil, responseError(response.StatusCode, body)
 	}
 	return body, nil
+}
+
+// isRPCError reports whether body refuses the message itself, as the broker's 400 does.
+func isRPCError(status int, body []byte) bool {
+	var response struct {
+		Version string `json:"jsonrpc"`
+		Error   struct {
+			Code int `json:"code"`
+		} `json:"error"`
+	}
+	return status == http.StatusBadRequest && json.Unmarshal(body, &response) == nil &&
+		response.Version == "2.0" && response.Error.Code != 0
 }
 
 func responseError(status int, body []byte) error {
@@ -216,7 +240,7 @@ func (b *bridge) printFailure(id json.RawMessage, code int, message string) erro
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	raw, err := json.Marshal(map[string]any{
+	raw, err := protocol.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},
 	})
 	if err != nil {

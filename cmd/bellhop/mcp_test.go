@@ -70,6 +70,32 @@ func TestTheBridgeReportsServerErrors(t *testing.T) {
 			}, `{"id":2,"method":"tools/list"}`,
 			`{"error":{"code":-32603,"message":"the broker answered 502: bad gateway"},"id":2,"jsonrpc":"2.0"}`,
 		},
+		{
+			"a refused message", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":9007199254740993,"error":{"code":-32600,"message":"x <y>"}}`)
+			}, `{"jsonrpc":"1.0","id":9007199254740993,"method":"ping"}`,
+			`{"jsonrpc":"2.0","id":9007199254740993,"error":{"code":-32600,"message":"x <y>"}}`,
+		},
+		{
+			"a line that is no message", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`)
+			}, `{"jsonrpc":`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`,
+		},
+		{
+			"a failure with an exact id", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusBadGateway)
+			}, `{"jsonrpc":"2.0","id":"<18446744073709551615>","method":"ping"}`,
+			`{"error":{"code":-32603,"message":"the broker answered 502: "},"id":"<18446744073709551615>","jsonrpc":"2.0"}`,
+		},
+		{
+			"half an answer", func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0",`)
+			}, `{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}`,
+			`{"error":{"code":-32603,"message":"the broker's answer is no message, or is too large"},` +
+				`"id":18446744073709551615,"jsonrpc":"2.0"}`,
+		},
 		{"a refused notification", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 		}, `{"method":"notifications/x"}`, ``},

@@ -3,10 +3,13 @@ package mcpserver
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -79,26 +82,90 @@ func describing(describe func(ctx context.Context, tool string) string) sdk.Midd
 	}
 }
 
-// Handle serves a POST. It checks the body with the same strict parser as other
-// routes, because the SDK's decoder is more lenient. Tools get the request's context.
+// Handle serves a POST. It checks the message itself, because the SDK's decoder is more lenient and its refusals are
+// plain text: what is no message is 400 with a JSON-RPC error, a request gets 200, a notification 202. Tools get the
+// request's context.
 func (s *Server) Handle(c echo.Context) error {
 	raw, err := httpapi.ReadBody(c, s.maxBody)
 	if err != nil {
 		return err
 	}
-	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
-		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "JSON-RPC batches are not supported", Hint: "Send one message in each request",
-		}
+	m, refused := parse(raw)
+	if refused == nil {
+		refused = checkVersion(c.Request().Header.Get("Mcp-Protocol-Version"))
 	}
-	if err := protocol.ParseObject(raw); err != nil {
+	if refused != nil {
+		return respond(c, http.StatusBadRequest, m.id, refused)
+	}
+	if m.id == nil || m.isResponse() {
+		return c.NoContent(http.StatusAccepted) // without MCP sessions no notification has an effect
+	}
+	if refused := m.prepare(); refused != nil {
+		return respond(c, http.StatusOK, m.id, refused)
+	}
+	return s.forward(c, &m)
+}
+
+// checkVersion checks the version of MCP in a request's header; "" is any.
+func checkVersion(version string) *refusal {
+	supported := sdk.SupportedProtocolVersions()
+	if version == "" || slices.Contains(supported, version) {
+		return nil
+	}
+	return &refusal{
+		sdk.CodeUnsupportedProtocolVersion, "The version of MCP is not supported",
+		sdk.UnsupportedProtocolVersionData{Supported: supported, Requested: version},
+	}
+}
+
+func respond(c echo.Context, status int, id json.RawMessage, r *refusal) error {
+	body, err := r.response(id)
+	if err != nil {
 		return err
 	}
-	r := c.Request()
-	r.Body = io.NopCloser(bytes.NewReader(raw))
-	s.handler.ServeHTTP(c.Response(), r)
-	return nil
+	return c.JSONBlob(status, body)
 }
+
+// forward lets the SDK answer a request, and sends the answer with the request's own id.
+func (s *Server) forward(c echo.Context, m *message) error {
+	r := c.Request()
+	raw := m.forSDK()
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
+	got := &answer{header: http.Header{}, status: http.StatusOK}
+	s.handler.ServeHTTP(got, r)
+	var response rpcResponse
+	if err := json.Unmarshal(got.body.Bytes(), &response); err != nil || response.Result == nil && response.Error == nil {
+		if got.status < http.StatusBadRequest || got.status >= http.StatusInternalServerError {
+			return fmt.Errorf("the SDK answered %s with %d: %.200q", m.method, got.status, got.body.String())
+		}
+		message := strings.TrimSpace(got.body.String())
+		return respond(c, got.status, m.id, refuse(codeInvalidRequest, protocol.Errorf(protocol.CodeInvalid, "%s", message)))
+	}
+	response.ID = m.id
+	if response.Error != nil {
+		response.Error = readable(m.method, response.Error)
+	}
+	body, err := protocol.Marshal(response)
+	if err != nil {
+		return err
+	}
+	for name, values := range got.header {
+		c.Response().Header()[name] = values
+	}
+	c.Response().Header().Del(echo.HeaderContentLength)
+	return c.JSONBlob(got.status, body)
+}
+
+// answer is an http.ResponseWriter for the SDK's answer.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header               { return a.header }
+func (a *answer) WriteHeader(status int)            { a.status = status }
+func (a *answer) Write(content []byte) (int, error) { return a.body.Write(content) }
 
 // NoStream answers a GET: without MCP sessions there is no stream to open.
 func NoStream(c echo.Context) error {

@@ -337,7 +337,7 @@ func TestRequestsThatAreNoToolCall(t *testing.T) {
 			"OPTIONS, POST", rpc(-32000, "Method not allowed", `"code":"method_not_allowed"`),
 		},
 		{
-			"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70), 400, "",
+			"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), 400, "",
 			"", rpc(-32600, "The body is nested deeper than 64 levels", `"code":"invalid"`),
 		},
 		{"a name twice", "POST", "Bearer a/b", `{"id":1,"id":2}`, 400, "", "", ""},

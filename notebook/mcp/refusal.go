@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
+	"bellhop/internal/mcpserver"
 	"bellhop/notebook"
 	"bellhop/protocol"
 )
@@ -19,32 +20,11 @@ const metadataPath = "/.well-known/oauth-protected-resource"
 const noOAuth = "Bellhop issues no OAuth tokens. Create an API token of kind agent on the console's tokens page, " +
 	"and send it as Authorization: Bearer"
 
-// Error codes of JSON-RPC 2.0.
-const (
-	rpcInvalidRequest = -32600
-	rpcServerError    = -32000
-)
-
 type oauthError struct {
 	Error       string        `json:"error"`
 	Description string        `json:"error_description"`
 	Code        protocol.Code `json:"code,omitempty"`
 	Hint        string        `json:"hint,omitempty"`
-}
-
-type rpcError struct {
-	JSONRPC string  `json:"jsonrpc"`
-	ID      *string `json:"id"` // null: an error of the request as a whole
-	Error   struct {
-		Code    int      `json:"code"`
-		Message string   `json:"message"`
-		Data    *rpcData `json:"data"`
-	} `json:"error"`
-}
-
-type rpcData struct {
-	Code protocol.Code `json:"code"`
-	Hint string        `json:"hint,omitempty"`
 }
 
 // formatError writes errors as MCP clients read them: a refused token as OAuth does
@@ -55,13 +35,7 @@ func (s *Server) formatError(header http.Header, e *protocol.Error) ([]byte, err
 			`, resource_metadata=`+strconv.Quote(s.url(metadataPath+"/mcp")))
 		return protocol.Marshal(oauthError{"invalid_token", noOAuth, e.Code, cmp.Or(e.Hint, notebook.TokenHint)})
 	}
-	body := rpcError{JSONRPC: "2.0"}
-	body.Error.Code = rpcServerError
-	if e.Code == protocol.CodeInvalid || e.Code == protocol.CodeTooLarge {
-		body.Error.Code = rpcInvalidRequest
-	}
-	body.Error.Message, body.Error.Data = e.Message, &rpcData{e.Code, e.Hint}
-	return protocol.Marshal(body)
+	return mcpserver.FormatError(header, e)
 }
 
 func (s *Server) url(path string) string { return strings.TrimRight(s.PublicURL, "/") + path }
