@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -51,7 +52,13 @@ func (s *Service) CreateUser(ctx context.Context, email, password string, admin 
 		act.Detail = map[string]string{"admin": strconv.FormatBool(admin)}
 		return act, s.users.CreateUser(ctx, user)
 	})
-	if err != nil {
+	switch {
+	case protocol.CodeOf(err) == protocol.CodeConflict:
+		return nil, &protocol.Error{
+			Code: protocol.CodeConflict, Message: fmt.Sprintf("There is a user with the address %s already", email),
+			Hint: "Give them another password with 'bellhop users password'",
+		}
+	case err != nil:
 		return nil, err
 	}
 	return user, nil

@@ -26,9 +26,11 @@ import (
 //	refused, timed out, closed, locked  unavailable  Retry-After 1
 //	disk full                           storage_full
 //
-// Other errors, and a canceled context, are wrapped with what and id. A
-// *protocol.Error is returned unchanged. The text never contains a value of the
-// query; errors.Is and errors.As still find the driver's error.
+// The text of the first two and of a full disk is for people too: it contains
+// nothing of gorm or the driver. Other errors, and a canceled context, are wrapped
+// with what and id. A *protocol.Error is returned unchanged. The text never
+// contains a value of the query; errors.Is and errors.As still find the driver's
+// error.
 func Fault(err error, what string, id any) error {
 	var known *protocol.Error
 	if err == nil || errors.As(err, &known) {
@@ -39,10 +41,13 @@ func Fault(err error, what string, id any) error {
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows):
 		fault.Code, fault.Message = protocol.CodeNotFound, what+" not found"
+		clean.text = rowName(id, "no such row")
 	case errors.Is(err, gorm.ErrDuplicatedKey):
 		fault.Code, fault.Message = protocol.CodeConflict, what+" already exists"
+		clean.text = rowName(id, "its key is taken")
 	case isFull(err):
 		fault.Code, fault.Message = protocol.CodeStorageFull, "the database has no room left"
+		clean.text = fmt.Sprintf("%s %v", what, id)
 	case errors.Is(err, context.Canceled):
 		return clean
 	case isUnavailable(err):
@@ -51,6 +56,14 @@ func Fault(err error, what string, id any) error {
 		return clean
 	}
 	return fault
+}
+
+// rowName returns the id of a row, or other if it is empty.
+func rowName(id any, other string) string {
+	if text := fmt.Sprint(id); text != "" {
+		return text
+	}
+	return other
 }
 
 func unavailable(err error) error {

@@ -56,6 +56,9 @@ func TestFaultNamesTheKindOfFailure(t *testing.T) {
 			if !errors.Is(err, c.err) {
 				t.Error("the driver's error is out of reach")
 			}
+			if text := err.Error(); c.code != protocol.CodeUnavailable && strings.Contains(text, c.err.Error()) {
+				t.Errorf("people read the driver's text: %s", text)
+			}
 		})
 	}
 	known := protocol.Errorf(protocol.CodeGone, "gone")
