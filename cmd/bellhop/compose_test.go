@@ -121,6 +121,26 @@ func TestNoExampleShowsAPasswordInACommandLine(t *testing.T) {
 	}
 }
 
+// What a reader copies from the tour or a tutorial runs on machines that others use, too.
+func TestNoCommandOfATutorialHasATokenAsAnArgument(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(projectRoot, "docs", "tutorials", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d tutorials, %v", len(pages), err)
+	}
+	// The argument of -H, or an address, with the value of a token. What printf and jq write is not: printf
+	// is a part of the shell, and jq reads the token.
+	token := regexp.MustCompile(`(-H|--header) *["']Authorization: Bearer|\?token=[$…]|(-u|--user|--oauth2-bearer) `)
+	for _, page := range append(pages, filepath.Join(projectRoot, "README.md")) {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := token.FindString(string(content)); found != "" {
+			t.Errorf("%s has a token as an argument: %s", page, found)
+		}
+	}
+}
+
 // No image is built here. What can be checked are the stages, the files that they copy and what
 // the host's stage needs for real agents.
 func TestTheDockerfileHasWhatAgentsNeed(t *testing.T) {
