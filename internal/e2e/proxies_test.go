@@ -31,30 +31,48 @@ const publicName = "bellhop.example.com"
 type proxyProgram struct {
 	name, file string
 
-	// run starts it with a configuration, which names addr, in the folder of the certificate.
-	run func(t *testing.T, folder, addr, configuration string)
+	// run starts it with a configuration, which names addr, in the folder of the certificate. The
+	// function that it returns reads all that the proxy has logged, errors too.
+	run func(t *testing.T, folder, addr, configuration string) (logged func() string)
 }
 
 var proxyPrograms = []proxyProgram{
-	{"nginx", "nginx.conf", func(t *testing.T, folder, addr, configuration string) {
-		// A site's file is part of a configuration that the package brings.
+	{"nginx", "nginx.conf", func(t *testing.T, folder, addr, configuration string) func() string {
+		// A site's file is part of a configuration that the package brings, which logs each request
+		// with its query.
 		main := writeFile(t, folder, "main.conf", fmt.Sprintf(
-			"daemon off; master_process off; error_log stderr; pid %[1]s/pid; events {} http { access_log off; "+
+			"daemon off; master_process off; error_log stderr; pid %[1]s/pid; events {} http { access_log %[1]s/access.log; "+
 				"client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/f; uwsgi_temp_path "+
 				"%[1]s/u; scgi_temp_path %[1]s/s; include %[1]s/site.conf; }", folder))
-		writeFile(t, folder, "site.conf", configuration)
-		testenv.Program{Name: "nginx", Args: []string{"-p", folder, "-c", main}, Addr: addr}.Run(t)
+		writeFile(t, folder, "site.conf", strings.ReplaceAll(configuration, "/var/log/nginx", folder))
+		printed := testenv.Program{Name: "nginx", Args: []string{"-p", folder, "-c", main}, Addr: addr}.Run(t)
+		return func() string {
+			files, err := filepath.Glob(filepath.Join(folder, "*.log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			logged := printed()
+			for _, file := range files {
+				content, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				logged += string(content)
+			}
+			return logged
+		}
 	}},
-	{"haproxy", "haproxy.cfg", func(t *testing.T, folder, addr, configuration string) {
+	{"haproxy", "haproxy.cfg", func(t *testing.T, folder, addr, configuration string) func() string {
 		file := writeFile(t, folder, "haproxy.cfg", configuration)
-		testenv.Program{Name: "haproxy", Args: []string{"-db", "-f", file}, Addr: addr}.Run(t)
+		return testenv.Program{Name: "haproxy", Args: []string{"-db", "-f", file}, Addr: addr}.Run(t)
 	}},
-	{"caddy", "Caddyfile", func(t *testing.T, folder, addr, configuration string) {
+	{"caddy", "Caddyfile", func(t *testing.T, folder, addr, configuration string) func() string {
 		// Nothing but the port of the test is opened.
-		global := "{\n admin off\n auto_https disable_redirects\n default_bind 127.0.0.1\n}\n"
+		configuration = strings.Replace(configuration, "\n{\n",
+			"\n{\n admin off\n auto_https disable_redirects\n default_bind 127.0.0.1\n", 1)
 		env := []string{"XDG_DATA_HOME=" + folder, "XDG_CONFIG_HOME=" + folder}
-		file := writeFile(t, folder, "Caddyfile", global+configuration)
-		testenv.Program{Name: "caddy", Args: []string{
+		file := writeFile(t, folder, "Caddyfile", configuration)
+		return testenv.Program{Name: "caddy", Args: []string{
 			"run", "--adapter", "caddyfile", "--config", file,
 		}, Env: env, Addr: addr}.Run(t)
 	}},
@@ -76,6 +94,7 @@ func TestEveryProxyConfigurationServesTheProduct(t *testing.T) {
 			t.Run("WebSockets", f.upgrades)
 			t.Run("addresses of clients", f.limitsByClient)
 			t.Run("a quiet stream", f.holdsAQuietStream)
+			t.Run("no query in the logs", f.logsNoQuery)
 		})
 	}
 }
@@ -88,6 +107,7 @@ type front struct {
 	addr    string     // of the proxy
 	url     string     // public URL of the broker
 	trusted *tls.Config
+	logged  func() string // all that the proxy has logged
 }
 
 func newFront(t *testing.T, program proxyProgram) *front {
@@ -120,7 +140,7 @@ func newFront(t *testing.T, program proxyProgram) *front {
 	f.cookies = logCookies(t, f.host.URL)
 	folder := t.TempDir()
 	f.trusted = &tls.Config{RootCAs: throwawayCertificate(t, folder, publicName), MinVersion: tls.VersionTLS12}
-	program.run(t, folder, f.addr, adapt(t, program.file, folder, [][2]string{
+	f.logged = program.run(t, folder, f.addr, adapt(t, program.file, folder, [][2]string{
 		{"127.0.0.1:7700", brokerAddr}, {"127.0.0.1:7701", f.cookies.addr}, {"60s", "15s"},
 	}, [][2]string{
 		{"listen 443", "listen " + f.addr}, {"bind :443", "bind " + f.addr}, {"https://" + publicName + " {", site + " {"},

@@ -13,6 +13,9 @@ import (
 	"testing"
 )
 
+// cutPath is a path of cookieLog that closes the connection instead of an answer.
+const cutPath = "/cut"
+
 // cookieLog is a server in front of a host that records the cookies which reach the host.
 type cookieLog struct {
 	addr string
@@ -36,6 +39,9 @@ func logCookies(t *testing.T, host string) *cookieLog {
 		}
 	}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == cutPath {
+			panic(http.ErrAbortHandler)
+		}
 		log.mu.Lock()
 		log.seen[r.URL.Path] = r.Header.Get("Cookie")
 		log.mu.Unlock()

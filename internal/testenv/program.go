@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"bytes"
+	"math"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -24,8 +25,9 @@ type Program struct {
 }
 
 // Run starts the program and returns when it accepts connections. It ends with t, and with this
-// process. What it printed is shown if t fails.
-func (p Program) Run(t testing.TB) {
+// process. The function that Run returns reads what the program has printed so far, the last 8 KiB
+// of which are shown if t fails.
+func (p Program) Run(t testing.TB) (printed func() string) {
 	t.Helper()
 	output := &lockedBuffer{}
 	cmd := exec.Command(FindProgram(t, p.Name), p.Args...)
@@ -43,6 +45,7 @@ func (p Program) Run(t testing.TB) {
 		}
 	})
 	awaitListener(t, p)
+	return func() string { return output.tail(math.MaxInt) }
 }
 
 func awaitListener(t testing.TB, p Program) {
