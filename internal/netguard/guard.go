@@ -15,7 +15,8 @@ var ErrRefused = errors.New("target refused")
 
 // Options extend the allowed targets beyond the public Internet over https.
 type Options struct {
-	// AllowCIDRs may be reached on every port.
+	// AllowCIDRs may be reached on every port. A metadata service of a cloud may be only if a prefix
+	// is its address alone.
 	AllowCIDRs []netip.Prefix
 	// AllowLoopback allows loopback on ports from 1024, for development.
 	AllowLoopback bool
@@ -75,7 +76,17 @@ func (g *Guard) allows(target netip.AddrPort) bool {
 	if g.loopback && addr.IsLoopback() && target.Port() >= firstUserPort {
 		return true
 	}
-	return slices.ContainsFunc(g.allow, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
+	isMetadata := isMetadataAddress(addr)
+	return slices.ContainsFunc(g.allow, func(prefix netip.Prefix) bool {
+		return prefix.Contains(addr) && (prefix.IsSingleIP() || !isMetadata)
+	})
+}
+
+// allowsMetadata reports whether the operator allowed a metadata service by its address.
+func (g *Guard) allowsMetadata() bool {
+	return slices.ContainsFunc(g.allow, func(prefix netip.Prefix) bool {
+		return prefix.IsSingleIP() && isMetadataAddress(prefix.Addr())
+	})
 }
 
 // open reports whether the operator allowed any address, so that names that may resolve to one

@@ -104,6 +104,18 @@ func TestCheckURL(t *testing.T) {
 		{"a private address", "http://10.1.2.3:7701", false, false, true},
 		{"another private address", "https://192.168.0.1", false, false, false},
 		{"metadata", "https://169.254.169.254/latest", false, false, false},
+		{"metadata over IPv6", "https://[fd00:ec2::254]/latest", false, false, false},
+		{"metadata, mapped", "https://[::ffff:169.254.169.254]/latest", false, false, false},
+		{"Google's metadata", "https://metadata.google.internal/", false, false, false},
+		{"Google's metadata on its port", "http://metadata.google.internal:80/computeMetadata/v1/", false, false, false},
+		{"a name in other letters with a final dot", "https://METADATA.google.Internal./", false, false, false},
+		{"a name below it", "https://x.metadata.google.internal/", false, false, false},
+		{"Google's short name", "https://metadata/", false, false, false},
+		{"Google's public name", "https://metadata.goog/", false, false, false},
+		{"AWS's name", "https://instance-data.ec2.internal/", false, false, false},
+		{"Tencent's name", "https://metadata.tencentyun.com/", false, false, false},
+		{"a name that ends alike", "https://mymetadata.goog/", true, true, true},
+		{"a name of a private network", "https://build1.internal/", false, true, true},
 		{"a decimal address", "http://2130706433/", false, false, false},
 		{"a decimal address over https", "https://2130706433/", false, false, false},
 		{"a hexadecimal address", "https://0x7f.1/", false, false, false},
@@ -145,6 +157,34 @@ func TestCheckURL(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A network that an operator allows may have a metadata service in it, which nobody meant.
+func TestOnlyItsOwnAddressAllowsAMetadataService(t *testing.T) {
+	t.Parallel()
+	everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	wide := netguard.New(netguard.Options{AllowCIDRs: everything})
+	meant := netguard.New(netguard.Options{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("169.254.169.254/32")}})
+	for _, address := range []string{
+		"169.254.169.254:80", "[::ffff:169.254.169.254]:80", "[fd00:ec2::254]:80", "[fd20:ce::254]:80", "[fe80::a9fe:a9fe%lo]:80",
+		"169.254.170.2:80", "169.254.170.23:80", "[fd00:ec2::23]:80", "168.63.129.16:80", "100.100.100.200:80", "192.0.0.192:80",
+		"169.254.42.42:80", "[fd00:42::42]:80", "169.254.0.23:80",
+	} {
+		if err := wide.Control(networkOf(address), address, nil); !errors.Is(err, netguard.ErrRefused) {
+			t.Errorf("%s, with all addresses allowed: %v", address, err)
+		}
+		isMeant := strings.Contains(address, "169.254.169.254")
+		if err := meant.Control(networkOf(address), address, nil); (err == nil) != isMeant {
+			t.Errorf("%s, with 169.254.169.254 allowed: %v", address, err)
+		}
+	}
+	const url = "http://metadata.google.internal/"
+	if err := meant.CheckURL(url); err != nil {
+		t.Error(err)
+	}
+	if err := wide.CheckURL(url); !errors.Is(err, netguard.ErrRefused) {
+		t.Error(err)
 	}
 }
 
@@ -204,6 +244,80 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 	}
 	if !errors.Is(err, netguard.ErrRefused) {
 		t.Fatalf("not refused: %v", err)
+	}
+}
+
+// A name leads to an allowed address when its URL is stored and at the first request, and to one
+// that is not allowed later. The client asks a real resolver each time.
+func TestANameThatMovesIsRefusedAtTheNextRequest(t *testing.T) { //nolint:paralleltest // it replaces the resolver
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer target.Close()
+	_, port, err := net.SplitHostPort(target.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := serveNames(t)
+	guard := netguard.New(netguard.Options{AllowLoopback: true})
+	url := "http://rebind.example.com:" + port + "/"
+	for _, to := range []string{"169.254.169.254", "10.0.0.1", "0.0.0.0"} {
+		client := guard.Client(netguard.Timeouts{})
+		names.set("127.0.0.1")
+		if err := guard.CheckURL(url); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		client.CloseIdleConnections()
+		names.set(to)
+		if resp, err = client.Get(url); err == nil {
+			_ = resp.Body.Close()
+		}
+		if !errors.Is(err, netguard.ErrRefused) {
+			t.Errorf("%s: %v", to, err)
+		}
+		client.CloseIdleConnections()
+	}
+}
+
+func TestRedirectsToAMetadataServiceAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	client := netguard.New(netguard.Options{AllowLoopback: true}).Client(netguard.Timeouts{})
+	defer client.CloseIdleConnections()
+	for _, to := range []string{
+		"http://169.254.169.254/latest/", "http://metadata.google.internal/computeMetadata/v1/", "//[fd00:ec2::254]/latest/",
+	} {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", to)
+				w.WriteHeader(status)
+			}))
+			resp, err := client.Post(target.URL, "application/json", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != status {
+				t.Errorf("%d to %s: got %d", status, to, resp.StatusCode)
+			}
+			// Whoever follows it by hand is refused, too.
+			location, err := resp.Location()
+			if err != nil {
+				t.Fatal(err)
+			}
+			followed, err := client.Get(location.String())
+			if err == nil {
+				_ = followed.Body.Close()
+			}
+			if !errors.Is(err, netguard.ErrRefused) {
+				t.Errorf("%s was not refused: %v", to, err)
+			}
+			target.Close()
+		}
 	}
 }
 

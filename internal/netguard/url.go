@@ -16,8 +16,9 @@ const maxURL = 2048
 
 // CheckURL checks a URL when it is saved, without resolving its name: https on port 443 or 8443
 // (http and other ports if the operator allowed addresses), no user, and as host a name or a
-// canonical literal of an allowed address. A refusal is a CodeInvalid error with ErrRefused in
-// its chain.
+// canonical literal of an allowed address. Names that are known to lead to this machine, to a private
+// network or to a metadata service are refused here already. A refusal is a CodeInvalid error with
+// ErrRefused in its chain.
 func (g *Guard) CheckURL(raw string) error {
 	if err := g.checkURL(raw); err != nil {
 		return &protocol.Error{
@@ -90,6 +91,10 @@ func (g *Guard) checkHost(host string, port uint16) error {
 		return errors.New("its host is an address in an unusual form")
 	case (name == "localhost" || strings.HasSuffix(name, ".localhost")) && !g.loopback:
 		return errors.New("its host is this machine")
+	case IsMetadataName(name) && !g.allowsMetadata():
+		return errors.New("its host is the metadata service of a cloud")
+	case strings.HasSuffix(name, ".internal") && !g.open(): // ICANN reserves it for private networks
+		return errors.New("its host is in a private network")
 	case !g.open() && !slices.Contains(publicPorts, port):
 		return fmt.Errorf("its port is none of %v", publicPorts)
 	}
