@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { accessible } from './kit/axe.ts';
 import { expect, test } from './kit/test.ts';
@@ -80,9 +80,11 @@ test('the changes of a file are discarded after a question', { tag: '@daily' }, 
 
 const linesOfAFile = 125;
 
-/** Writes new files of 125 lines; the last line of each names it. */
+/** Writes new files of 125 lines, as programs of the agent do; the last line of each names it. */
 function writeFiles(dir: string, count: number): void {
+  const { uid, gid } = statSync(dir);
   mkdirSync(join(dir, 'many'), { recursive: true });
+  chownSync(join(dir, 'many'), uid, gid);
   for (let i = 1; i <= count; i++) {
     const lines = Array.from({ length: linesOfAFile - 1 }, (_, n) => `line ${n + 1}`);
     writeFileSync(
