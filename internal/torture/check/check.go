@@ -45,13 +45,14 @@ type checker struct {
 	known     map[string]Event // journaled, or in a journal that a restore replaced
 	stored    map[string]Event // rows by event id
 
-	acknowledged map[string]Event // by the broker, in a journal that a restore replaced
+	acknowledged map[string]Event   // by the broker, in a journal that a restore replaced
+	unsettled    map[string][]Event // in journals that a restore replaced, which knew no answer of the broker
 }
 
 func newChecker(s *Session) *checker {
 	c := &checker{
 		Session: s, journaled: map[string]Event{}, known: map[string]Event{}, stored: map[string]Event{},
-		acknowledged: map[string]Event{},
+		acknowledged: map[string]Event{}, unsettled: map[string][]Event{},
 	}
 	for _, e := range s.Journal {
 		c.journaled[e.ID] = e
@@ -63,6 +64,9 @@ func newChecker(s *Session) *checker {
 	}
 	for _, e := range s.Forgotten {
 		c.acknowledged[e.ID] = e
+	}
+	for _, e := range s.Unsent {
+		c.unsettled[e.ID] = append(c.unsettled[e.ID], e)
 	}
 	for _, e := range s.Rows {
 		c.stored[e.ID] = e

@@ -351,3 +351,36 @@ func TestARowStaysWhereItsEventWasAcknowledged(t *testing.T) {
 		})
 	}
 }
+
+// The host renumbered an event, the broker stored it there, and the host's journal went back before it had the broker's
+// answer. Which positions the event had is known; any other is a violation.
+func TestARowMayStandWhereAReplacedJournalHadItsEvent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row   Cursor
+		found bool
+	}{
+		"where the journal has it":      {Cursor{1, 1}, false},
+		"where the first had it":        {Cursor{2, 1}, false},
+		"where the second had it":       {Cursor{3, 1}, false},
+		"where no journal had it":       {Cursor{4, 1}, true},
+		"where another event was in it": {Cursor{3, 2}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sample().Sessions[0]
+			s.JournalRestores = 2
+			row, other := s.Rows[0], s.Rows[1]
+			for epoch := int64(2); epoch <= 3; epoch++ {
+				unsent, second := row, other
+				unsent.At, second.At = Cursor{epoch, 1}, Cursor{epoch, 2}
+				s.Unsent = append(s.Unsent, unsent, second)
+			}
+			row.At = c.row
+			checker := newChecker(s)
+			checker.compare(row)
+			if found := len(checker.found) > 0; found != c.found {
+				t.Error(checker.found)
+			}
+		})
+	}
+}

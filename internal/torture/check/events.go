@@ -122,12 +122,19 @@ func (c *checker) late(row Event) {
 
 // compare a row with the event in the journal. A host may renumber events that the broker has not
 // acknowledged. If its journal then goes back to the time before, it has them at their former
-// positions again, while their rows stay where they were acknowledged.
+// positions again, while their rows stay where they were acknowledged, or where they were stored by a
+// request whose answer the replaced journal does not have.
 func (c *checker) compare(row Event) {
 	e, known := c.known[row.ID]
 	before, acknowledged := c.acknowledged[row.ID]
 	if acknowledged && (c.DatabaseRestores == 0 || before.At == row.At) {
 		e = before
+	} else if e.At != row.At {
+		for _, sent := range c.unsettled[row.ID] {
+			if sent.At == row.At {
+				e = sent
+			}
+		}
 	}
 	switch {
 	case !known:
