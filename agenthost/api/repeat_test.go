@@ -139,3 +139,31 @@ func TestTheHeadersOfActsAreChecked(t *testing.T) {
 		t.Errorf("another act of a known key: %d %s", status, answer)
 	}
 }
+
+// Acts are removed after a week, also at a host of which nobody asks anything but turns.
+func TestCheckInsRemoveOldActs(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, nil)
+	open := func(session, key string) {
+		t.Helper()
+		body := fmt.Sprintf(`{"sessionId":%q,"webhookUrl":"http://127.0.0.1:1/","brokerId":"b1"}`, session)
+		if status, answer := h.act("POST", "/session", body, key, h.clock.Now()); status != http.StatusOK {
+			t.Fatalf("%d %s", status, answer)
+		}
+	}
+	kept := func() bool {
+		_, err := h.kept.Act(t.Context(), "s1", "k1")
+		return err == nil
+	}
+	open("s1", "k1")
+	h.clock.Advance(protocol.ActKept)
+	open("s2", "k2")
+	if !kept() {
+		t.Error("an act of a week ago is gone")
+	}
+	h.clock.Advance(time.Second)
+	open("s2", "k3")
+	if kept() {
+		t.Error("an act is kept for more than a week")
+	}
+}

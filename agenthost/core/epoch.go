@@ -93,7 +93,7 @@ func (in Opened) apply(x *Step) error {
 	x.queue().announceRequested(req.Turn, in.TurnKnown, in.Token.ExpiresAt)
 	x.epochs().addToken(in.Token)
 	if in.Act != nil {
-		x.Rows.Acts = append(x.Rows.Acts, *in.Act)
+		x.Rows.Acts, x.Rows.DropActs = append(x.Rows.Acts, *in.Act), x.now.Add(-protocol.ActKept)
 	}
 	x.effect(CountPending{})
 	x.effect(Post{Nudge: true})
