@@ -43,10 +43,11 @@ func ActSent(ctx context.Context) *ActRow {
 	return act
 }
 
-// once runs do for the act of a request, unless it was answered: then it returns that answer.
+// once runs do for the act of a request, unless it was answered: then it returns that answer. finish stores the answer
+// with what else the end of the act writes.
 func once[R any](
 	ctx context.Context, store ActStore, now func() time.Time, taskID, kind string, request any,
-	do func(ctx context.Context) (*R, error),
+	do func(ctx context.Context) (*R, error), finish func(ctx context.Context, act *ActRow) error,
 ) (*R, error) {
 	row, err := beginAct(ctx, store, taskID, kind, request, nowUTC(now))
 	if err != nil {
@@ -64,8 +65,7 @@ func once[R any](
 		return nil, err
 	}
 	row.Answer = string(answer)
-	_, err = store.FinishAct(context.WithoutCancel(ctx), row)
-	return done, err
+	return done, finish(context.WithoutCancel(ctx), row)
 }
 
 // beginAct returns the act of the request in ctx, of a new key if it has none. The kind and the request are what it asks

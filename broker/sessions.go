@@ -230,6 +230,9 @@ func (s *Sessions) Restart(ctx context.Context, userID, taskID string) (*protoco
 	}
 	return once(ctx, s.Store, s.Now, taskID, "restart", nil, func(ctx context.Context) (*protocol.RestartResponse, error) {
 		return s.restart(ctx, userID, taskID)
+	}, func(ctx context.Context, act *ActRow) error {
+		_, err := s.Store.FinishAct(ctx, act)
+		return err
 	})
 }
 

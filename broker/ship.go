@@ -3,7 +3,6 @@ package broker
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
@@ -230,46 +229,38 @@ func run[R any](ctx context.Context, s *Ships, userID, taskID string, step step[
 	if err != nil {
 		return nil, err
 	}
-	row, err := beginAct(ctx, s.Users, task.ID, string(step.kind), step.request, nowUTC(s.Sessions.Now))
-	if err != nil {
-		return nil, err
-	}
-	done := new(R)
-	if row.Answer != "" {
-		return done, json.Unmarshal([]byte(row.Answer), done)
-	}
-	if task.OpenTurn != "" && !step.busy {
-		return nil, &protocol.Error{
-			Code: protocol.CodeBusy, Message: "The agent works on a message", Hint: "Wait until it has finished, or stop it",
-		}
-	}
-	at, err := s.Sessions.find(ctx, userID, task.ID)
-	if err != nil {
-		return nil, err
-	}
-	release, err := s.steps.acquire(ctx, userID, stepsOfUser)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	// A caller that goes away must not leave an act without its entry. The host's answer is awaited for a bounded time.
-	ctx = context.WithoutCancel(ctx)
-	done, act, err := step.do(context.WithValue(ctx, actSent{}, row), at)
-	if err != nil {
-		return nil, notShipped(err)
-	}
-	answer, err := json.Marshal(done)
-	if err != nil {
-		return nil, err
-	}
-	row.Answer = string(answer)
-	return done, Audited(ctx, s.Users, s.Sessions.Now, func(ctx context.Context) (*Act, error) {
-		first, err := s.Users.FinishAct(ctx, row)
-		if err != nil || !first {
-			return nil, err
-		}
-		return act, nil
-	})
+	var act *Act
+	return once(ctx, s.Users, s.Sessions.Now, task.ID, string(step.kind), step.request,
+		func(ctx context.Context) (done *R, err error) {
+			if task.OpenTurn != "" && !step.busy {
+				return nil, &protocol.Error{
+					Code: protocol.CodeBusy, Message: "The agent works on a message", Hint: "Wait until it has finished, or stop it",
+				}
+			}
+			at, err := s.Sessions.find(ctx, userID, task.ID)
+			if err != nil {
+				return nil, err
+			}
+			release, err := s.steps.acquire(ctx, userID, stepsOfUser)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			// A caller that goes away must not leave an act without its entry. The host's answer is awaited for a bounded time.
+			if done, act, err = step.do(context.WithoutCancel(ctx), at); err != nil {
+				return nil, notShipped(err)
+			}
+			return done, nil
+		},
+		func(ctx context.Context, row *ActRow) error {
+			return Audited(ctx, s.Users, s.Sessions.Now, func(ctx context.Context) (*Act, error) {
+				first, err := s.Users.FinishAct(ctx, row)
+				if err != nil || !first {
+					return nil, err
+				}
+				return act, nil
+			})
+		})
 }
 
 // notShipped explains the errors of hosts that have nothing to ship, or cannot.

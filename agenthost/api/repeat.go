@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -85,14 +84,14 @@ func (a *API) once(rule repeat) echo.MiddlewareFunc {
 			request, response := c.Request(), c.Response()
 			writer := response.Writer
 			err = a.Host.Once(request.Context(), act, rule.again, func(ctx context.Context) {
-				recorded := &recorder{header: response.Header()}
+				recorded := &httpapi.Recorder{Fields: response.Header()}
 				response.Writer = recorded
 				defer func() { response.Writer, response.Committed, response.Size = writer, false, 0 }()
 				c.SetRequest(request.WithContext(ctx))
 				if err := next(c); err != nil {
 					c.Error(err)
 				}
-				act.Status, act.Answer = recorded.status, recorded.body.Bytes()
+				act.Status, act.Answer = recorded.Status, recorded.Body.Bytes()
 			})
 			if err != nil {
 				return err
@@ -118,17 +117,6 @@ func named(next echo.HandlerFunc) echo.HandlerFunc {
 		return next(c)
 	}
 }
-
-// recorder keeps a response.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header            { return r.header }
-func (r *recorder) WriteHeader(status int)         { r.status = status }
-func (r *recorder) Write(part []byte) (int, error) { return r.body.Write(part) }
 
 // actOf returns the act of a request, nil for one without a key.
 func actOf(c echo.Context) (*agenthost.ActRecord, error) {

@@ -110,7 +110,7 @@ func explain(r *treereader.Refusal) error {
 	case treereader.Unwritable:
 		err = &protocol.Error{
 			Code: protocol.CodeConflict, Message: fmt.Sprintf("%q cannot be written", r.Path), Err: r,
-			Hint: "Its directory was made read-only or moved, or the disk of the agent host is full",
+			Hint: "Its directory belongs to another user, was made read-only or moved, or the disk of the agent host is full",
 		}
 	default:
 		err = errChangedSince(r.Path)

@@ -131,15 +131,15 @@ func (s *Server) forward(c echo.Context, m *message) error {
 	r := c.Request()
 	raw := m.forSDK()
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
-	got := &answer{header: http.Header{}, status: http.StatusOK}
+	got := &httpapi.Recorder{Fields: http.Header{}, Status: http.StatusOK}
 	s.handler.ServeHTTP(got, r)
 	var response rpcResponse
-	if err := json.Unmarshal(got.body.Bytes(), &response); err != nil || response.Result == nil && response.Error == nil {
-		if got.status < http.StatusBadRequest || got.status >= http.StatusInternalServerError {
-			return fmt.Errorf("the SDK answered %s with %d: %.200q", m.method, got.status, got.body.String())
+	if err := json.Unmarshal(got.Body.Bytes(), &response); err != nil || response.Result == nil && response.Error == nil {
+		if got.Status < http.StatusBadRequest || got.Status >= http.StatusInternalServerError {
+			return fmt.Errorf("the SDK answered %s with %d: %.200q", m.method, got.Status, got.Body.String())
 		}
-		message := strings.TrimSpace(got.body.String())
-		return respond(c, got.status, m.id, refuse(codeInvalidRequest, protocol.Errorf(protocol.CodeInvalid, "%s", message)))
+		message := strings.TrimSpace(got.Body.String())
+		return respond(c, got.Status, m.id, refuse(codeInvalidRequest, protocol.Errorf(protocol.CodeInvalid, "%s", message)))
 	}
 	response.ID = m.id
 	if response.Error != nil {
@@ -149,23 +149,12 @@ func (s *Server) forward(c echo.Context, m *message) error {
 	if err != nil {
 		return err
 	}
-	for name, values := range got.header {
+	for name, values := range got.Fields {
 		c.Response().Header()[name] = values
 	}
 	c.Response().Header().Del(echo.HeaderContentLength)
-	return c.JSONBlob(got.status, body)
+	return c.JSONBlob(got.Status, body)
 }
-
-// answer is an http.ResponseWriter for the SDK's answer.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (a *answer) Header() http.Header               { return a.header }
-func (a *answer) WriteHeader(status int)            { a.status = status }
-func (a *answer) Write(content []byte) (int, error) { return a.body.Write(content) }
 
 // NoStream answers a GET: without MCP sessions there is no stream to open.
 func NoStream(c echo.Context) error {
