@@ -17,6 +17,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/internal/database"
+	"bellhop/internal/filelock"
 	"bellhop/internal/private"
 	"bellhop/protocol"
 )
@@ -67,7 +68,7 @@ func openOn(vfs, dir string, now time.Time) (*Journal, error) {
 	}
 	j, err := open(location{path, vfs}, now)
 	if err != nil {
-		return nil, errors.Join(err, held.Close())
+		return nil, errors.Join(err, filelock.Release(held))
 	}
 	j.lock = held
 	return j, nil
@@ -143,7 +144,7 @@ func (j *Journal) Close() error {
 	close(j.requests)
 	j.mu.Unlock()
 	<-j.done
-	return errors.Join(j.readers.Close(), j.lock.Close())
+	return errors.Join(j.readers.Close(), filelock.Release(j.lock))
 }
 
 func openReaders(at location, pragmas ...string) (*sql.DB, error) {

@@ -30,7 +30,7 @@ func lock(ctx context.Context, dir string, onWait func()) (unlock func(), err er
 	for tries := 0; ; tries++ {
 		err := filelock.Try(file)
 		if err == nil {
-			return func() { _ = file.Close() }, nil
+			return func() { _ = filelock.Release(file) }, nil
 		}
 		if !errors.Is(err, filelock.ErrHeld) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), file.Close())

@@ -32,7 +32,7 @@ func (l locks) acquire(ctx context.Context, key string) (release func(), err err
 	if err := waitForLock(ctx, file); err != nil {
 		return nil, err
 	}
-	return func() { _ = file.Close() }, nil
+	return func() { _ = filelock.Release(file) }, nil
 }
 
 // waitForLock waits until ctx ends. It closes the file unless that is locked then.

@@ -12,6 +12,7 @@ import (
 
 	"bellhop/agenthost/workspace/treereader"
 	"bellhop/agenthost/workspace/treesnapshot"
+	"bellhop/internal/filelock"
 	"bellhop/internal/owner"
 	"bellhop/internal/process"
 	"bellhop/protocol"
@@ -141,11 +142,12 @@ func (m *Manager) lockStore(ctx context.Context, rec *record) (release func(), e
 	if err == nil && m.isRemoved(rec) {
 		err = errNoWorkspace()
 	}
+	release = func() { _ = filelock.Release(file) }
 	if err != nil {
-		_ = file.Close()
+		release()
 		return nil, err
 	}
-	return func() { _ = file.Close() }, nil
+	return release, nil
 }
 
 // openStore opens the store of a workspace, and makes it if it is missing.

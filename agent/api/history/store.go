@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"bellhop/internal/database"
+	"bellhop/internal/filelock"
 	"bellhop/protocol"
 )
 
@@ -113,7 +114,7 @@ func (s *Store) Close() error {
 	if s.db != nil {
 		err = s.db.Close()
 	}
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(err, filelock.Release(s.lock))
 }
 
 // Begin stores a session without lines.
