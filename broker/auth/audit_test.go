@@ -37,8 +37,6 @@ func (d *desk) wantAudit(want ...string) {
 	}
 }
 
-const created = `user.created by broker  "" on user ada "ada@example.com" {"admin":"false"}`
-
 func TestSignInsAndSignOutsAreInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	d := open(t, "")
@@ -58,7 +56,7 @@ func TestSignInsAndSignOutsAreInTheAuditLog(t *testing.T) {
 	must(t, err)
 	_, err = d.SignInByLink(httptest.NewRecorder(), request("POST"), address, link)
 	must(t, err)
-	d.wantAudit(created,
+	d.wantAudit(
 		`sign-in by user ada "192.0.2.1:4711" on user ada "ada@example.com" null`,
 		`sign-in.failed by visitor  "192.0.2.1:4711" on user ada "ada@example.com" null`,
 		`sign-in.failed by visitor  "192.0.2.1:4711" on user  "" null`,
@@ -74,18 +72,21 @@ func TestSignInsAndSignOutsAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-func TestTokensAndPasswordsAreInTheAuditLog(t *testing.T) {
+func TestUsersTokensAndPasswordsAreInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	d := open(t, "")
+	eve, err := d.CreateUser(t.Context(), " Eve@Example.com ", password, false)
+	must(t, err)
 	plain, made := d.token("laptop", 0)
 	bound := &broker.APIToken{UserID: d.ada.ID, Name: "editor", Kind: broker.TokenAgent, AgentIdentifier: "claude-code"}
-	_, err := d.CreateToken(t.Context(), bound)
+	_, err = d.CreateToken(t.Context(), bound)
 	must(t, err)
 	must(t, d.DeleteToken(t.Context(), d.ada.ID, made.ID))
 	wantCode(t, d.DeleteToken(t.Context(), d.ada.ID, made.ID), protocol.CodeNotFound)
 	must(t, d.SetPassword(t.Context(), d.ada.ID, "another horse battery"))
 	const all = "tasks:read tasks:write notebooks hosts webhooks admin"
-	d.wantAudit(created,
+	d.wantAudit(
+		`user.created by broker  "" on user `+eve.ID+` "eve@example.com" {"admin":"false"}`,
 		`token.created by broker  "" on token `+made.ID+` "laptop" {"kind":"user","owner":"ada","scopes":"`+all+`"}`,
 		`token.created by broker  "" on token `+bound.ID+
 			` "editor" {"agent":"claude-code","kind":"agent","owner":"ada","scopes":"notebooks"}`,

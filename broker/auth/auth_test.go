@@ -12,6 +12,7 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/auth"
 	"bellhop/broker/store"
+	"bellhop/broker/store/storetest"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
 	"bellhop/internal/testenv"
@@ -55,8 +56,8 @@ func open(t *testing.T, publicURL string) *desk {
 		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store,
 		Attempts: d.store, Factors: d.store, Audit: d.store, PublicURL: publicURL, Now: d.clock.Now,
 	})
-	d.ada, err = d.CreateUser(t.Context(), " Ada@Example.com ", password, false)
-	must(t, err)
+	d.ada = &broker.User{ID: protocol.NewID(), Email: "ada@example.com", CreatedAt: d.clock.Now()}
+	storetest.AddUser(t, d.store, d.ada, password)
 	return d
 }
 

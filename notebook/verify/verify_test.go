@@ -277,9 +277,9 @@ func TestHostileNestingEndsOnlyTheWorker(t *testing.T) {
 		{"lambdas", "csharp", "var x = " + strings.Repeat("a => ", n/5)},
 		{"blocks", "ruby", strings.Repeat("a { ", n/4)},
 		{"arrays", "php", "<?php $a = " + strings.Repeat("[", n)},
-		{"elements", "html", strings.Repeat("<a>", n/12)}, // the grammar takes the square of the depth
+		{"elements", "html", strings.Repeat("<a>", n/25)}, // the grammar takes the square of the depth
 		{"quotes", "markdown", strings.Repeat("> ", n/2)},
-		{"lists", "markdown", strings.Repeat("- ", n/2)},
+		{"lists", "markdown", strings.Repeat("- ", n/4)},
 		{"parentheses", "kotlin", "val x = " + strings.Repeat("(", n)},
 		{"random bytes", "cpp", noise(n)},
 		{"invalid UTF-8", "python", strings.Repeat("\xff\xfe\x00(", n/4)},
