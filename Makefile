@@ -79,7 +79,8 @@ test-go: ready
 	go vet $(PKGS)
 	$(call go-tests)
 
-test-web-core: ready check-web test-client
+test-web-core: ready check-web
+	cd web/client && npm run test-core --silent
 	cd web && npm run e2e-core --silent
 
 test-web: ready check-web test-client ## the console, the TypeScript client, and all stories in Chromium and Firefox
@@ -93,7 +94,7 @@ program: console # the program that tests start; its time changes only when its 
 check-web: web/node_modules/.package-lock.json
 	cd web && npm run check --silent
 
-test-client: web/client/node_modules/.package-lock.json
+test-client: web/client/node_modules/.package-lock.json # its core, and the packages and examples that are built of it
 	cd web/client && npm test --silent
 
 test-agents: ready ## the real agents with a scripted model, and a story in the browser (installs the agents from the npm registry first)
