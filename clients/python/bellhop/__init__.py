@@ -4,7 +4,7 @@
 `bellhop.broker` and `bellhop.host`, are generated from the OpenAPI documents.
 """
 
-from ._http import BellhopError, NetworkError, Response
+from ._http import BellhopError, ForeignAnswer, NetworkError, Response
 from ._stream import Backoff, Frame, Part, StreamLost, Turn, read_frames, text_of
 from .client import Bellhop, Host
 
@@ -12,6 +12,7 @@ __all__ = [
     "Backoff",
     "Bellhop",
     "BellhopError",
+    "ForeignAnswer",
     "Frame",
     "Host",
     "NetworkError",

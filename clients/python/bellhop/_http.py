@@ -5,8 +5,9 @@ from __future__ import annotations
 import http.client
 import http.cookies
 import json
+import os
 import ssl
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional
 from urllib.parse import quote, urlencode, urlsplit
 
 # A stream sends a comment every 10 seconds; silence for three times as long is a lost connection.
@@ -34,6 +35,15 @@ class BellhopError(Exception):
 
 class NetworkError(OSError):
     """A server could not be reached, or the connection broke."""
+
+
+class ForeignAnswer(NetworkError):
+    """Something in between, such as a gateway, answered instead of the server. The request may have arrived."""
+
+    def __init__(self, status: int, retry_after: Optional[float] = None) -> None:
+        self.status = status
+        self.retry_after = retry_after
+        super().__init__("something other than Bellhop answered, with status %d" % status)
 
 
 class Response:
@@ -83,6 +93,7 @@ class Server:
         self.context = context
         self.headers: Dict[str, str] = {}
         self.cookies: Dict[str, str] = {}
+        self.names_itself = False  # an answer had a broker's name, and so have all
         _address(self.url)
 
     def __repr__(self) -> str:
@@ -114,9 +125,15 @@ class Server:
         if self.cookies:
             always["Cookie"] = "; ".join("%s=%s" % pair for pair in self.cookies.items())
         always.update(headers or {})
-        answer = send(method, self.url + path + _query(query), body, always, self.timeout, self.context)
+        answer = send(method, self.url + path + _query(query), body, always, self.timeout, self.context, self.is_own)
         self._keep_cookies(answer)
         return answer
+
+    def is_own(self, answer: Response, repeats: bool) -> bool:
+        """Whether an answer is the broker's own to its request, whose name it `repeats` or not."""
+        named = bool(answer.headers.get("Bellhop-Broker"))
+        self.names_itself = self.names_itself or named
+        return not self.names_itself or named and repeats
 
     def _keep_cookies(self, answer: Response) -> None:
         for line in answer.headers.get_all("Set-Cookie") or []:
@@ -134,12 +151,17 @@ def send(
     body: Any,
     headers: Mapping[str, str],
     timeout: float,
-    context: Optional[ssl.SSLContext] = None,
+    context: Optional[ssl.SSLContext],
+    is_own: Callable[[Response, bool], bool],
 ) -> Response:
-    """Sends a request. It follows no redirect: no route of the servers has one."""
+    """Sends a request. It follows no redirect: no route of the servers has one.
+
+    `is_own` is asked about the answer, and whether that repeats the request's name (docs/protocol.md, "Whose answer it is").
+    """
     scheme, host, port, target = _address(url)
     data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
-    all_headers = {"Accept": "*/*", **headers}
+    name = os.urandom(16).hex()
+    all_headers = {"Accept": "*/*", **headers, "Bellhop-Request": name}
     if data is not None:
         all_headers["Content-Type"] = "application/json"
     connection: http.client.HTTPConnection
@@ -153,6 +175,9 @@ def send(
     except (OSError, http.client.HTTPException) as failure:
         connection.close()
         raise NetworkError("%s://%s:%s cannot be reached: %s" % (scheme, host, port, failure)) from failure
+    if not is_own(answer, answer.headers.get("Bellhop-Request") == name):
+        with answer:
+            raise ForeignAnswer(answer.status, _retry_after(answer))
     if answer.status >= 300:
         with answer:
             raise refusal(answer)
@@ -165,8 +190,12 @@ def refusal(answer: Response) -> BellhopError:
         body = json.loads(answer.read())
     except (ValueError, NetworkError):
         body = None
+    return BellhopError(answer.status, body, _retry_after(answer))
+
+
+def _retry_after(answer: Response) -> Optional[float]:
     wait = answer.headers.get("Retry-After", "")
-    return BellhopError(answer.status, body, float(wait) if wait.isdigit() else None)
+    return float(wait) if wait.isdigit() else None
 
 
 def _address(url: str) -> "tuple[str, str, int, str]":

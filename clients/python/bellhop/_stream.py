@@ -7,7 +7,7 @@ import random
 import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional
 
-from ._http import BellhopError, NetworkError, Response
+from ._http import BellhopError, ForeignAnswer, NetworkError, Response
 
 Part = Dict[str, Any]
 
@@ -48,6 +48,8 @@ class Backoff:
         delay = min(self.most, self.first * 2 ** (self.failures - 1)) * random.uniform(0.5, 1)
         if isinstance(failure, BellhopError) and failure.retry_after:
             delay = max(delay, failure.retry_after)
+        elif isinstance(failure, ForeignAnswer) and failure.retry_after:
+            delay = max(delay, min(self.most, failure.retry_after))
         self._sleep(delay)
 
 

@@ -195,7 +195,12 @@ class _BrokerSource(Source):
         # A second POST of a turn continues it, so a lost first answer does no harm.
         method, body = ("POST", self.opening) if self.opening is not None else ("GET", None)
         silence = 15 * 60.0 if self.is_basic else self.client.timeout
-        return send(method, url, body, headers, silence, self.client.context)
+        return send(method, url, body, headers, silence, self.client.context, self._is_own)
+
+    def _is_own(self, answer: Response, repeats: bool) -> bool:
+        if self.granted.get("reach") == "relay":
+            return self.client.is_own(answer, repeats)
+        return repeats or "named-answers" not in (self.granted.get("capabilities") or ())
 
     def renew(self, cursor: Optional[str]) -> None:
         if cursor is None and self.opening is not None:
@@ -261,7 +266,8 @@ class _HostSource(Source):
             headers["Last-Event-ID"] = cursor
         opening, self.opening = self.opening, None
         url = self.client.url + "/stream/" + element(self.session_id)
-        return send("GET" if opening is None else "POST", url, opening, headers, self.client.timeout, self.client.context)
+        method = "GET" if opening is None else "POST"
+        return send(method, url, opening, headers, self.client.timeout, self.client.context, self.client.is_own)
 
     def renew(self, cursor: Optional[str]) -> None:
         self.token = self.client.create_session(session_id=self.session_id)["token"]
