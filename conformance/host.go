@@ -90,6 +90,11 @@ var hostChecks = []check[*host]{
 		checkSessions,
 	},
 	{
+		"named answers",
+		"a host with the capability named-answers repeats Bellhop-Request in every answer, refusals and streams included",
+		checkNames,
+	},
+	{
 		"a turn", "POST /stream streams parts with ascending ids and ends in exactly one finish, abort or error",
 		checkStream,
 	},

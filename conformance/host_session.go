@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"bellhop/protocol"
@@ -66,6 +67,33 @@ func checkSessions(s *scope, h *host) {
 		a := h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(token)})
 		s.expect("GET /stream of an idle session with either token", a, http.StatusNoContent, "")
 	}
+}
+
+func checkNames(s *scope, h *host) {
+	one := h.open(s)
+	if !slices.Contains(one.Capabilities, protocol.CapabilityNamedAnswers) {
+		s.skip("the host does not have the capability " + protocol.CapabilityNamedAnswers)
+	}
+	name := protocol.NewID()
+	named, owner := protocol.HeaderRequest+": "+name, "Authorization: Bearer "+h.options.Password
+	events, stream := "/session/"+one.id+"/events", "/stream/"+one.id+"?token="
+	repeated := func(c call, a *answer) {
+		if a.header.Get(protocol.HeaderRequest) != name {
+			s.failf("%s %s answers %d without the request's name", c.method, route(c.path), a.status)
+		}
+	}
+	for _, c := range []call{
+		{http.MethodGet, events, "", []string{named, owner}},
+		{http.MethodGet, events, "", []string{named}},
+		{http.MethodPost, "/session", "{", []string{named, owner}},
+		{http.MethodGet, "/conformance", "", []string{named, owner}},
+		{http.MethodGet, stream + "x", "", []string{named}},
+	} {
+		repeated(c, h.call(s, c))
+	}
+	turn := call{http.MethodPost, stream + url.QueryEscape(one.Token), `{"prompt":""}`, []string{named}}
+	_, a := h.read(s, turn)
+	repeated(turn, a)
 }
 
 func checkSuperseded(s *scope, h *host) {

@@ -216,6 +216,17 @@ func TestEveryFaultOfAHostFailsItsCheck(t *testing.T) {
 			},
 			check: "the end of a session", problem: "without the session's id",
 		},
+		"a stream does not name its request": {
+			between: func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if strings.HasPrefix(r.URL.Path, "/stream/") {
+						r.Header.Del(protocol.HeaderRequest)
+					}
+					next.ServeHTTP(w, r)
+				})
+			},
+			check: "named answers", problem: "GET /stream/",
+		},
 		"browsers are not let in": {
 			between: func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
