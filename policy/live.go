@@ -162,7 +162,7 @@ func (o *LiveOptions) read() (*Engine, []byte, error) {
 	if err != nil {
 		return nil, content, err
 	}
-	section := root.Member("policy")
+	section := yamlfile.Member(root, "policy")
 	switch {
 	case section == nil:
 		return Default(o.Engine), content, nil

@@ -77,7 +77,7 @@ func readPrograms(text []byte) (map[string]*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := root.Decode(&file); err != nil {
+	if err := yamlfile.Decode(root, &file); err != nil {
 		return nil, err
 	}
 	table := map[string]*program{}

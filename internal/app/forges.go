@@ -36,7 +36,7 @@ func (f *ForgeFile) UnmarshalYAML(node *yamlfile.Node) error {
 	if err := checkKeys(node, "a forge", "kind", "url", "tokenFile", "tokenVariable"); err != nil {
 		return err
 	}
-	return node.Decode((*forgeFields)(f))
+	return yamlfile.Decode(node, (*forgeFields)(f))
 }
 
 // ReadTokens reads the tokens of the forges from where the file says.

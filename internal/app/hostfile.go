@@ -47,7 +47,7 @@ func ReadHostFile(path string) (HostFile, error) {
 	}
 	root, err := yamlfile.Parse(content)
 	if err == nil && root != nil {
-		err = root.Decode(&file)
+		err = yamlfile.Decode(root, &file)
 	}
 	if err != nil {
 		return file, fmt.Errorf("%s: %w", path, err)

@@ -64,7 +64,7 @@ func TestInvalidHostFilesAreRefused(t *testing.T) {
 		"a second document":  {"agents: {}\n---\nagents: {}", "line 2: a second document begins here"},
 		"no YAML":            {"agents: {x: {command: [x}}", "line 1: "},
 		"a file too long":    {strings.Repeat("#\n", 1<<19) + "#", "is longer than 1048576 bytes"},
-		"a comma is missing": {"agents: {x: {command: [x], model: a mode: b}}", "line 1: a text with"},
+		"a comma is missing": {"agents: {x: {command: [x], model: a mode: b}}", "line 1: did not find expected"},
 		"an unknown kind": {
 			"agents: {x: {kind: cursor}}", `there is no kind "cursor"; use one of jsonl, opencode, claude, codex, gemini, acp`,
 		},

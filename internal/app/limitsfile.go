@@ -26,12 +26,12 @@ type limitsFields LimitsFile
 // UnmarshalYAML decodes a string as the mode.
 func (l *LimitsFile) UnmarshalYAML(node *yamlfile.Node) error {
 	if node.Kind == yamlfile.Scalar {
-		return node.Decode(&l.Mode)
+		return yamlfile.Decode(node, &l.Mode)
 	}
 	if err := checkKeys(node, "limits", "mode", "memory", "processes", "cpuWeight"); err != nil {
 		return err
 	}
-	return node.Decode((*limitsFields)(l))
+	return yamlfile.Decode(node, (*limitsFields)(l))
 }
 
 func (l LimitsFile) check(mode sandbox.Mode) error {

@@ -32,7 +32,7 @@ type projectFields ProjectFile
 // UnmarshalYAML decodes a string as the path.
 func (p *ProjectFile) UnmarshalYAML(node *yamlfile.Node) error {
 	if node.Kind == yamlfile.Scalar {
-		return node.Decode(&p.Path)
+		return yamlfile.Decode(node, &p.Path)
 	}
 	if node.Kind != yamlfile.Mapping {
 		return fmt.Errorf("line %d: a project is a directory, or has path or clone", node.Line)
@@ -45,7 +45,7 @@ func (p *ProjectFile) UnmarshalYAML(node *yamlfile.Node) error {
 				node.Content[i].Line, key)
 		}
 	}
-	return node.Decode((*projectFields)(p))
+	return yamlfile.Decode(node, (*projectFields)(p))
 }
 
 func (p ProjectFile) check(name string) error {

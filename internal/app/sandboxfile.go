@@ -45,13 +45,13 @@ type sandboxFields SandboxFile
 // UnmarshalYAML decodes a string as the mode.
 func (s *SandboxFile) UnmarshalYAML(node *yamlfile.Node) error {
 	if node.Kind == yamlfile.Scalar {
-		return node.Decode(&s.Mode)
+		return yamlfile.Decode(node, &s.Mode)
 	}
 	if err := checkKeys(node, "sandbox", "mode", "namespaces", "user", "limits", "read", "write", "network", "allow",
 		"ask", "agents", "projects"); err != nil {
 		return err
 	}
-	return node.Decode((*sandboxFields)(s))
+	return yamlfile.Decode(node, (*sandboxFields)(s))
 }
 
 // UnmarshalYAML refuses unknown keys.
@@ -60,7 +60,7 @@ func (p *SandboxPaths) UnmarshalYAML(node *yamlfile.Node) error {
 		return err
 	}
 	type fields SandboxPaths
-	return node.Decode((*fields)(p))
+	return yamlfile.Decode(node, (*fields)(p))
 }
 
 // checkKeys returns an error for an unknown key: node.Decode ignores the decoder's

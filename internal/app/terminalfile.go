@@ -37,7 +37,7 @@ func (t *TerminalFile) UnmarshalYAML(node *yamlfile.Node) error {
 	if err := checkKeys(node, "terminal", "enabled", "shell", "perSession", "idle"); err != nil {
 		return err
 	}
-	return node.Decode((*terminalFields)(t))
+	return yamlfile.Decode(node, (*terminalFields)(t))
 }
 
 // Limits of the settings.
