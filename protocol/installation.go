@@ -33,13 +33,6 @@ const (
 	InstallationCancelled InstallationState = "cancelled"
 )
 
-// InstallationStates lists every state.
-func InstallationStates() []InstallationState {
-	return []InstallationState{
-		InstallationRunning, InstallationInstalled, InstallationPresent, InstallationFailed, InstallationCancelled,
-	}
-}
-
 // InstallationStep is what an installation does at present.
 type InstallationStep string
 
