@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/acp"
@@ -98,6 +99,30 @@ func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 		t.Errorf("got %+v", results)
 	}
 	f.Want(f.Run(&providertest.Recorder{}, "again"), providertest.Finished)
+}
+
+func TestALineOverTenMiBFailsTheTurn(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 11<<20)
+	stopped := `{"dir":"in","msg":{"method":"session/cancel","params":{"sessionId":"s"}}}` + "\n"
+	for rule, script := range map[string]string{
+		"the answer to the prompt": `{"dir":"out","msg":{"id":3,"result":{"stopReason":"end_turn","_meta":{"x":"` + long + `"}}}}` + "\n" +
+			stopped,
+		"an update, and the agent stops": chunk(long) + stopped +
+			`{"dir":"out","msg":{"id":3,"result":{"stopReason":"cancelled"}}}` + "\n",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			f, out := newFixture(t, begun+chunk("so")+script), &providertest.Recorder{}
+			f.options.Grace = 50 * time.Millisecond
+			f.Want(f.Run(out, "hello"), agenthost.Outcome{
+				FinishReason: protocol.FinishError,
+				Err:          "The agent acp sent a line over 10 MiB, which the host does not read. The turn was stopped",
+			})
+			if got := out.Texts(); !slices.Equal(got, []string{"so"}) {
+				t.Errorf("the texts are %q", got)
+			}
+		})
+	}
 }
 
 func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {

@@ -169,11 +169,6 @@ func TestTraps(t *testing.T) {
 				`notice warning"The agent sent 2 further unusable lines"`,
 			},
 		},
-		"a line over 12 MiB is refused, and the next one is handled": {
-			[]string{fmt.Sprintf("big: %d", protocol.MaxLine+1), fullText("still here")},
-			agenthost.Answer{},
-			[]string{`notice warning"The agent sent a line over 12 MiB"`, `end "still here"`},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, out := open(t, opening{}, turn(c.lines...)), providertest.Answering(c.answer)
@@ -182,6 +177,19 @@ func TestTraps(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.shown, "\n"))
 			}
 		})
+	}
+}
+
+func TestALineOver12MiBFailsTheTurn(t *testing.T) {
+	t.Parallel()
+	s, out := open(t, opening{}, turn(fmt.Sprintf("big: %d", protocol.MaxLine+1), fullText("still here"))), &providertest.Recorder{}
+	outcome := s.run(t, out)
+	const want = "The agent claude sent a line over 12 MiB, which the host does not read. The turn was stopped"
+	if outcome.FinishReason != protocol.FinishError || outcome.Err != want {
+		t.Errorf("got %+v", outcome)
+	}
+	if got := out.Texts(); !slices.Equal(got, []string{"still here"}) {
+		t.Errorf("the texts are %q", got)
 	}
 }
 

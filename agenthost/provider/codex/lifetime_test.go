@@ -114,9 +114,8 @@ func TestARefusedPromptIsAFailure(t *testing.T) {
 
 func TestInvalidLinesAreReportedAndSkipped(t *testing.T) {
 	t.Parallel()
-	long := fmt.Sprintf(`{"dir":"raw","msg":%q}`+"\n", strings.Repeat("x", protocol.MaxLine+1))
 	noise := strings.Repeat(`{"dir":"raw","msg":"{\"no\":\"message\"}"}`+"\n", 4)
-	f := newFixture(t, begun+long+noise+`{"dir":"raw","msg":"  "}`+"\n"+delta("m1", "still here")+turnCompleted)
+	f := newFixture(t, begun+noise+`{"dir":"raw","msg":"  "}`+"\n"+delta("m1", "still here")+turnCompleted)
 	out := &providertest.Recorder{}
 	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if notices := out.Of(providertest.KindNotice); len(notices) != 4 ||

@@ -48,8 +48,9 @@ type link[M any] struct {
 
 // incoming is a message, or the error of an invalid line.
 type incoming[M any] struct {
-	message M
-	invalid string
+	message  M
+	invalid  string
+	overlong bool // the line is invalid because of its length
 }
 
 // New creates an agent. Its first Run starts the program.
@@ -223,7 +224,7 @@ func (a *Agent[M]) handle(l *link[M], line []byte, err error) {
 	case errors.Is(err, ErrConsumed):
 		return
 	case err != nil:
-		in.invalid = err.Error()
+		in.invalid, in.overlong = err.Error(), errors.As(err, new(overlong))
 	}
 	if a.deliver(l, in) {
 		return

@@ -193,7 +193,7 @@ func readLines(lines *jsonlines.Reader, maxLine int, handle func(line []byte, er
 		line, err := lines.Next()
 		switch {
 		case errors.Is(err, jsonlines.ErrTooLong):
-			handle(nil, fmt.Errorf("a line over %d MiB", maxLine>>20))
+			handle(nil, overlong{maxLine})
 		case err != nil:
 			return
 		case len(bytes.TrimSpace(line)) > 0:
@@ -201,6 +201,11 @@ func readLines(lines *jsonlines.Reader, maxLine int, handle func(line []byte, er
 		}
 	}
 }
+
+// overlong is the error of a line over a limit, for a notice to the user.
+type overlong struct{ limit int }
+
+func (o overlong) Error() string { return fmt.Sprintf("a line over %d MiB", (o.limit+1<<19)>>20) }
 
 // within reports whether done is closed within the limit.
 func within(limit time.Duration, done <-chan struct{}) bool {

@@ -19,4 +19,7 @@
 // Cancelling a turn first cancels its questions, then asks the program to stop, and
 // after the grace period signals the program's group. A program that received a
 // signal exits; the next Run starts it again.
+//
+// A line over Config.MaxLine stops the turn in the same way, with an error: it may have
+// been the end of the turn, or a question that the program waits for.
 package stdio

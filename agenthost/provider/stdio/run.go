@@ -69,6 +69,9 @@ func (r *run[M]) play(ctx context.Context) agenthost.Outcome {
 		select {
 		case in := <-r.messages:
 			r.received = true
+			if in.overlong {
+				return r.fail(ctx, in.invalid)
+			}
 			outcome, err := r.handle(in)
 			switch {
 			case err != nil:
@@ -111,10 +114,32 @@ func (r *run[M]) restart() bool {
 	return err == nil
 }
 
-// abort stops the turn with the program's own cancellation, or otherwise by ending
+// fail stops a turn in which the program sent a line that is too long to be read. It may have been the
+// program's last word on the turn, or a question to which the program waits for an answer.
+func (r *run[M]) fail(ctx context.Context, line string) agenthost.Outcome {
+	if err := r.halt(ctx, nil); err != nil {
+		return r.aborted(err)
+	}
+	return r.finish(*Failure("The agent " + r.name + " sent " + line + ", which the host does not read. The turn was stopped"))
+}
+
+func (r *run[M]) abort(ctx context.Context, cause error) agenthost.Outcome { return r.aborted(r.halt(ctx, cause)) }
+
+// aborted returns the outcome of a turn that was halted.
+func (r *run[M]) aborted(cause error) agenthost.Outcome {
+	if cause == nil {
+		_ = r.exchange.Close(true)
+		r.reportInvalid()
+	}
+	outcome := *Aborted()
+	outcome.Usage = r.exchange.Usage()
+	return outcome
+}
+
+// halt stops the turn with the program's own cancellation, or otherwise by ending
 // the program. Messages in between are still handled, unless the Output failed
-// (cause).
-func (r *run[M]) abort(ctx context.Context, cause error) agenthost.Outcome {
+// (cause). It returns the error of the Output.
+func (r *run[M]) halt(ctx context.Context, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	r.CancelQuestions(nil)
 	r.exchange.Cancel(ctx)
@@ -136,13 +161,7 @@ func (r *run[M]) abort(ctx context.Context, cause error) agenthost.Outcome {
 			stopped = true
 		}
 	}
-	if cause == nil {
-		_ = r.exchange.Close(true)
-		r.reportInvalid()
-	}
-	outcome := *Aborted()
-	outcome.Usage = r.exchange.Usage()
-	return outcome
+	return cause
 }
 
 func (r *run[M]) drain(in incoming[M], cause error) (stopped bool, _ error) {
