@@ -19,7 +19,7 @@ import (
 const (
 	maxDiffFiles   = 2000
 	maxPatchOutput = 16 << 20
-	diffTimeout    = time.Minute
+	diffTimeout    = 35 * time.Second // less than a broker waits, so that the user reads why
 	renameLimit    = "-l1000"
 )
 
@@ -41,7 +41,7 @@ func (m *Manager) Diff(ctx context.Context, sessionID, project string) (*protoco
 		return nil, err
 	}
 	defer release()
-	ctx, cancel := context.WithTimeout(ctx, diffTimeout)
+	ctx, cancel := context.WithTimeout(ctx, m.diffTime)
 	defer cancel()
 	var diff *protocol.Diff
 	err = m.withSnapshot(ctx, rec, nil, func(ctx context.Context, s *snapshot) (err error) {

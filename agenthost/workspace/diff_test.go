@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"bellhop/protocol"
 )
@@ -236,6 +237,28 @@ func TestDiffRefusesTooManyFiles(t *testing.T) {
 				t.Errorf("hint %q", hint)
 			}
 		})
+	}
+}
+
+// The time ends in the lock, in the reader and in git, one after the other.
+func TestADiffOverItsTimeSaysSo(t *testing.T) {
+	t.Parallel()
+	k := open(t, nil)
+	write(t, k.session("s1", ""), "new.txt", "a\n")
+	failed := 0
+	for k.diffTime = time.Microsecond; ; k.diffTime = k.diffTime*5/4 + time.Microsecond {
+		_, err := k.Diff(t.Context(), "s1", "")
+		if err == nil {
+			break
+		}
+		failed++
+		errorHint(t, err, protocol.CodeConflict)
+		if !strings.HasPrefix(err.Error(), "Reading the workspace takes too long") {
+			t.Errorf("after %s: %v", k.diffTime, err)
+		}
+	}
+	if failed == 0 {
+		t.Error("no diff took too long")
 	}
 }
 

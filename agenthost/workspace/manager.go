@@ -65,6 +65,7 @@ type Manager struct {
 	readerProgram string  // "" = this program
 	confine       Confine // nil = readers have the host's rights
 	pushTimeout   time.Duration
+	diffTime      time.Duration
 	searchTime    time.Duration // after which a search returns what it has found
 	fileSlots     chan struct{} // limits concurrent reads of directories and files
 	forges        Forges
@@ -101,7 +102,7 @@ func New(opts Options) (*Manager, error) {
 		mirrorLocks: locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "mirror-"},
 		git:         runner{env: inheritedEnvironment()},
 		slots:       newSlots(time.Now), limits: defaultLimits, pushTimeout: pushTimeout, forges: opts.Forges,
-		searchTime: searchTime, fileSlots: make(chan struct{}, 4),
+		diffTime: diffTimeout, searchTime: searchTime, fileSlots: make(chan struct{}, 4),
 		jobs: map[string]*job{},
 	}
 	for name, p := range opts.Projects {

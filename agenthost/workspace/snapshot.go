@@ -61,18 +61,21 @@ type snapshot struct {
 }
 
 // withSnapshot takes a snapshot of a workspace, and runs do before the next one is taken. The caller has a slot. ask
-// changes what the reader is asked for. CodeConflict: the work tree is gone, or has more changes than a snapshot takes.
+// changes what the reader is asked for. CodeConflict: the work tree is gone, has more changes than a snapshot takes, or
+// takes too long to read.
 func (m *Manager) withSnapshot(
 	ctx context.Context, rec *record, ask func(*treereader.Request), do func(ctx context.Context, s *snapshot) error,
 ) error {
 	release, err := m.lockStore(ctx, rec)
-	if err != nil {
-		return err
+	if err == nil {
+		defer release()
+		err = m.withStore(ctx, rec, storeOf{}, ask, do)
 	}
-	defer release()
-	err = m.withStore(ctx, rec, storeOf{}, ask, do)
-	if err != nil && ctx.Err() == nil && m.isRemoved(rec) {
+	switch {
+	case err != nil && ctx.Err() == nil && m.isRemoved(rec):
 		return errNoWorkspace()
+	case errors.Is(err, context.DeadlineExceeded):
+		return errTooSlow(err)
 	}
 	return err
 }
@@ -221,12 +224,16 @@ func (m *Manager) errReading(err error) error {
 	case errors.As(err, &limit):
 		return m.errTooMany(limit)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &protocol.Error{
-			Code: protocol.CodeConflict, Message: "Reading the workspace takes too long", Err: err,
-			Hint: "Ask the agent to remove large files, or list packages and build output in .gitignore",
-		}
+		return errTooSlow(err)
 	}
 	return fmt.Errorf("read a workspace: %w", err)
+}
+
+func errTooSlow(err error) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "Reading the workspace takes too long", Err: err,
+		Hint: "Ask the agent to remove large files, or list packages and build output in .gitignore",
+	}
 }
 
 func (m *Manager) errTooMany(err error) error {
