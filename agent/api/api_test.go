@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,14 +90,53 @@ func TestASessionIsCreatedUsedAndDeleted(t *testing.T) {
 	}
 }
 
-func TestWorkspacesAreKept(t *testing.T) {
+func TestWorkspacesStayForTheirRetention(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
-	s := start(t, Config{Workspaces: parent})
-	session := s.open("", "")
-	s.call("DELETE", "/sessions/"+session.SessionID, s.owner(), "")
-	if info, err := os.Stat(filepath.Join(parent, session.SessionID)); err != nil || !info.IsDir() {
-		t.Errorf("the directory is gone: %v", err)
+	if err := os.Mkdir(filepath.Join(parent, "others"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Workspaces: parent, Retention: 24 * time.Hour}
+	s := start(t, config)
+	written, empty, crashed := s.open("", "").SessionID, s.open("", "").SessionID, s.open("", "").SessionID
+	for _, id := range []string{written, crashed} {
+		if err := os.WriteFile(filepath.Join(parent, id, "a.txt"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{written, empty} {
+		s.call("DELETE", "/sessions/"+id, s.owner(), "")
+	}
+	next := start(t, config)
+	for _, c := range []struct {
+		rule  string
+		after time.Duration
+		prune *Server
+		want  []string
+	}{
+		{"an empty one goes with its session", 0, s.server, []string{written, crashed, "others"}},
+		{"one with files stays", 23 * time.Hour, s.server, []string{written, crashed, "others"}},
+		{"an ended one goes, an open one stays", 2 * time.Hour, s.server, []string{crashed, "others"}},
+		{"one that no server has open stays", 23 * time.Hour, next.server, []string{crashed, "others"}},
+		{"it goes, too", 2 * time.Hour, next.server, []string{"others"}},
+	} {
+		s.clock.Add(int64(c.after))
+		next.clock.Store(s.clock.Load())
+		c.prune.pruneWorkspaces()
+		entries, err := os.ReadDir(parent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, entry := range entries {
+			if entry.Name() != marksDir {
+				got = append(got, entry.Name())
+			}
+		}
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: there are %q, want %q", c.rule, got, c.want)
+		}
 	}
 }
 

@@ -16,6 +16,8 @@
 //	              │  └── idle time-out ─► ended               │
 //	              └─ client ─► watched ───────────────────────┘
 //
+// With Config.Workspaces the working directory stays for a time, if a file is in it.
+//
 // With Config.History the lines of a session are stored before clients get them, and are served
 // after its end. Without it they end together. Package history owns the file.
 //

@@ -14,6 +14,7 @@ import (
 	"bellhop/agent/api/history"
 	"bellhop/crypto/token"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/wait"
 	"bellhop/internal/wsline"
 	"bellhop/protocol"
 )
@@ -36,7 +37,8 @@ type Opened struct {
 type Config struct {
 	Open        func(context.Context, Opening) (Opened, error)
 	Token       string         // "" makes one, see Server.Token, and lets everyone open sessions: for loopback only
-	Workspaces  string         // parent of the sessions' directories, which are kept; "" creates temporary ones
+	Workspaces  string         // parent of the sessions' directories; "" creates temporary ones
+	Retention   time.Duration  // how long a directory in Workspaces stays after its session; 0 keeps it
 	IdleTimeout time.Duration  // ten minutes if zero
 	MaxSessions int            // 256 if zero
 	Version     string         // of the program, for the hello line
@@ -100,6 +102,11 @@ func (s *Server) Handler() http.Handler {
 // Run ends sessions without clients after the idle time-out. When ctx ends, it ends all
 // sessions and returns once they are closed.
 func (s *Server) Run(ctx context.Context) error {
+	var pruning sync.WaitGroup
+	if s.config.Workspaces != "" && s.config.Retention > 0 {
+		pruning.Go(func() { wait.Every(ctx, pruneEvery, func(context.Context) { s.pruneWorkspaces() }) })
+	}
+	defer pruning.Wait()
 	timer := time.NewTimer(s.config.IdleTimeout)
 	defer timer.Stop()
 	for {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -25,7 +24,7 @@ type session struct {
 	created   time.Time
 	tokenHash []byte
 	dir       string
-	temporary bool // dir is deleted with the session
+	leave     func() // removes dir, if it is not kept
 	hub       *wsline.Hub
 	agent     *agent.Session
 	close     func()
@@ -41,7 +40,7 @@ func (s *Server) open(ctx context.Context, model, instructions string) (one *ses
 	}
 	one = &session{id: protocol.NewID(), created: s.config.Now(), hub: wsline.NewHub(s.config.Limits, s.config.Now)}
 	plain, one.tokenHash = token.NewOpaque("bhs_")
-	if err = one.makeDir(s.config.Workspaces); err == nil {
+	if err = s.makeDir(one); err == nil {
 		err = s.begin(ctx, one, model, instructions)
 	}
 	if err != nil {
@@ -90,13 +89,13 @@ func (s *Server) release(one *session) error {
 }
 
 // makeDir creates the working directory.
-func (one *session) makeDir(parent string) (err error) {
-	if parent == "" {
-		one.temporary = true
+func (s *Server) makeDir(one *session) (err error) {
+	if s.config.Workspaces == "" {
 		one.dir, err = os.MkdirTemp("", "bellhop-agent-")
+		one.leave = func() { _ = os.RemoveAll(one.dir) }
 	} else {
-		one.dir = filepath.Join(parent, one.id)
-		err = os.Mkdir(one.dir, 0o700)
+		one.dir, err = s.makeWorkspace(one.id)
+		one.leave = func() { s.leaveWorkspace(one.id) }
 	}
 	if err != nil {
 		return fmt.Errorf("make working directory: %w", err)
@@ -196,7 +195,7 @@ var (
 	endStopped = ending{websocket.StatusGoingAway, "the server stops", history.EndStopped}
 )
 
-// end closes everything of a session, including temporary files, and returns when that is done.
+// end closes everything of a session, removes files that are not kept, and returns when that is done.
 // It may be called again.
 func (one *session) end(why ending) {
 	one.ended.Do(func() {
@@ -208,8 +207,8 @@ func (one *session) end(why ending) {
 		if one.close != nil {
 			one.close()
 		}
-		if one.temporary && one.dir != "" {
-			_ = os.RemoveAll(one.dir)
+		if one.dir != "" {
+			one.leave()
 		}
 	})
 }

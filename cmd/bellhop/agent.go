@@ -33,7 +33,7 @@ type agentCommand struct {
 
 	Task      string `placeholder:"TEXT" help:"Stdio: work on this input, then exit."`
 	SessionID string `placeholder:"ID" help:"Stdio: use this session id from the start."`
-	Dir       string `type:"existingdir" placeholder:"DIR" help:"Stdio: the working directory, default '.'; files outside it are not accessed. API: each session gets a directory in it. Without it, sessions use temporary directories."`
+	Dir       string `type:"existingdir" placeholder:"DIR" help:"Stdio: the working directory, default '.'; files outside it are not accessed. API: each session gets a directory in it, which stays for --retention after the session. Without it, sessions use temporary directories."`
 
 	Port        int           `default:"7702" help:"API: port to listen on, 0 for any (${default})."`
 	Listen      string        `env:"BELLHOP_AGENT_LISTEN" default:"127.0.0.1" placeholder:"HOST" help:"API: address to listen on (${default}). Other than loopback addresses need a token."`
@@ -41,7 +41,7 @@ type agentCommand struct {
 	IdleTimeout time.Duration `default:"10m" help:"API: end a session that has no client and no turn for this time (${default})."`
 	MaxSessions int           `default:"256" help:"API: maximum number of open sessions (${default})."`
 	Data        string        `env:"BELLHOP_AGENT_DATA" placeholder:"DIR" help:"API: directory that keeps the histories of sessions, also after their end and over restarts. Without it, a history ends with its session."`
-	Retention   time.Duration `default:"720h" help:"API: with --data, delete the history of a session this long after its end (${default}); 0 keeps it until --max-history."`
+	Retention   time.Duration `default:"720h" help:"API: with --data and --dir, delete the history and the directory of a session this long after its end (${default}); 0 keeps the history until --max-history, and the directory."`
 	MaxHistory  diskSize      `default:"1GiB" placeholder:"SIZE" help:"API: with --data, the size of all histories (${default}). The ones that ended first are deleted; 0 for no limit."`
 }
 
@@ -136,10 +136,10 @@ func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
 // openHistory returns nil without --data.
 func (c agentCommand) openHistory(env *environment) (*history.Store, error) {
 	switch {
-	case c.Data == "":
-		return nil, nil //nolint:nilnil // no history is kept
 	case c.Retention < 0:
 		return nil, errors.New("agent: --retention must not be negative")
+	case c.Data == "":
+		return nil, nil //nolint:nilnil // no history is kept
 	}
 	return history.Open(env.ctx, history.Config{
 		Dir: c.Data, Retention: c.Retention, MaxBytes: int64(c.MaxHistory), Log: env.log,
@@ -158,7 +158,7 @@ func (c agentCommand) serveAPI(env *environment, source *sessionSource, kept *hi
 		}
 	}
 	sessions := agentapi.New(agentapi.Config{
-		Open: source.openSession, Token: c.Token.Reveal(), Workspaces: workspaces,
+		Open: source.openSession, Token: c.Token.Reveal(), Workspaces: workspaces, Retention: c.Retention,
 		Version: version, IdleTimeout: c.IdleTimeout, MaxSessions: c.MaxSessions, History: kept, Log: env.log,
 	})
 	server := httpapi.Server(sessions.Handler(), httpapi.ServerOptions{Log: env.log})
