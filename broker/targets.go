@@ -76,6 +76,9 @@ func (f *Targets) complete(task *Task, target Target) (Target, error) {
 // OfHost returns the target of a registered host, with its passwords.
 func (f *Targets) OfHost(h *Host) Target { return h.target(f.Now()) }
 
+// OfTask returns the target of a task, for commands.
+func (f *Targets) OfTask(ctx context.Context, task *Task) (Target, error) { return f.of(ctx, task) }
+
 // configured returns the task's own target. Its URL or its passwords may be empty.
 func (f *Targets) configured(ctx context.Context, task *Task) (Target, error) {
 	if task.HostID != "" {

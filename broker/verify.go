@@ -2,6 +2,7 @@ package broker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,8 +37,11 @@ type Verification struct {
 }
 
 // OK reports whether journal and database agree.
-func (v *Verification) OK() bool {
-	return v.Error == "" && !v.Unknown && v.Missing+v.Different+v.Holes+v.Invented+v.Messages == 0
+func (v *Verification) OK() bool { return v.Error == "" && !v.Differs() }
+
+// Differs reports whether a difference was found, also if not everything could be compared.
+func (v *Verification) Differs() bool {
+	return v.Unknown || v.Missing+v.Different+v.Holes+v.Invented+v.Messages > 0
 }
 
 // Verifier compares journals with the database, event by event. It reads both in the
@@ -67,13 +71,18 @@ type StoredText struct {
 
 const verifyPage = 500
 
+var errUnreadable = errors.New("the journal has an event that cannot be read")
+
 // Session compares the journal of a session. The broker has acknowledged the events
 // up to acknowledged; this must have been read before the journal.
 func (f *Verifier) Session(
 	ctx context.Context, sessionID string, acknowledged protocol.Cursor, journal iter.Seq2[json.RawMessage, error],
 ) *Verification {
 	c := &comparison{store: f.Store, acknowledged: acknowledged, v: &Verification{SessionID: sessionID}}
-	if err := c.run(ctx, journal); err != nil {
+	switch err := c.run(ctx, journal); {
+	case errors.Is(err, errUnreadable):
+		c.v.Different, c.v.First = c.v.Different+1, cmp.Or(c.v.First, err.Error())
+	case err != nil:
 		c.v.Error = err.Error()
 	}
 	return c.v
@@ -137,7 +146,7 @@ func (c *comparison) read(ctx context.Context, raw json.RawMessage) (*entry, err
 	}
 	e, err := protocol.ParseEvent(raw)
 	if err != nil {
-		return nil, fmt.Errorf("the journal has an event that cannot be read: %w", err)
+		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	text := ""
 	if e.Text != nil {

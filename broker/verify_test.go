@@ -144,8 +144,12 @@ func TestVerifyReportsWhatItCannotCompare(t *testing.T) {
 	}
 	broken := func(yield func(json.RawMessage, error) bool) { yield(nil, errors.New("the host is down")) }
 	if v := verifier.Session(k.ctx, k.task().ID, protocol.Cursor{}, broken); v.OK() ||
-		v.Error != "read the journal: the host is down" {
+		v.Differs() || v.Error != "read the journal: the host is down" {
 		t.Errorf("an unreadable journal: %+v", v)
+	}
+	damaged := verifier.Session(k.ctx, k.task().ID, protocol.Cursor{}, bodies([]string{`{"type":`}))
+	if !damaged.Differs() || damaged.Different != 1 || !strings.Contains(damaged.First, "cannot be read") {
+		t.Errorf("an event that is damaged: %+v", damaged)
 	}
 }
 

@@ -16,6 +16,11 @@ func (s *Store) OwnHosts(ctx context.Context) ([]broker.Task, error) {
 		GROUP BY agent_url, guarded)`)
 }
 
+// TasksAfter returns the tasks behind a No, ascending, deleted ones too.
+func (s *Store) TasksAfter(ctx context.Context, no int64, limit int) ([]broker.Task, error) {
+	return database.Find(ctx, s.db, tasks, "Tasks", "", "WHERE no > ? ORDER BY no LIMIT ?", no, limit)
+}
+
 // TaskIDs implements broker.RecoveryStore.
 func (s *Store) TaskIDs(ctx context.Context, hostID, agentURL string) ([]string, error) {
 	where, value := "host_id = ?", hostID

@@ -108,6 +108,9 @@ func main() {
 // exitDenied is the exit code of "agent --task" if something in the task was denied.
 const exitDenied = 3
 
+// exitUncompared is the exit code of "verify" if nothing differs and not everything could be compared.
+const exitUncompared = 4
+
 // run parses the command line and runs its command. Exit codes: 0 success, 1
 // failure, 2 wrong usage, 3 a task that was denied something.
 func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -217,8 +220,11 @@ func exitCodeOf(err error, stderr io.Writer) int {
 		return 0
 	}
 	printError(stderr, err)
-	if errors.Is(err, agent.ErrDenied) {
+	switch {
+	case errors.Is(err, agent.ErrDenied):
 		return exitDenied
+	case errors.Is(err, errUncompared):
+		return exitUncompared
 	}
 	return 1
 }

@@ -45,6 +45,7 @@ var exitCodes = []struct {
 	{1, "Failure."},
 	{2, "Wrong usage."},
 	{exitDenied, "A task of bellhop agent that was denied something."},
+	{exitUncompared, "Tasks that bellhop verify could not compare; the others are equal."},
 }
 
 // manual writes roff. Errors of the buffer are reported by its Flush.

@@ -2,16 +2,13 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"iter"
+	"net/netip"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"bellhop/agenthost/journal"
 	"bellhop/broker"
 	"bellhop/broker/hosts"
+	"bellhop/internal/netguard"
 	"bellhop/protocol"
 )
 
@@ -25,7 +22,9 @@ type Recovery struct {
 }
 
 // NewRecovery reads the installation's ids.
-func (a *Admin) NewRecovery(ctx context.Context) (*Recovery, error) {
+//
+// Own agent URLs of users are dialled at public addresses and in allow alone.
+func (a *Admin) NewRecovery(ctx context.Context, allow ...netip.Prefix) (*Recovery, error) {
 	id, err := a.Store.InstallationID(ctx)
 	if err != nil {
 		return nil, err
@@ -42,7 +41,10 @@ func (a *Admin) NewRecovery(ctx context.Context) (*Recovery, error) {
 	if err := life.Load(ctx); err != nil {
 		return nil, err
 	}
-	link := hosts.New(hosts.Options{Keys: keys, Life: life.Life, Log: a.config.Log})
+	guard := netguard.New(netguard.Options{AllowCIDRs: allow})
+	link := hosts.New(hosts.Options{
+		Keys: keys, Life: life.Life, Guarded: guard.Client(netguard.Timeouts{}), Log: a.config.Log,
+	})
 	return &Recovery{BrokerID: id, Incarnation: incarnation.ID(), admin: a, link: link}, nil
 }
 
@@ -109,112 +111,6 @@ func (r *Recovery) Reconcile(
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(reconcilePoll):
-		}
-	}
-}
-
-const verifyAtOnce = 4
-
-// VerifyHost compares the journals of a host's sessions with the database, over the
-// host's API. report is called for one session at a time.
-func (r *Recovery) VerifyHost(ctx context.Context, h *broker.Host, report func(*broker.Verification)) error {
-	target, err := r.target(ctx, h)
-	if err != nil {
-		return err
-	}
-	run := r.newVerification(ctx, report)
-	for after := ""; ; {
-		page, err := r.link.Sessions(ctx, target, r.BrokerID, after, protocol.MaxEventsPage)
-		if err != nil {
-			return run.wait(err)
-		}
-		for _, s := range page.Sessions {
-			run.add(s.SessionID, s.Acknowledged, r.hostEvents(ctx, target, s.SessionID))
-		}
-		if page.NextAfter <= after {
-			return run.wait(nil)
-		}
-		after = page.NextAfter
-	}
-}
-
-// VerifyFile compares a journal's file with the database.
-func (r *Recovery) VerifyFile(ctx context.Context, path string, report func(*broker.Verification)) (err error) {
-	file, err := journal.OpenFile(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	sessions, err := file.Sessions(ctx, r.BrokerID)
-	if err != nil {
-		return err
-	}
-	run := r.newVerification(ctx, report)
-	for i := range sessions {
-		run.add(sessions[i].ID, sessions[i].Acked, file.Events(ctx, sessions[i].ID))
-	}
-	return run.wait(nil)
-}
-
-// verification compares some sessions at a time.
-type verification struct {
-	ctx      context.Context
-	group    errgroup.Group
-	verifier *broker.Verifier
-	results  chan *broker.Verification
-	reported chan struct{}
-}
-
-func (r *Recovery) newVerification(ctx context.Context, report func(*broker.Verification)) *verification {
-	v := &verification{
-		ctx: ctx, verifier: &broker.Verifier{Store: r.admin.Store},
-		results: make(chan *broker.Verification), reported: make(chan struct{}),
-	}
-	v.group.SetLimit(verifyAtOnce)
-	go func() {
-		defer close(v.reported)
-		for result := range v.results {
-			report(result)
-		}
-	}()
-	return v
-}
-
-func (v *verification) add(sessionID string, acknowledged protocol.Cursor, events iter.Seq2[json.RawMessage, error]) {
-	v.group.Go(func() error {
-		v.results <- v.verifier.Session(v.ctx, sessionID, acknowledged, events)
-		return nil
-	})
-}
-
-// wait returns err when all results are reported.
-func (v *verification) wait(err error) error {
-	_ = v.group.Wait() // the results carry the errors
-	close(v.results)
-	<-v.reported
-	return err
-}
-
-// hostEvents yields all events of a session, from a host's API.
-func (r *Recovery) hostEvents(
-	ctx context.Context, target broker.Target, sessionID string,
-) iter.Seq2[json.RawMessage, error] {
-	return func(yield func(json.RawMessage, error) bool) {
-		for at := (protocol.Cursor{}); ; {
-			page, err := r.link.EventPage(ctx, target, sessionID, at, protocol.MaxEventsPage)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, raw := range page.Events {
-				if !yield(raw, nil) {
-					return
-				}
-			}
-			if len(page.Events) < protocol.MaxEventsPage && page.Epoch >= page.CurrentEpoch || len(page.Events) == 0 {
-				return
-			}
-			at = protocol.Cursor{Epoch: page.Epoch, Seq: page.NextAfter}
 		}
 	}
 }

@@ -7,13 +7,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bellhop/internal/testenv"
+	"bellhop/internal/testenv/basic"
+	"bellhop/protocol"
 )
 
 // copies names a table, and its column with the session's id. With numbered, the column is the number of the
@@ -134,6 +140,83 @@ func readPage(t testing.TB, db *sql.DB, query string, id any, last *int64) (n in
 		t.Fatal(err)
 	}
 	return n
+}
+
+// verify runs the command, and returns what it printed and its exit code.
+func (s *stack) verify(args ...string) (out string, code int) {
+	s.t.Helper()
+	cmd := exec.Command(binary(s.t), append([]string{"verify"}, args...)...)
+	cmd.Env = append(baseEnv(), s.database()...)
+	printed, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		s.t.Fatal(err)
+	}
+	return string(printed), cmd.ProcessState.ExitCode()
+}
+
+func TestVerifySaysWhatItCouldNotCompare(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind storeKind) {
+		s := newStack(t, kind)
+		basicHost := httptest.NewServer(&basic.Host{Password: hostPassword, Client: direct})
+		t.Cleanup(basicHost.Close)
+		registered, tasks := s.task("registered"), map[string]string{}
+		s.task("without an event")
+		for name, url := range map[string]string{"own": s.host.url, "basic": basicHost.URL} {
+			task, err := s.user().CreateTask(t.Context(), &protocol.CreateTaskRequest{
+				Title: name, AgentURL: url, AgentPassword: hostPassword,
+			})
+			testenv.Must(t, err)
+			tasks[name] = task.ID
+		}
+		s.recorded(t, registered, "list")
+		s.recorded(t, tasks["own"], "list")
+		s.arrived(registered, tasks["own"])
+		frontend := &basic.Frontend{BrokerURL: s.broker.url, Token: s.token, Client: direct}
+		for _, err := range frontend.Ask(t.Context(), tasks["basic"], "first") {
+			testenv.Must(t, err)
+		}
+		const isBasic = "its host is a basic server, which keeps no journal"
+		type skipped struct {
+			Reason string
+			Tasks  int
+			IDs    []string
+		}
+		type result struct {
+			OK                      bool
+			Tasks, Sessions, Differ int
+			Uncompared              []skipped
+		}
+		beside := []skipped{{isBasic, 1, []string{tasks["basic"]}}}
+		for _, c := range []struct {
+			rule string
+			args []string
+			want result
+			code int
+		}{
+			{"hosts and own URLs", nil, result{Tasks: 3, Sessions: 2, Uncompared: beside}, 4},
+			{"a journal", []string{"--journal", s.journal()}, result{Tasks: 3, Sessions: 2, Uncompared: beside}, 4},
+			{"one host", []string{"--host", "first"}, result{OK: true, Tasks: 1, Sessions: 1, Uncompared: []skipped{}}, 0},
+		} {
+			out, code := s.verify(append(c.args, "--json")...)
+			var got result
+			if err := json.Unmarshal([]byte(out), &got); err != nil || code != c.code || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s: exit code %d, %+v (%v), want %d, %+v", c.rule, code, got, err, c.code, c.want)
+			}
+		}
+		if out, code := s.verify(); code != 4 || !strings.Contains(out, "0 sessions differ, 1 of 3 tasks not compared") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		s.host.kill()
+		out, code := s.verify()
+		if code != 4 || strings.Contains(out, "differ") || !strings.Contains(out, "nothing was compared, 3 of 3 tasks not compared") {
+			t.Errorf("without the host: exit code %d: %s", code, out)
+		}
+		s.change(s.journal(), "DELETE FROM events WHERE seq = 2")
+		out, code = s.verify("--journal", s.journal())
+		if code != 1 || !strings.Contains(out, "2 sessions differ, 1 of 3 tasks not compared") {
+			t.Errorf("without an event of each journal: exit code %d: %s", code, out)
+		}
+	})
 }
 
 // A real session of some hundred events is copied, in the journal and in the database, until both
