@@ -21,8 +21,8 @@ type ActRow struct {
 
 // ActStore stores acts for protocol.ActKept.
 type ActStore interface {
-	// BeginAct adds an act, or fills in what is stored of it. It removes acts that were seen before a time.
-	BeginAct(ctx context.Context, act *ActRow, before time.Time) error
+	// BeginAct adds an act, or fills in what is stored of it.
+	BeginAct(ctx context.Context, act *ActRow) error
 	// FinishAct stores the answer of an act; first is false if it had one. It joins the transaction of its context.
 	FinishAct(ctx context.Context, act *ActRow) (first bool, err error)
 }
@@ -81,7 +81,7 @@ func beginAct(ctx context.Context, store ActStore, taskID, kind string, request 
 	}
 	digest := sha256.Sum256(append([]byte(kind+"\n"), content...))
 	act := &ActRow{TaskID: taskID, ID: key, Digest: digest[:], SeenAt: now}
-	if err := store.BeginAct(ctx, act, now.Add(-protocol.ActKept)); err != nil {
+	if err := store.BeginAct(ctx, act); err != nil {
 		return nil, err
 	}
 	if !bytes.Equal(act.Digest, digest[:]) {

@@ -25,6 +25,7 @@ type Announcements struct {
 	BrokerID string // this installation
 	Notify   func() // called when the list may have changed; may be nil
 	Now      func() time.Time
+	Held     func() time.Time // by which old rows are removed; nil = Now
 	Log      *slog.Logger
 
 	once  sync.Once
@@ -234,7 +235,7 @@ func (s *Announcements) Round(ctx context.Context) {
 			return
 		}
 	} else {
-		_, err := s.Store.PruneAnnouncements(ctx, now.Add(-announcementAge))
+		_, err := s.Store.PruneAnnouncements(ctx, heldUTC(s.Held, s.Now).Add(-announcementAge))
 		s.report(ctx, "prune", "", err)
 		s.nextUpkeep = now.Add(announceUpkeep)
 	}

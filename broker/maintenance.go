@@ -17,6 +17,7 @@ type Maintenance struct {
 	Updater *Updater
 	Tasks   *Tasks // of deleted users
 	Now     func() time.Time
+	Held    func() time.Time // by which rows are removed; nil = Now
 	Log     *slog.Logger
 
 	Retention Retention

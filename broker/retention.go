@@ -24,6 +24,8 @@ type Retention struct {
 type RetentionStore interface {
 	AuditStore
 	PruneLogins(ctx context.Context, now time.Time) (int64, error)
+	// PruneActs removes acts that were seen before a time.
+	PruneActs(ctx context.Context, before time.Time) (int64, error)
 	// PruneShares removes share links that have expired.
 	PruneShares(ctx context.Context, now time.Time) (int64, error)
 	// PurgeTasks removes deleted tasks and all their rows. The row of a task stays as long as its host
@@ -64,15 +66,17 @@ const (
 )
 
 // Prune removes all rows beyond their retention, deleted tasks after 48 h, and deleted users. A step that
-// fails does not stop the others, and continues at the next call.
+// fails does not stop the others, and continues at the next call. A clock in the future removes nothing: what is old is
+// decided by m.Held.
 func (m *Maintenance) Prune(ctx context.Context) {
-	now, keep := nowUTC(m.Now), m.Retention
+	now, keep := heldUTC(m.Held, m.Now), m.Retention
 	for _, step := range []struct {
 		name string
 		skip bool
 		run  func(ctx context.Context) error
 	}{
 		{name: "logins", run: counted(now, m.Store.PruneLogins)},
+		{name: "acts", run: counted(now.Add(-protocol.ActKept), m.Store.PruneActs)},
 		{name: "share-links", run: counted(now, m.Store.PruneShares)},
 		{name: "archived-tasks", skip: keep.Archived == 0, run: func(ctx context.Context) error {
 			return m.deleteArchived(ctx, now.Add(-keep.Archived))

@@ -224,7 +224,7 @@ func TestAStepOfRetentionThatFailsKeepsNoOther(t *testing.T) {
 	k.upkeep.Prune(k.ctx)
 	want := map[string]string{
 		"logins": "ok", "deleted-tasks": "unavailable", "deleted-users": "ok", "changes": "unavailable", "audit-log": "ok",
-		"share-links": "ok",
+		"share-links": "ok", "acts": "ok",
 	}
 	if fmt.Sprint(seen.results) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", seen.results, want)

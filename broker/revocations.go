@@ -19,6 +19,7 @@ type Revocations struct {
 	Link     Link
 	BrokerID string // this installation
 	Now      func() time.Time
+	Held     func() time.Time // by which revocations are given up; nil = Now
 	Log      *slog.Logger
 }
 
@@ -91,7 +92,7 @@ func (s *Revocations) revokeAll(ctx context.Context, host string, list []Revocat
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil || !nowUTC(s.Now).Before(r.ExpiresAt) {
+		if err == nil || !heldUTC(s.Held, s.Now).Before(r.ExpiresAt) {
 			s.report(ctx, "abandon", r.TaskID, err)
 			s.report(ctx, "settle", r.TaskID, s.Store.SettleRevocation(ctx, r))
 			continue

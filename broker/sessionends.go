@@ -21,6 +21,7 @@ type SessionEnds struct {
 	Targets *Targets
 	Link    Link
 	Now     func() time.Time
+	Held    func() time.Time // by which ends are given up; nil = Now
 	Log     *slog.Logger
 }
 
@@ -155,7 +156,7 @@ func (s *SessionEnds) endAll(ctx context.Context, host string, ends []SessionEnd
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		if end.HostID == "" && s.Now().Sub(end.Since) > ownEndLife {
+		if end.HostID == "" && heldUTC(s.Held, s.Now).Sub(end.Since) > ownEndLife {
 			s.abandon(ctx, end, err)
 			continue
 		}

@@ -114,4 +114,12 @@ func (u *Updater) notify(task *Task) {
 // nowUTC returns the time in the precision that the databases keep.
 func nowUTC(now func() time.Time) time.Time { return now().UTC().Truncate(time.Microsecond) }
 
+// heldUTC is nowUTC for what is removed or given up for ever.
+func heldUTC(held, now func() time.Time) time.Time {
+	if held != nil {
+		now = held
+	}
+	return nowUTC(now)
+}
+
 func errTaskNotFound() error { return protocol.Errorf(protocol.CodeNotFound, "Task not found") }

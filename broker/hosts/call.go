@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -52,6 +53,7 @@ type response struct {
 	status  int
 	body    []byte
 	named   bool          // it repeats the request's name
+	date    time.Time     // of the host, zero if unknown
 	life    protocol.Life // of the host, if it is named; zero = it told none
 	secrets []string      // of the request; the host may have echoed them
 }
@@ -139,10 +141,19 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 	}
 	got.secrets = secrets
 	c.noteCopy(ctx, t.URL, got)
+	if c.dates != nil && !got.date.IsZero() && !t.Guarded && !isHere(t.URL) {
+		c.dates(got.date)
+	}
 	if c.lives != nil && !got.life.IsZero() {
 		c.lives(ctx, t.URL, got.life)
 	}
 	return got, nil
+}
+
+// isHere reports whether a URL names this machine, which has the broker's own clock.
+func isHere(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
 // keysOf returns the keys that a call sends, by their headers.
@@ -214,6 +225,7 @@ func exchange(client *http.Client, req *http.Request) (*response, error) {
 	}
 	got := &response{status: resp.StatusCode, body: body, named: repeatsName(req.Header, resp.Header)}
 	if got.named {
+		got.date, _ = http.ParseTime(resp.Header.Get("Date"))
 		got.life = protocol.ParseLife(resp.Header.Get(protocol.HeaderLife))
 	}
 	return got, nil

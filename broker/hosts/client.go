@@ -42,6 +42,8 @@ type Options struct {
 	Life func() protocol.Life
 	// Lives gets the life of every host that answers; nil = none.
 	Lives func(ctx context.Context, url string, life protocol.Life)
+	// Dates gets the time of every registered host on another machine that answers; nil = none.
+	Dates func(at time.Time)
 	// Log records hosts that still use an old password; nil is slog.Default().
 	Log *slog.Logger
 	// Observer observes every call except relayed streams. It may be nil.
@@ -65,6 +67,7 @@ type Client struct {
 	keys    Keys                 // nil: none
 	life    func() protocol.Life // nil: none
 	lives   func(ctx context.Context, url string, life protocol.Life)
+	dates   func(at time.Time)
 	log     *slog.Logger
 
 	observer observe.Observer // nil: none
@@ -90,7 +93,7 @@ func New(opts Options) *Client {
 	}
 	return &Client{
 		trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), streams: direct(opts.GuardedStreams),
-		timeout: opts.Timeout, keys: opts.Keys, life: opts.Life, lives: opts.Lives, log: opts.Log, observer: opts.Observer,
+		timeout: opts.Timeout, keys: opts.Keys, life: opts.Life, lives: opts.Lives, dates: opts.Dates, log: opts.Log, observer: opts.Observer,
 	}
 }
 

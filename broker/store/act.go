@@ -20,10 +20,7 @@ var acts = table.New("acts",
 )
 
 // BeginAct implements broker.ActStore.
-func (s *Store) BeginAct(ctx context.Context, act *broker.ActRow, before time.Time) error {
-	if _, err := s.db.Exec(ctx, actOf, "", "DELETE FROM acts WHERE seen_at < ?", before.UTC()); err != nil {
-		return err
-	}
+func (s *Store) BeginAct(ctx context.Context, act *broker.ActRow) error {
 	added, err := s.db.Exec(ctx, actOf, act.TaskID, `INSERT INTO acts (task_id, id, digest, seen_at, answer)
 		VALUES (?, ?, ?, ?, '') ON CONFLICT (task_id, id) DO NOTHING`, act.TaskID, act.ID, act.Digest, act.SeenAt.UTC())
 	if err != nil || added > 0 {
@@ -34,6 +31,11 @@ func (s *Store) BeginAct(ctx context.Context, act *broker.ActRow, before time.Ti
 		*act = *found
 	}
 	return err
+}
+
+// PruneActs implements broker.RetentionStore.
+func (s *Store) PruneActs(ctx context.Context, before time.Time) (int64, error) {
+	return s.db.Exec(ctx, actOf, "", "DELETE FROM acts WHERE seen_at < ?", before.UTC())
 }
 
 // FinishAct implements broker.ActStore.

@@ -20,6 +20,7 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
 	"bellhop/internal/diskspace"
+	"bellhop/internal/heldtime"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/metrics"
 	"bellhop/internal/netguard"
@@ -112,6 +113,7 @@ type Admin struct {
 	// Of a broker that serves:
 	metrics    *metrics.Metrics
 	deliveries *outbound.Service
+	held       *heldtime.Clock
 }
 
 // observer returns the observer of all use cases; nil for an administration command.
@@ -238,6 +240,10 @@ func (a *Admin) newBroker(
 	c, now, log := a.config, a.config.Now, a.config.Log
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
 	a.metrics = a.newMetrics()
+	a.held = &heldtime.Clock{Wall: now, Store: a.Store, Log: log}
+	if err := a.held.Load(ctx); err != nil {
+		return nil, err
+	}
 	books, err := a.newNotebooks(ctx, guard)
 	if err != nil {
 		return nil, err
@@ -314,14 +320,15 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	lives := &broker.HostLives{Store: st, Now: now, Log: log}
 	link := hosts.New(hosts.Options{
 		Keys: keys, Life: life.Life, Lives: lives.Seen, Guarded: guard.Client(netguard.Timeouts{}),
-		GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log, Observer: a.observer(),
+		GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Dates: a.held.Confirm, Log: log,
+		Observer: a.observer(),
 	})
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
 	books.notifier.feed = changes
 	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: books.taskWebhooks(), Now: now}
 	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPasswords, Now: now}
 	lives.Targets, lives.Link = targets, link
-	ends := &broker.SessionEnds{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
+	ends := &broker.SessionEnds{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Held: a.held.Now, Log: log}
 	quotas := &broker.Quotas{Limits: c.Quotas.QuotaLimits, Store: st, Now: now}
 	offers := &broker.Offers{Store: st, Targets: targets, Link: link, DefaultAgent: c.DefaultAgent, Now: now, Log: log}
 	tasks := &broker.Tasks{
@@ -342,7 +349,9 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	}
 	queue := &broker.Queue{Store: st, Updater: updater, Sessions: sessions, Now: now, Log: log}
 	updater.Queued = queue.Wake
-	revocations := &broker.Revocations{Store: st, Targets: targets, Link: link, BrokerID: installation, Now: now, Log: log}
+	revocations := &broker.Revocations{
+		Store: st, Targets: targets, Link: link, BrokerID: installation, Now: now, Held: a.held.Now, Log: log,
+	}
 	a.Hosts.Link, a.Hosts.Ends = link, ends
 	return &Broker{
 		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, Reconciler: reconciler, link: link,
@@ -351,7 +360,7 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 		announcements: a.newAnnouncements(targets, link, installation, changes),
 		maintenance: &broker.Maintenance{
 			Store: st, Updater: updater, Tasks: tasks, Retention: c.Retention.Retention, Observer: a.observer(),
-			Now: now, Log: log,
+			Now: now, Held: a.held.Now, Log: log,
 		},
 		recovery: &broker.Recovery{
 			Store: st, Link: link, Targets: targets, Incarnation: incarnation, Reconciler: reconciler, BrokerID: installation,
@@ -365,7 +374,7 @@ func (a *Admin) newAnnouncements(
 ) *broker.Announcements {
 	return &broker.Announcements{
 		Store: a.Store, Targets: targets, Link: link, BrokerID: brokerID, Notify: changes.Announced,
-		Now: a.config.Now, Log: a.config.Log,
+		Now: a.config.Now, Held: a.held.Now, Log: a.config.Log,
 	}
 }
 
@@ -376,7 +385,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
-		b.browsers.Run, b.incarnation.Run, b.life.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run,
+		b.browsers.Run, b.incarnation.Run, b.life.Run, b.recovery.Run, b.ends.Run, b.revocations.Run, b.queue.Run, b.announcements.Run, b.held.Run,
 		func(ctx context.Context) error { return b.Store.Index(ctx, b.config.Log) },
 	}
 	if b.guard != nil {

@@ -127,6 +127,7 @@ func (c DoctorConfig) diagnoseOpen(
 		return append(found, failure(doctor.CheckKeyset, err, "")), nil
 	}
 	found = append(found, doctor.Good(doctor.CheckKeyset, "", "It opens the database."))
+	found = append(found, heldBack(ctx, st)...)
 	found = append(found, c.diagnosePrograms(ctx, db)...)
 	hosts, more := registeredHosts(ctx, st)
 	return append(append(found, more...), owedEnds(ctx, st, time.Now())...), hosts
@@ -256,6 +257,18 @@ func registeredHosts(ctx context.Context, st *store.Store) ([]doctor.Host, []doc
 		hosts = append(hosts, doctor.Host{Name: opened.Name, URL: t.URL, Passwords: revealed(t.Passwords), Relayed: t.Relay})
 	}
 	return hosts, found
+}
+
+// heldBack says that the broker's clock is too far ahead to remove anything by it.
+func heldBack(ctx context.Context, st *store.Store) []doctor.Finding {
+	state, err := st.HeldTime(ctx)
+	if err != nil || state.Ahead == 0 {
+		return nil
+	}
+	return []doctor.Finding{doctor.Warn(doctor.CheckClock, "broker",
+		fmt.Sprintf("The broker's clock is %v ahead of the newest time that is known: old rows stay, and no delivery is given up.",
+			state.Ahead.Round(time.Minute)),
+		"Check the clock. If it is right, nothing needs to be done: another machine or 24 hours of running confirm it.")}
 }
 
 func revealed(secrets []seal.Secret) []string {

@@ -44,7 +44,7 @@ func (a *Admin) newNotebooks(ctx context.Context, guard *netguard.Guard) (*noteb
 	}
 	store := outboundstore.New(a.db, a.sealer)
 	sending := outbound.New(outbound.Options{
-		Store: store, CheckURL: guard.CheckURL, Console: c.PublicURL, Now: now, Log: log,
+		Store: store, CheckURL: guard.CheckURL, Console: c.PublicURL, Now: now, Held: a.held.Now, Log: log,
 	})
 	browsers := a.newNotifications(sending, store, guard, identity)
 	notifier := &feedNotifier{}

@@ -25,7 +25,7 @@ const (
 func (w *Worker) deliver(ctx context.Context, d *Delivery, e *Endpoint) {
 	now := w.nowUTC()
 	switch {
-	case !now.Before(d.ExpiresAt):
+	case !w.heldUTC().Before(d.ExpiresAt):
 		w.conclude(ctx, d, update{state: Expired, reason: ReasonExpired})
 	case e.Disabled():
 		w.conclude(ctx, d, update{state: Held, reason: ReasonDisabled, next: now})

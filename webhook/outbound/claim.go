@@ -27,7 +27,7 @@ func (w *Worker) claim(ctx context.Context, rest int) (progress bool, err error)
 	}
 	now := w.nowUTC()
 	window := min(max(4*free, minWindow), maxWindow)
-	picked := selection{now: now, free: free, perHost: w.o.PerHost, busy: w.inFlight.hosts()}
+	picked := selection{now: now, held: w.heldUTC(), free: free, perHost: w.o.PerHost, busy: w.inFlight.hosts()}
 	full, more := true, false
 	// While the hosts of the first window are busy, reading that window again gives nothing.
 	if w.hostsBusy = w.hostsBusy && len(picked.atLimit()) > 0; !w.hostsBusy {
@@ -104,6 +104,7 @@ func (w *Worker) addByHost(ctx context.Context, c *selection, busy []string) (mo
 // total.
 type selection struct {
 	now     time.Time
+	held    time.Time      // by which deliveries expire
 	free    int            // requests that may still be started
 	perHost int            // limit of the requests to one host
 	busy    map[string]int // requests in flight or picked, by host
@@ -133,7 +134,7 @@ func (c *selection) add(due []Delivery) {
 			continue
 		}
 		c.seen[d.ID] = true
-		switch expired := !c.now.Before(d.ExpiresAt); {
+		switch expired := !c.held.Before(d.ExpiresAt); {
 		case d.Blocked && !expired:
 			c.blocked = append(c.blocked, d.ID)
 		case c.free == 0, c.busy[d.Host] >= c.perHost && !expired:
@@ -147,7 +148,7 @@ func (c *selection) add(due []Delivery) {
 
 // leaseAndSend leases the deliveries and starts sending those that no other worker leased first.
 func (w *Worker) leaseAndSend(ctx context.Context, ids []string, now time.Time) error {
-	claim := Claim{Lease: protocol.NewID(), Now: now, Until: now.Add(w.o.Lease)}
+	claim := Claim{Lease: protocol.NewID(), Now: now, Held: w.heldUTC(), Until: now.Add(w.o.Lease)}
 	var taken []Delivery
 	var endpoints map[string]*Endpoint
 	err := w.store.Write(ctx, func(ctx context.Context) (err error) {

@@ -23,7 +23,8 @@ type update struct {
 func (u *update) final() bool { return u.state != Queued && u.state != Held }
 
 // updateFor translates the outcome of an attempt. A retry is never scheduled after ExpiresAt:
-// at that time the delivery is due once more and expires.
+// at that time the delivery is due once more and expires. If only a wall clock in the future says that it is over, the
+// attempts go on.
 func (w *Worker) updateFor(d *Delivery, attempt *Attempt, outcome attemptOutcome, reply []byte) update {
 	u := update{attempt: attempt, reply: reply, reason: outcome.reason, disable: outcome.disable}
 	now := w.nowUTC()
@@ -41,7 +42,7 @@ func (w *Worker) updateFor(d *Delivery, attempt *Attempt, outcome attemptOutcome
 		}
 		u.state, u.next, u.reason = Queued, now.Add(retryAfter), ""
 	}
-	if u.next.After(d.ExpiresAt) {
+	if u.next.After(d.ExpiresAt) && !now.After(d.ExpiresAt) {
 		u.next = d.ExpiresAt
 	}
 	return u

@@ -28,6 +28,7 @@ type kit struct {
 	*testing.T
 	site            *outboundtest.Site
 	clock           *testenv.Clock
+	ahead           time.Duration // of the held-back time
 	worker          *outbound.Worker
 	recordedNotices *recordedNotices
 	user            string
@@ -49,6 +50,7 @@ func (p *kit) process(store outbound.Store, change ...func(*outbound.WorkerOptio
 	p.Cleanup(client.CloseIdleConnections)
 	service := outbound.New(outbound.Options{
 		Store: store, CheckURL: guard.CheckURL, Console: "https://bell.example/base", Now: p.clock.Now,
+		Held: func() time.Time { return p.clock.Now().Add(-p.ahead) },
 		Log: slog.New(slog.NewTextHandler(p.Output(), nil)),
 	})
 	o := outbound.WorkerOptions{

@@ -56,7 +56,7 @@ func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 		id := p.enqueue(e, "", "msg_1")[0]
 		now := p.clock.Now()
 		taken, err := site.Store.Claim(t.Context(), []string{id}, outbound.Claim{
-			Lease: "dead", Now: now, Until: now.Add(15 * time.Second),
+			Lease: "dead", Now: now, Held: now, Until: now.Add(15 * time.Second),
 		})
 		p.must(err)
 		body := []byte(`{"rendered":"by the dead"}`)

@@ -1,7 +1,9 @@
 package outbound_test
 
 import (
+	"context"
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
@@ -208,6 +210,43 @@ func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
 		p.must(p.worker.Enable(t.Context(), p.user, agentKind, e.ID))
 		p.sweep()
 		if got := p.recordedNotices.take(); got != "delivered msg_2; delivered msg_3" {
+			t.Error(got)
+		}
+	})
+}
+
+// What is over only by a clock in the future is tried on, in the usual times, and is delivered.
+func TestAClockInTheFutureGivesUpNothing(t *testing.T) {
+	t.Parallel()
+	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
+		p := newKit(t, site)
+		r := outboundtest.Receive(t, outboundtest.Statuses(500, 500, 200))
+		open := p.endpoint(r.URL)
+		id := p.enqueue(open, "", "msg_1")[0]
+		disabled := p.endpoint("http://127.0.0.1:65000")
+		p.must(p.worker.Disable(t.Context(), p.user, disabled.ID, "disconnected"))
+		held := p.enqueue(disabled, "", "msg_2")[0]
+		short, err := p.worker.Enqueue(t.Context(), outbound.Message{
+			EndpointID: disabled.ID, MessageID: "msg_3", ExpiresAt: start.Add(time.Minute),
+		})
+		p.must(err)
+		p.sweep()
+		p.ahead = 2 * 365 * 24 * time.Hour
+		p.clock.Advance(p.ahead + time.Hour)
+		p.sweep()
+		if pause := p.next(id); pause != 2*time.Second {
+			t.Errorf("a pause of %v", pause)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- p.worker.Run(ctx) }()
+		for p.delivery(short).State != outbound.Expired {
+			runtime.Gosched()
+		}
+		stop()
+		p.must(<-ended)
+		got := p.state(id) + ", " + p.state(held)
+		if got != "delivered, held endpoint_disabled" {
 			t.Error(got)
 		}
 	})

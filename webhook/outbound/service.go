@@ -19,6 +19,7 @@ type Options struct {
 	// Console is the console's URL, for links in messages to people; "" = no links.
 	Console string
 	Now     func() time.Time
+	Held    func() time.Time // by which deliveries are given up and removed; nil = Now
 	Log     *slog.Logger
 }
 
@@ -28,6 +29,7 @@ type Service struct {
 	checkURL func(string) error
 	console  string
 	now      func() time.Time
+	held     func() time.Time
 	log      *slog.Logger
 	wake     chan struct{}
 }
@@ -37,8 +39,12 @@ func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Held == nil {
+		o.Held = o.Now
+	}
 	return &Service{
-		store: o.Store, checkURL: o.CheckURL, console: o.Console, now: o.Now, log: o.Log, wake: make(chan struct{}, 1),
+		store: o.Store, checkURL: o.CheckURL, console: o.Console, now: o.Now, held: o.Held, log: o.Log,
+		wake: make(chan struct{}, 1),
 	}
 }
 
@@ -68,6 +74,9 @@ func (s *Service) Backlog(ctx context.Context) (Backlog, error) { return s.store
 
 // nowUTC returns the time with the precision that the database keeps.
 func (s *Service) nowUTC() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// heldUTC is nowUTC for what is given up or removed for ever.
+func (s *Service) heldUTC() time.Time { return s.held().UTC().Truncate(time.Microsecond) }
 
 // Enqueue stores a delivery of the message. It joins the caller's transaction, so that the
 // delivery is committed with the change that it reports. It returns the delivery's id, "" if the

@@ -106,6 +106,7 @@ type Conclusion struct {
 type Claim struct {
 	Lease string
 	Now   time.Time
+	Held  time.Time // by which deliveries expire
 	Until time.Time
 }
 

@@ -163,15 +163,15 @@ func (w *Worker) renew(ctx context.Context) {
 func (w *Worker) maintain(ctx context.Context) {
 	pruned := time.Time{}
 	for {
-		now := w.nowUTC()
-		n, err := w.store.ExpireHeld(ctx, now)
+		now, held := w.nowUTC(), w.heldUTC()
+		n, err := w.store.ExpireHeld(ctx, held)
 		w.report(ctx, "expire held deliveries", err)
 		if n > 0 {
 			w.Wake()
 		}
 		if w.o.Keep > 0 && now.Sub(pruned) >= pruneEvery {
 			pruned = now
-			w.prune(ctx, now.Add(-w.o.Keep))
+			w.prune(ctx, held.Add(-w.o.Keep))
 		}
 		if !wait.For(ctx, heldEvery) {
 			return

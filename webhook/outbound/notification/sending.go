@@ -136,7 +136,7 @@ func (s *Service) encrypted(
 	request.Header.Set("Authorization", authorization)
 	request.Header.Set("Content-Type", "application/octet-stream")
 	request.Header.Set("Content-Encoding", webpush.ContentEncoding)
-	request.Header.Set("TTL", strconv.Itoa(int(d.ExpiresAt.Sub(at).Seconds())))
+	request.Header.Set("TTL", strconv.Itoa(max(0, int(d.ExpiresAt.Sub(at).Seconds()))))
 	request.Header.Set("Urgency", urgency(d))
 	if d.OrderKey != "" {
 		request.Header.Set("Topic", topic(d.OrderKey))

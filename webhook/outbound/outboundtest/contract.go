@@ -92,7 +92,7 @@ func (s suite) insert(e *outbound.Endpoint, order string, after time.Duration) *
 
 func (s suite) claim(at time.Time, lease string, ids ...string) []outbound.Delivery {
 	s.Helper()
-	list, err := s.store.Claim(s.ctx, ids, outbound.Claim{Lease: lease, Now: at, Until: at.Add(time.Minute)})
+	list, err := s.store.Claim(s.ctx, ids, outbound.Claim{Lease: lease, Now: at, Held: at, Until: at.Add(time.Minute)})
 	s.must(err)
 	return list
 }

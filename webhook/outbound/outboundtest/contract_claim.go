@@ -47,7 +47,7 @@ func testClaimOnce(t *testing.T, s suite) {
 	for i := range 6 {
 		wg.Go(func() {
 			list, err := stores[i%3].Claim(s.ctx, all, outbound.Claim{
-				Lease: fmt.Sprint(i), Now: now, Until: now.Add(time.Minute),
+				Lease: fmt.Sprint(i), Now: now, Held: now, Until: now.Add(time.Minute),
 			})
 			if err != nil {
 				t.Error(err)

@@ -164,7 +164,7 @@ func (s *Store) query(
 func (s *Store) Claim(ctx context.Context, ids []string, c outbound.Claim) ([]outbound.Delivery, error) {
 	var taken []outbound.Delivery
 	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
-		taken, err = s.query(ctx, aliased, s.claimableSQL(), s.db.Texts(ids), c.Now.UTC(), c.Now.UTC())
+		taken, err = s.query(ctx, aliased, s.claimableSQL(), s.db.Texts(ids), c.Now.UTC(), c.Held.UTC())
 		if err != nil || len(taken) == 0 {
 			return err
 		}
