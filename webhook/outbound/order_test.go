@@ -1,6 +1,7 @@
 package outbound_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 	"bellhop/webhook/outbound/outboundtest"
 )
@@ -52,6 +54,60 @@ func TestAConversationKeepsItsOrderAndOthersDoNotWait(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// What docs/protocol/webhooks.md promises of task webhooks: an earlier one holds up no later one, a repetition is the same
+// event, and the timestamps have the order.
+func TestTaskWebhooksDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
+		p := newKit(t, site)
+		r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n == 1 {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		})
+		p.webhook(r.URL, protocol.WebhookTurnFinished, protocol.WebhookInteractionOpened)
+		for i, kind := range []protocol.WebhookEvent{
+			protocol.WebhookTurnFinished, protocol.WebhookInteractionOpened, protocol.WebhookTurnFinished,
+		} {
+			p.must(p.worker.Emit(t.Context(), p.user, outbound.TaskEvent{
+				ID: fmt.Sprint("evt_", i+1), Type: kind, TaskID: "task", At: p.clock.Now(), Data: struct{}{},
+			}))
+			p.sweep()
+			p.clock.Advance(10 * time.Millisecond)
+		}
+		var arrived []string
+		for _, q := range r.Requests() {
+			arrived = append(arrived, q.ID())
+		}
+		if got := strings.Join(arrived, " "); got != "evt_1 evt_2 evt_3" {
+			t.Errorf("before the repetition: %s", got)
+		}
+		for range 3 {
+			p.clock.Advance(5 * time.Second)
+			p.sweep()
+		}
+		taken := r.Requests()
+		first, last := taken[0], taken[len(taken)-1]
+		if len(taken) != 4 || last.ID() != "evt_1" || string(last.Body) != string(first.Body) {
+			t.Fatalf("%d requests, the last is %s %s", len(taken), last.ID(), last.Body)
+		}
+		delivered := [][]byte{taken[1].Body, taken[2].Body, last.Body} // as the receiver got them
+		slices.SortFunc(delivered, func(a, b []byte) int { return strings.Compare(timestampOf(t, a), timestampOf(t, b)) })
+		if got := [][]byte{last.Body, taken[1].Body, taken[2].Body}; !slices.EqualFunc(got, delivered, slices.Equal[[]byte]) {
+			t.Errorf("by their timestamps: %s", delivered)
+		}
+	})
+}
+
+func timestampOf(t *testing.T, body []byte) string {
+	t.Helper()
+	var event struct{ Timestamp time.Time }
+	if err := json.Unmarshal(body, &event); err != nil {
+		t.Fatal(err)
+	}
+	return event.Timestamp.Format("2006-01-02T15:04:05.000000000")
 }
 
 func TestASuccessorIsSentWhenItsPredecessorFailsOrExpires(t *testing.T) {
