@@ -140,6 +140,30 @@ func TestWorkspacesStayForTheirRetention(t *testing.T) {
 	}
 }
 
+func TestAClockInTheFutureRemovesNoWorkspace(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	held := now
+	s := New(Config{
+		Workspaces: t.TempDir(), Retention: 24 * time.Hour,
+		Now: func() time.Time { return now }, Held: func() time.Time { return held },
+	})
+	dir, err := s.makeWorkspace("session")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.AddDate(2, 0, 0)
+	s.pruneWorkspaces()
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+	held = now
+	s.pruneWorkspaces()
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the directory is still there")
+	}
+}
+
 func TestAQuestionWaitsForTheNextClient(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})

@@ -46,6 +46,7 @@ type Config struct {
 	Limits      wsline.Limits
 	Times       wsline.Times
 	Now         func() time.Time
+	Held        func() time.Time // by which directories in Workspaces are removed; nil = Now
 	Log         *slog.Logger
 }
 
@@ -68,6 +69,9 @@ func New(config Config) *Server {
 	config.MaxSessions = cmp.Or(config.MaxSessions, 256)
 	if config.Now == nil {
 		config.Now = time.Now
+	}
+	if config.Held == nil {
+		config.Held = config.Now
 	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)

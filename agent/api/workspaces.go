@@ -54,7 +54,7 @@ func (s *Server) pruneWorkspaces() {
 	marks, _ := os.ReadDir(filepath.Join(s.config.Workspaces, marksDir))
 	for _, mark := range marks {
 		info, err := mark.Info()
-		if err != nil || s.config.Now().Sub(info.ModTime()) < s.config.Retention {
+		if err != nil || s.config.Held().Sub(info.ModTime()) < s.config.Retention {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(s.config.Workspaces, mark.Name())); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	agentapi "bellhop/agent/api"
 	"bellhop/agent/api/history"
 	"bellhop/crypto/seal"
+	"bellhop/internal/heldtime"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/process"
 )
@@ -122,11 +124,19 @@ func (c agentCommand) runStdio(env *environment, source *sessionSource) error {
 }
 
 func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
-	kept, err := c.openHistory(env)
+	held := &heldtime.Clock{
+		Wall: time.Now, Store: heldtime.File(filepath.Join(cmp.Or(c.Data, c.Dir), ".bellhop-held-time")), Log: env.log,
+	}
+	if c.Data != "" || c.Dir != "" {
+		if err := held.Load(env.ctx); err != nil {
+			return err
+		}
+	}
+	kept, err := c.openHistory(env, held)
 	if err != nil {
 		return err
 	}
-	err = c.serveAPI(env, source, kept)
+	err = c.serveAPI(env, source, kept, held)
 	if kept != nil {
 		err = errors.Join(err, kept.Close())
 	}
@@ -134,7 +144,7 @@ func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
 }
 
 // openHistory returns nil without --data.
-func (c agentCommand) openHistory(env *environment) (*history.Store, error) {
+func (c agentCommand) openHistory(env *environment, held *heldtime.Clock) (*history.Store, error) {
 	switch {
 	case c.Retention < 0:
 		return nil, errors.New("agent: --retention must not be negative")
@@ -142,11 +152,13 @@ func (c agentCommand) openHistory(env *environment) (*history.Store, error) {
 		return nil, nil //nolint:nilnil // no history is kept
 	}
 	return history.Open(env.ctx, history.Config{
-		Dir: c.Data, Retention: c.Retention, MaxBytes: int64(c.MaxHistory), Log: env.log,
+		Dir: c.Data, Retention: c.Retention, MaxBytes: int64(c.MaxHistory), Held: held.Now, Log: env.log,
 	})
 }
 
-func (c agentCommand) serveAPI(env *environment, source *sessionSource, kept *history.Store) error {
+func (c agentCommand) serveAPI(
+	env *environment, source *sessionSource, kept *history.Store, held *heldtime.Clock,
+) error {
 	listener, err := c.listen(env.ctx)
 	if err != nil {
 		return err
@@ -158,7 +170,7 @@ func (c agentCommand) serveAPI(env *environment, source *sessionSource, kept *hi
 		}
 	}
 	sessions := agentapi.New(agentapi.Config{
-		Open: source.openSession, Token: c.Token.Reveal(), Workspaces: workspaces, Retention: c.Retention,
+		Open: source.openSession, Token: c.Token.Reveal(), Workspaces: workspaces, Retention: c.Retention, Held: held.Now,
 		Version: version, IdleTimeout: c.IdleTimeout, MaxSessions: c.MaxSessions, History: kept, Log: env.log,
 	})
 	server := httpapi.Server(sessions.Handler(), httpapi.ServerOptions{Log: env.log})
@@ -174,6 +186,9 @@ func (c agentCommand) serveAPI(env *environment, source *sessionSource, kept *hi
 	group.Go(func() error { return source.run(ctx) })
 	if kept != nil {
 		group.Go(func() error { return kept.Run(ctx) })
+	}
+	if c.Data != "" || c.Dir != "" {
+		group.Go(func() error { return held.Run(ctx) })
 	}
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

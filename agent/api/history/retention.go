@@ -29,7 +29,7 @@ func (s *Store) Run(ctx context.Context) error {
 // while all together are over the bound of the size.
 func (s *Store) Prune(ctx context.Context) error {
 	if s.config.Retention > 0 {
-		if _, err := s.remove(ctx, "ended_at < ?", s.config.Now().Add(-s.config.Retention).UnixMilli()); err != nil {
+		if _, err := s.remove(ctx, "ended_at < ?", s.config.Held().Add(-s.config.Retention).UnixMilli()); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,7 @@ type Config struct {
 	Retention time.Duration // ended sessions are deleted after it; 0 keeps them until MaxBytes
 	MaxBytes  int64         // of all lines; the sessions that ended first are deleted; 0 is unbounded
 	Now       func() time.Time
+	Held      func() time.Time // by which sessions are deleted; nil = Now
 	Log       *slog.Logger
 }
 
@@ -60,6 +61,9 @@ type Store struct {
 func Open(ctx context.Context, config Config) (_ *Store, err error) {
 	if config.Now == nil {
 		config.Now = time.Now
+	}
+	if config.Held == nil {
+		config.Held = config.Now
 	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)

@@ -137,6 +137,24 @@ func TestSessionsOfADeadProcessAreEndedWithTheirTurns(t *testing.T) {
 	}
 }
 
+func TestAClockInTheFutureDeletesNoHistory(t *testing.T) {
+	t.Parallel()
+	clock, held := testenv.NewClock(noon), testenv.NewClock(noon)
+	s := opened(t, Config{Dir: t.TempDir(), Retention: time.Hour, Now: clock.Now, Held: held.Now})
+	begin(t, s, "a", `"x"`)
+	testenv.Must(t, s.End(t.Context(), "a", EndIdle))
+	clock.Advance(2 * 365 * 24 * time.Hour)
+	testenv.Must(t, s.Prune(t.Context()))
+	if got := ids(t, s, "", 10); got != "a" {
+		t.Errorf("kept: %s", got)
+	}
+	held.Advance(61 * time.Minute)
+	testenv.Must(t, s.Prune(t.Context()))
+	if got := ids(t, s, "", 10); got != "" {
+		t.Errorf("kept after an hour: %s", got)
+	}
+}
+
 func TestOldAndOversizeHistoriesAreDeleted(t *testing.T) {
 	t.Parallel()
 	clock := testenv.NewClock(noon)
