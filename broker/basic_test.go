@@ -56,7 +56,6 @@ func TestTheEndOfABasicHostsTurn(t *testing.T) {
 				TaskID: task, TurnID: turn, FinishReason: protocol.FinishError, Reason: "no model",
 			}))
 		}, "error", "no model"},
-		"the next check-in": {func(k *kit, task, _ string) { k.checkIn(task, "more") }, "stop", "no-finish"},
 		"15 minutes of silence": {func(k *kit, _, _ string) {
 			k.clock.Advance(15 * time.Minute)
 			k.upkeep.Sweep(k.ctx)
@@ -87,6 +86,30 @@ func TestTheEndOfABasicHostsTurn(t *testing.T) {
 				t.Errorf("a late text opens the turn again, or is lost: %+v", got)
 			}
 		})
+	}
+}
+
+// A basic host says nothing when a turn begins: its turn is open from its check-in on.
+func TestABasicHostsTurnIsOpenFromItsCheckInOn(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	task, first := k.basicTask()
+	k.clock.Advance(time.Minute)
+	next := k.checkIn(task, "more").TurnID
+	open := `{'status':'busy','open':'` + next + `','basic':true,'last':{'id':'` + first +
+		`','finishReason':'stop','reason':'no-finish','usage':null}}`
+	same(t, k.ending(task), open)
+	if found, err := k.tasks.List(k.ctx, k.user.UserID, broker.TaskQuery{State: broker.TaskWorking}); err != nil ||
+		len(found.Tasks) != 1 {
+		t.Errorf("of the tasks that work: %+v, %v", found, err)
+	}
+	k.clock.Advance(15 * time.Minute)
+	k.upkeep.Sweep(k.ctx)
+	same(t, k.ending(task), ended(next, "other", "no-finish")) // it sent nothing
+	last := k.checkIn(task, "still more").TurnID
+	k.mustSend(task, next, `{'type':'text','id':'text-2','text':'late','timestamp':4}`)
+	if open := openTurn(k.get(task)); open != last {
+		t.Errorf("after a late text of an earlier turn the open turn is %q", open)
 	}
 }
 

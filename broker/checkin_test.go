@@ -263,7 +263,7 @@ func TestCheckInOnABasicHost(t *testing.T) {
 	k.mustSend(task.ID, first.TurnID, `{'type':'text','id':'text-1','text':'a','timestamp':1}`)
 	k.clock.Advance(time.Minute)
 	second := k.checkIn(task.ID, "two")
-	same(t, k.brief(task.ID), `{'status':'idle','open':'',
+	same(t, k.brief(task.ID), `{'status':'busy','open':'`+second.TurnID+`',
 		'last':{'id':'`+first.TurnID+`','finishReason':'stop','reason':'no-finish','usage':null},'messages':[
 		{'role':'USER','turn':'`+first.TurnID+`','status':'SENT','text':'one'},
 		{'role':'ASSISTANT','turn':'`+first.TurnID+`','status':'SENT','text':'a'},

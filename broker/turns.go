@@ -162,7 +162,7 @@ func (tx *taskTx) closeUnreported(ctx context.Context, match func(*Turn) bool) e
 			continue
 		}
 		end := protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: cmp.Or(t.Reason, reasonNoFinish)}
-		if t.State == TurnOpen && t.Reason == "" {
+		if last := tx.task.LastEventAt; t.State == TurnOpen && t.Reason == "" && last != nil && !last.Before(t.AnnouncedAt) {
 			end.FinishReason = protocol.FinishStop // the agent worked, and no error is known
 		}
 		if err := tx.closeTurn(ctx, t, end); err != nil {
@@ -251,7 +251,8 @@ func (tx *taskTx) setTraits(of hostTraits) {
 }
 
 // markDelivered marks the message of a turn as sent. A host without events does not
-// report a turn that it dropped, so the earlier turns are closed here.
+// report a turn that it dropped, so the earlier turns are closed here. It says nothing when a turn begins, either, so
+// the turn is open from here on.
 func (tx *taskTx) markDelivered(ctx context.Context, turnID string, host hostTraits) error {
 	message, err := tx.turnMessage(ctx, turnID)
 	if err != nil {
@@ -266,8 +267,17 @@ func (tx *taskTx) markDelivered(ctx context.Context, turnID string, host hostTra
 		return nil
 	}
 	earlier := true
-	return tx.closeUnreported(ctx, func(t *Turn) bool {
+	err = tx.closeUnreported(ctx, func(t *Turn) bool {
 		earlier = earlier && t.ID != turnID
 		return earlier
 	})
+	if err != nil {
+		return err
+	}
+	t, err := tx.turn(ctx, turnID)
+	if err == nil && t != nil && t.State == TurnAnnounced {
+		tx.openTurn(t)
+		tx.task.AgentStatus, tx.task.Reason = protocol.StatusBusy, ""
+	}
+	return err
 }
