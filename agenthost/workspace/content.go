@@ -10,10 +10,11 @@ import (
 	_ "image/gif"  // registers the format, so that the size of an image is known before a browser decodes it
 	_ "image/jpeg" // as above
 	_ "image/png"  // as above
-	"io"
 	"net/http"
+	"path"
 	"slices"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
@@ -31,29 +32,56 @@ func (m *Manager) File(
 	ctx context.Context, sessionID, project, name string, offset int64,
 	maskPiece func(before, piece string, final bool) (clean string, used int),
 ) (*protocol.FileContent, error) {
+	if err := protocol.CheckFilePath(name); err != nil {
+		return nil, err
+	}
+	rec, err := m.filesOf(sessionID, project)
+	if err != nil {
+		return nil, err
+	}
 	release, err := acquire(ctx, m.fileSlots)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	_, root, err := m.openFiles(sessionID, project)
+	files, err := m.openFiles(ctx, rec, "")
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	file, info, err := openFile(root, name)
+	defer files.close()
+	out, err := showFile(files, rec, name, offset, maskPiece)
+	if err != nil {
+		return nil, errNotRead(rec, "file", name, files.explain(err))
+	}
+	return out, nil
+}
+
+// reading reads up to size bytes of a file. Less at the end of the file is no error.
+type reading func(offset int64, size int) ([]byte, error)
+
+func showFile(
+	files *tree, rec *record, name string, offset int64,
+	maskPiece func(before, piece string, final bool) (clean string, used int),
+) (*protocol.FileContent, error) {
+	read := func(offset int64, size int) (treereader.Entry, []byte, error) {
+		found, content, err := files.Read(treereader.Part{Path: path.Join(rec.Prefix, name), Offset: offset, Limit: size})
+		if err == nil {
+			err = checkKind(name, found)
+		}
+		return found, content, err
+	}
+	found, head, err := read(0, sniffed)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	if offset < 0 || offset > info.Size() {
-		return nil, protocol.Errorf(protocol.CodeInvalid, "offset is not within the %d bytes of the file", info.Size())
+	if offset < 0 || offset > found.Size {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "offset is not within the %d bytes of the file", found.Size)
 	}
-	head, err := readPiece(file, 0, sniffed)
-	if err != nil {
-		return nil, err
-	}
-	out := &protocol.FileContent{Path: name, Size: info.Size(), Kind: protocol.ContentText, MediaType: "text/plain"}
+	file := reading(func(offset int64, size int) ([]byte, error) {
+		_, content, err := read(offset, size)
+		return content, err
+	})
+	out := &protocol.FileContent{Path: name, Size: found.Size, Kind: protocol.ContentText, MediaType: "text/plain"}
 	media := http.DetectContentType(head)
 	switch {
 	case slices.Contains(protocol.ImageTypes(), media):
@@ -65,17 +93,12 @@ func (m *Manager) File(
 	return out, readText(file, offset, out, maskPiece)
 }
 
-// readPiece reads up to size bytes. Less at the end of the file is no error.
-func readPiece(file io.ReaderAt, offset int64, size int) ([]byte, error) {
-	return io.ReadAll(io.NewSectionReader(file, offset, int64(size)))
-}
-
 func readText(
-	file io.ReaderAt, offset int64, out *protocol.FileContent,
+	file reading, offset int64, out *protocol.FileContent,
 	maskPiece func(before, piece string, final bool) (clean string, used int),
 ) error {
 	from := max(0, offset-beforePiece)
-	read, err := readPiece(file, from, int(offset-from)+protocol.TextPiece)
+	read, err := file(from, int(offset-from)+protocol.TextPiece)
 	if err != nil {
 		return err
 	}
@@ -89,7 +112,7 @@ func readText(
 
 // readImage reads an image whose size a browser can bear. A secret in it, which no mask can remove, keeps it back.
 func readImage(
-	file io.ReaderAt, media string, out *protocol.FileContent,
+	file reading, media string, out *protocol.FileContent,
 	maskPiece func(before, piece string, final bool) (clean string, used int),
 ) error {
 	out.Kind, out.MediaType = protocol.ContentBinary, media
@@ -97,7 +120,7 @@ func readImage(
 		out.Note = fmt.Sprintf("Images of more than %d MiB are not shown", protocol.MaxImage>>20)
 		return nil
 	}
-	data, err := readPiece(file, 0, protocol.MaxImage)
+	data, err := file(0, protocol.MaxImage)
 	if err != nil {
 		return err
 	}

@@ -1,53 +1,36 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"bellhop/internal/openflag"
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
-// readBatch is how many entries of a directory are read at once.
-const readBatch = 1024
+// openFiles opens the workspace of a session. Nothing outside of it can be reached through the result, whatever links its
+// agent makes. exclude is a list of ignored files.
+func (m *Manager) openFiles(ctx context.Context, rec *record, exclude string) (*tree, error) {
+	hashSize := 20
+	if !isSHA1(rec.Format) {
+		hashSize = 32
+	}
+	root := m.rootDir(rec)
+	return m.openTree(ctx, m.sessionIn(rec), root, &treereader.TreeRequest{Root: root, HashSize: hashSize, Exclude: exclude})
+}
 
-// openFiles opens the working directory of a session. Nothing outside of the workspace can be reached through the
-// result, whatever links its agent makes. CodeNotFound: the session has no workspace.
-func (m *Manager) openFiles(sessionID, project string) (*record, *os.Root, error) {
+// filesOf returns the record of the workspace whose files a session shows. CodeNotFound: it has none.
+func (m *Manager) filesOf(sessionID, project string) (*record, error) {
 	rec, err := m.existingRecord(sessionID, project)
 	if err == nil && rec.State != stateReady {
 		err = errNoWorkspace()
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	top := m.rootDir(rec)
-	info, err := os.Lstat(top)
-	if err != nil || !info.IsDir() {
-		return nil, nil, errGone("The session's workspace", err)
-	}
-	root, err := os.OpenRoot(top)
-	if err != nil || rec.Prefix == "" {
-		return rec, root, err
-	}
-	defer root.Close()
-	if link := linkIn(root, rec.Prefix); link != "" {
-		return nil, nil, errLink(link)
-	}
-	inner, err := root.OpenRoot(rec.Prefix)
-	if err != nil {
-		return nil, nil, errGone("The session's working directory", err)
-	}
-	return rec, inner, nil
+	return rec, err
 }
 
 func errGone(what string, err error) error {
@@ -64,17 +47,26 @@ func errLink(name string) error {
 	}
 }
 
-// linkIn returns the first part of a path that is a symbolic link, "" if none is.
-func linkIn(root *os.Root, name string) string {
-	for at := range len(name) + 1 {
-		if at < len(name) && name[at] != '/' {
-			continue
-		}
-		if info, err := root.Lstat(name[:at]); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return name[:at]
-		}
+// errNotRead explains why a file or directory of a workspace was not read.
+func errNotRead(rec *record, what, name string, err error) error {
+	f := (*treereader.Failure)(nil)
+	if !errors.As(err, &f) {
+		return err
 	}
-	return ""
+	switch {
+	case f.Why == treereader.IsLink:
+		return errLink(strings.TrimPrefix(f.Path, rec.Prefix+"/"))
+	case f.Why == treereader.IsGone && f.Path == "":
+		return errGone("The session's workspace", f)
+	case f.Why == treereader.IsGone && len(f.Path) <= len(rec.Prefix):
+		return errGone("The session's working directory", f)
+	case f.Why == treereader.IsGone:
+		return errGone(fmt.Sprintf("The %s %q", what, name), f)
+	}
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("The %s %q cannot be read", what, name), Err: f,
+		Hint: "The agent's programs cannot read it either, or change it again and again",
+	}
 }
 
 // Directory lists a page of a directory of a session's workspace: what comes after an entry. Git directories are left
@@ -89,61 +81,92 @@ func (m *Manager) Directory(ctx context.Context, sessionID, project, dir, after 
 	if len(after) > protocol.MaxPath {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "after is longer than %d bytes", protocol.MaxPath)
 	}
+	rec, err := m.filesOf(sessionID, project)
+	if err != nil {
+		return nil, err
+	}
 	release, err := acquire(ctx, m.fileSlots)
 	if err != nil {
 		return nil, err
 	}
-	rec, root, err := m.openFiles(sessionID, project)
+	defer release()
+	exclude, err := m.excludeOf(rec)
 	if err != nil {
-		release()
 		return nil, err
 	}
-	defer root.Close()
-	list, err := listDirectory(ctx, root, dir, after)
-	release()
-	if err == nil {
-		m.markIgnored(ctx, rec, root, list)
+	files, err := m.openFiles(ctx, rec, exclude)
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	defer files.close()
+	list, err := listDirectory(files, rec, dir, after)
+	if err == nil && m.git.program != "" {
+		err = markIgnored(files, rec, list)
+	}
+	if err != nil {
+		return nil, errNotRead(rec, "directory", dir, files.explain(err))
+	}
+	return list, nil
 }
 
-func listDirectory(ctx context.Context, root *os.Root, dir, after string) (*protocol.FileList, error) {
-	if link := linkIn(root, dir); link != "" {
-		return nil, errLink(link)
-	}
-	file, err := openDir(root, cmp.Or(dir, "."))
-	if err != nil {
-		return nil, errGone(fmt.Sprintf("The directory %q", dir), err)
-	}
-	defer file.Close()
-	list := &protocol.FileList{Path: dir, Entries: []protocol.FileEntry{}}
-	all, err := readEntries(ctx, file, list)
+func listDirectory(files *tree, rec *record, dir, after string) (*protocol.FileList, error) {
+	found, isCut, err := files.List(path.Join(rec.Prefix, dir), protocol.MaxDirectory)
 	if err != nil {
 		return nil, err
+	}
+	list := &protocol.FileList{Path: dir, Entries: []protocol.FileEntry{}, Cut: isCut}
+	all := make([]entry, 0, len(found))
+	for _, e := range found {
+		switch {
+		case strings.EqualFold(e.Name, ".git"):
+		case !utf8.ValidString(e.Name):
+			list.Unnamed++
+		default:
+			all = append(all, entry{e.Name, e.Kind == treereader.KindDirectory, e})
+		}
 	}
 	slices.SortFunc(all, compareEntries)
 	list.Total = len(all)
 	from := 0
 	if after != "" {
-		from, _ = slices.BinarySearchFunc(all, entryOf(after), compareEntries)
-		if from < len(all) && all[from] == entryOf(after) {
+		var isThere bool
+		if from, isThere = slices.BinarySearchFunc(all, entryOf(after), compareEntries); isThere {
 			from++
 		}
 	}
 	to := min(from+protocol.DirectoryPage, len(all))
 	for _, entry := range all[from:to] {
-		list.Entries = append(list.Entries, describeEntry(root, dir, entry))
+		list.Entries = append(list.Entries, describeEntry(entry.found))
 	}
 	if to < len(all) {
 		list.Next = all[to-1].cursor()
 	}
-	return list, nil
+	return list, readTargets(files, rec, list)
+}
+
+// readTargets reads where the links of a list lead to.
+func readTargets(files *tree, rec *record, list *protocol.FileList) error {
+	var links []*protocol.FileEntry
+	var parts []treereader.Part
+	for i := range list.Entries {
+		if e := &list.Entries[i]; e.Kind == protocol.FileLink {
+			links = append(links, e)
+			parts = append(parts, treereader.Part{Path: path.Join(rec.Prefix, list.Path, e.Name)})
+		}
+	}
+	return files.ReadEach(parts, func(i int, e treereader.Entry, content []byte, err error) error {
+		if err == nil && e.Kind == treereader.KindLink { // else it was exchanged
+			links[i].Target = string(content)
+		}
+		return nil
+	})
 }
 
 // entry is what sorts an entry of a directory.
 type entry struct {
 	name  string
 	isDir bool
+	found treereader.Entry
 }
 
 // cursor is the name of an entry, with a "/" after that of a directory.
@@ -156,7 +179,7 @@ func (e entry) cursor() string {
 
 func entryOf(cursor string) entry {
 	name, isDir := strings.CutSuffix(cursor, "/")
-	return entry{name, isDir}
+	return entry{name: name, isDir: isDir}
 }
 
 // compareEntries puts directories first.
@@ -170,125 +193,44 @@ func compareEntries(a, b entry) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// readEntries reads a directory, and counts in list what cannot be shown.
-func readEntries(ctx context.Context, dir *os.File, list *protocol.FileList) ([]entry, error) {
-	var all []entry
-	for {
-		batch, err := dir.ReadDir(readBatch)
-		for _, found := range batch {
-			name := found.Name()
-			switch {
-			case strings.EqualFold(name, ".git"):
-			case !utf8.ValidString(name):
-				list.Unnamed++
-			case len(all) == protocol.MaxDirectory:
-				list.Cut = true
-				return all, nil
-			default:
-				all = append(all, entry{name, found.IsDir()})
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return all, nil
-		case err != nil:
-			return nil, err
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// describeEntry looks at an entry without following it.
-func describeEntry(root *os.Root, dir string, e entry) protocol.FileEntry {
-	out := protocol.FileEntry{Name: e.name, Kind: protocol.FileOther}
-	name := path.Join(dir, e.name)
-	info, err := root.Lstat(name)
-	switch {
-	case e.isDir:
+func describeEntry(found treereader.Entry) protocol.FileEntry {
+	out := protocol.FileEntry{Name: found.Name, Kind: protocol.FileOther}
+	switch found.Kind {
+	case treereader.KindDirectory:
 		out.Kind = protocol.FileDirectory
-	case err != nil: // it was removed
-	case info.Mode().IsRegular():
-		out.Kind, out.Size = protocol.FileRegular, info.Size()
-	case info.Mode()&fs.ModeSymlink != 0:
+	case treereader.KindFile:
+		out.Kind, out.Size = protocol.FileRegular, found.Size
+	case treereader.KindLink:
 		out.Kind = protocol.FileLink
-		out.Target, _ = root.Readlink(name)
 	}
 	return out
 }
 
-// markIgnored marks the entries that git ignores. If the workspace cannot be read, none is marked: the marks only help
-// to read.
-func (m *Manager) markIgnored(ctx context.Context, rec *record, root *os.Root, list *protocol.FileList) {
-	if len(list.Entries) == 0 || m.git.program == "" {
-		return
-	}
-	release, err := m.acquireSlot(ctx, rec)
-	if err != nil {
-		return
-	}
-	defer release()
-	exclude, err := m.excludeOf(rec)
-	var known *names
-	if err == nil {
-		known, err = m.names(ctx, rec, exclude)
-	}
-	if err != nil {
-		m.log.Debug("cannot mark ignored files", "workspace", rec.Key, "error", err)
-		return
-	}
+// markIgnored marks the entries that git ignores. If that cannot be known, none is marked: the marks only help to read.
+func markIgnored(files *tree, rec *record, list *protocol.FileList) error {
+	names := make([]string, len(list.Entries))
 	for i := range list.Entries {
-		e := &list.Entries[i]
-		if known.has(path.Join(rec.Prefix, list.Path, e.Name)) {
-			continue
-		}
-		switch e.Kind {
-		case protocol.FileDirectory:
-			e.Ignored = hasFiles(root, path.Join(list.Path, e.Name))
-		case protocol.FileRegular, protocol.FileLink:
-			e.Ignored = true
-		}
+		names[i] = list.Entries[i].Name
 	}
+	ignored, err := files.Ignored(path.Join(rec.Prefix, list.Path), names)
+	if f := (*treereader.Failure)(nil); errors.As(err, &f) {
+		return nil
+	}
+	for i := range ignored {
+		list.Entries[i].Ignored = ignored[i]
+	}
+	return err
 }
 
-// hasFiles reports whether a directory of the agent has entries.
-func hasFiles(root *os.Root, name string) bool {
-	dir, err := openDir(root, name)
-	if err != nil {
-		return false
+// checkKind returns CodeConflict if what has the name of a file is none.
+func checkKind(name string, found treereader.Entry) error {
+	switch found.Kind {
+	case treereader.KindFile:
+		return nil
+	case treereader.KindLink:
+		return errLink(name)
 	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(1)
-	return len(names) > 0
-}
-
-// openFile opens a regular file of a workspace. It follows no link, and never waits for the writer of a FIFO.
-// CodeInvalid: a path outside of the workspace. CodeGone: there is no such file. CodeConflict: it is no regular file.
-func openFile(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	if err := protocol.CheckFilePath(name); err != nil {
-		return nil, nil, err
-	}
-	if link := linkIn(root, name); link != "" {
-		return nil, nil, errLink(link)
-	}
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, nil, errGone(fmt.Sprintf("The file %q", name), err)
-	}
-	if !info.Mode().IsRegular() { // opening a device could have an effect
-		return nil, nil, errNoFile(name)
-	}
-	file, err := root.OpenFile(name, os.O_RDONLY|openflag.NoWait|openflag.NoFollow, 0)
-	if err != nil {
-		return nil, nil, errGone(fmt.Sprintf("The file %q", name), err)
-	}
-	if info, err = file.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = errNoFile(name)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
-	return file, info, nil
+	return errNoFile(name)
 }
 
 func errNoFile(name string) error {

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
@@ -20,9 +21,8 @@ const (
 	longestLine = 64 << 10
 )
 
-// Search finds lines in the files of a session's workspace that git does not ignore. It starts no program but the git
-// that lists the files, and ends after 10 s with what it has found. CodeInvalid: the search cannot be understood.
-// CodeNotFound: the session has no workspace.
+// Search finds lines in the files of a session's workspace that git does not ignore. It ends after 10 s
+// with what it has found. CodeInvalid: the search cannot be understood. CodeNotFound: the session has no workspace.
 func (m *Manager) Search(
 	ctx context.Context, sessionID, project string, q protocol.FileSearch, mask func(text string) string,
 ) (*protocol.FileMatches, error) {
@@ -30,61 +30,78 @@ func (m *Manager) Search(
 	if err != nil {
 		return nil, err
 	}
-	rec, root, err := m.openFiles(sessionID, project)
+	rec, err := m.filesOf(sessionID, project)
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
 	release, err := m.acquireSlot(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	files, err := m.listWorkTree(ctx, rec)
+	known, err := m.listWorkTree(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
 	limited, cancel := context.WithTimeout(ctx, m.searchTime)
 	defer cancel()
 	run := &textSearch{
-		root: root, q: q, expression: expression, mask: mask,
-		found: &protocol.FileMatches{Matches: []protocol.FileMatch{}, More: files.partial},
+		q: q, expression: expression, mask: mask,
+		found: &protocol.FileMatches{Matches: []protocol.FileMatch{}, More: known.partial},
 	}
-	slices.Sort(files.paths)
-	for _, name := range files.paths {
-		if !strings.HasSuffix(name, "/") && !run.file(limited, name) {
-			run.found.More = true
-			break
+	slices.Sort(known.paths)
+	known.paths = slices.DeleteFunc(known.paths, func(name string) bool { return strings.HasSuffix(name, "/") })
+	err = m.searchIn(limited, rec, known.paths, run)
+	switch {
+	case ctx.Err() != nil: // the caller left
+		return nil, ctx.Err()
+	case errors.Is(err, errEnough), limited.Err() != nil:
+		run.found.More = true
+	case err != nil:
+		return nil, err
+	}
+	return run.found, nil
+}
+
+// errEnough ends a search that has reached a limit.
+var errEnough = errors.New("a limit of the search is reached")
+
+func (m *Manager) searchIn(ctx context.Context, rec *record, names []string, run *textSearch) error {
+	files, err := m.openFiles(ctx, rec, "")
+	if err != nil {
+		return err
+	}
+	defer files.close()
+	parts := make([]treereader.Part, len(names))
+	for i, name := range names {
+		parts[i] = treereader.Part{Path: path.Join(rec.Prefix, name), Limit: protocol.MaxSearched, IsWhole: true}
+	}
+	err = files.ReadEach(parts, func(i int, found treereader.Entry, content []byte, err error) error {
+		if ctx.Err() != nil {
+			return errEnough
 		}
+		if err == nil && found.Kind == treereader.KindFile && !run.file(ctx, names[i], found.Size, content) {
+			return errEnough
+		}
+		return nil // links and devices are left out, and what was removed
+	})
+	if errors.Is(err, errEnough) {
+		return err
 	}
-	return run.found, ctx.Err() // the caller left
+	return files.explain(err)
 }
 
 // textSearch is one search in the files of a workspace.
 type textSearch struct {
-	root       *os.Root
 	q          protocol.FileSearch
 	expression *regexp.Regexp
 	mask       func(text string) string
 	found      *protocol.FileMatches
 }
 
-// file searches in one file. It returns false when a limit is reached. Links and devices are left out.
-func (s *textSearch) file(ctx context.Context, name string) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	file, info, err := openFile(s.root, name)
-	if err != nil {
-		return true
-	}
-	defer file.Close()
-	if info.Size() > protocol.MaxSearched {
-		s.found.Skipped++
-		return true
-	}
-	content, err := readPiece(file, 0, protocol.MaxSearched)
-	if err != nil || bytes.IndexByte(content[:min(len(content), sniffed)], 0) >= 0 {
+// file searches in one file. It returns false when a limit is reached.
+func (s *textSearch) file(ctx context.Context, name string, size int64, content []byte) bool {
+	if size > protocol.MaxSearched || bytes.IndexByte(content[:min(len(content), sniffed)], 0) >= 0 {
 		s.found.Skipped++
 		return true
 	}

@@ -117,15 +117,6 @@ type names struct {
 	leftOut int      // files that cannot be read, or are too large
 }
 
-// has reports whether there is a file of a path, or below it.
-func (n *names) has(path string) bool {
-	if _, ok := slices.BinarySearch(n.paths, path); ok {
-		return true
-	}
-	at, _ := slices.BinarySearch(n.paths, path+"/")
-	return at < len(n.paths) && strings.HasPrefix(n.paths[at], path+"/")
-}
-
 // names reads which files a workspace has, without their content. exclude is a list of ignored files.
 func (m *Manager) names(ctx context.Context, rec *record, exclude string) (*names, error) {
 	ctx, cancel := context.WithTimeout(ctx, pathsTimeout)

@@ -210,7 +210,7 @@ func (m *Manager) excludeOf(rec *record) (string, error) {
 
 // reader returns what starts a confined reader.
 func (m *Manager) reader(rec *record, r *treereader.Request) (treesnapshot.Read, error) {
-	c, err := m.helper(rec, treereader.Command, false)
+	c, err := m.helper(m.sessionIn(rec), m.rootDir(rec), treereader.Command, false)
 	if err != nil {
 		return nil, err
 	}
@@ -227,13 +227,6 @@ func (m *Manager) errReading(err error) error {
 		return errTooSlow(err)
 	}
 	return fmt.Errorf("read a workspace: %w", err)
-}
-
-func errTooSlow(err error) error {
-	return &protocol.Error{
-		Code: protocol.CodeConflict, Message: "Reading the workspace takes too long", Err: err,
-		Hint: "Ask the agent to remove large files, or list packages and build output in .gitignore",
-	}
 }
 
 func (m *Manager) errTooMany(err error) error {

@@ -1,18 +1,12 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"time"
+	"io"
 
 	"bellhop/agenthost/workspace/treereader"
-	"bellhop/internal/process"
 	"bellhop/protocol"
 )
 
@@ -40,53 +34,24 @@ func (m *Manager) runWriter(
 	if !isSHA1(rec.Format) {
 		hashSize = 32
 	}
-	c, err := m.helper(rec, treereader.WriteCommand, writes)
+	c, err := m.startChild(ctx, m.sessionIn(rec), m.rootDir(rec), treereader.WriteCommand, writes)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
-	var stdout, stderr bytes.Buffer // the writer's memory is bounded, and so is this
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, &limited{&stdout, maxToldFile}, &limited{&stderr, maxComplaint}
-	process.KillsGroup(cmd)
-	cmd.WaitDelay = 2 * time.Second
-	stdin, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("start the tree writer: %w", err)
-	}
-	sent := errors.Join(treereader.WriteChanges(stdin, root, hashSize, changes), stdin.Close())
-	waited := cmd.Wait()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	told, err := treereader.ReadOutcome(&stdout)
+	defer c.end()
+	sent := errors.Join(treereader.WriteChanges(c.stdin, root, hashSize, changes), c.stdin.Close())
+	told, err := treereader.ReadOutcome(io.LimitReader(c.stdout, maxToldFile))
 	var refusal *treereader.Refusal
 	switch {
-	case errors.As(err, &refusal):
-		return nil, refusal
-	case err != nil:
-		return nil, fmt.Errorf("write into a workspace: %w: %s", errors.Join(err, waited, sent), strings.TrimSpace(stderr.String()))
+	case err == nil, errors.As(err, &refusal):
+		return told, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
-	return told, nil
+	return nil, c.explain(fmt.Errorf("write into a workspace: %w", errors.Join(err, sent)))
 }
 
-const (
-	maxComplaint = 4 << 10
-	maxToldFile  = maxHunkFile + 1<<10
-)
-
-// limited keeps the beginning of what is written.
-type limited struct {
-	to   *bytes.Buffer
-	size int
-}
-
-func (w *limited) Write(p []byte) (int, error) {
-	w.to.Write(p[:min(len(p), max(0, w.size-w.to.Len()))])
-	return len(p), nil
-}
+const maxToldFile = maxHunkFile + 1<<10
 
 // errRefused explains why files were not changed.
 func errRefused(err error) error {
@@ -119,21 +84,4 @@ func explain(r *treereader.Refusal) error {
 		err.Hint += ". Some files were changed: repeat the request for the others"
 	}
 	return err
-}
-
-// helper returns the command that reads or writes in a workspace, confined.
-func (m *Manager) helper(rec *record, command string, writes bool) (process.Command, error) {
-	c := process.Command{
-		Args: []string{m.readerProgram, command}, Dir: string(filepath.Separator), Env: treereader.Environment(),
-	}
-	var err error
-	if c.Args[0] == "" {
-		if c.Args[0], err = os.Executable(); err != nil {
-			return c, err
-		}
-	}
-	if m.confine == nil {
-		return c, nil
-	}
-	return m.confine(m.sessionIn(rec), m.rootDir(rec), writes, c)
 }

@@ -28,7 +28,7 @@ var parsers = []struct {
 	},
 	{
 		"agenthost/workspace/treereader", "indexes and rules of ignored files of agents, and answers of the reader",
-		[]string{"FuzzIndex", "FuzzRules", "FuzzAnswer"},
+		[]string{"FuzzIndex", "FuzzRules", "FuzzAnswer", "FuzzTree"},
 	},
 	{"crypto/seal", "keysets and sealed values", []string{"FuzzOpen", "FuzzParse"}},
 	{"crypto/token", "JWT", []string{"FuzzToken", "FuzzClaims"}},

@@ -67,7 +67,7 @@ func (w *walker) takeFresh(known int, e entry) (ok bool, err error) {
 // known mode stays.
 func (w *walker) modeOf(known int, e entry) Mode {
 	switch {
-	case e.kind == kindLink:
+	case e.kind == KindLink:
 		return ModeLink
 	case !hasModes && known >= 0 && w.known[known].Mode == ModeProgram, e.executable:
 		return ModeProgram
@@ -102,7 +102,7 @@ func (w *walker) link(p place, name, path string, e entry) error {
 	if err != nil {
 		return err
 	}
-	if after.kind != kindLink {
+	if after.kind != KindLink {
 		return errKind
 	}
 	signature := unsettled(int64(len(target)))
@@ -142,7 +142,7 @@ func (w *walker) readFile(p place, name, path string, known int, isLast bool) (i
 	if err != nil {
 		return false, err
 	}
-	if before.kind != kindFile {
+	if before.kind != KindFile {
 		return false, errKind
 	}
 	signature := w.settled(before.signature, begin)

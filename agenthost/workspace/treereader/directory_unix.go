@@ -80,8 +80,12 @@ func (d directory) link(name string) ([]byte, error) {
 	return target[:max(n, 0)], err
 }
 
-// names returns the sorted names in the directory. errEntries: there are more than the limit.
+// names returns the sorted names in the directory. errEntries: there are more than the limit, and only so many are
+// returned.
 func (d directory) names(limit int) ([]string, error) {
+	if _, err := unix.Seek(d.fd, 0, unix.SEEK_SET); err != nil { // it may have been read before
+		return nil, err
+	}
 	var names []string
 	buffer := make([]byte, 32<<10)
 	for {
@@ -96,7 +100,9 @@ func (d directory) names(limit int) ([]string, error) {
 			break
 		}
 		if _, _, names = unix.ParseDirent(buffer[:n], -1, names); len(names) > limit {
-			return nil, errEntries
+			names = names[:limit]
+			slices.Sort(names)
+			return names, errEntries
 		}
 	}
 	slices.Sort(names)
@@ -124,6 +130,16 @@ func (f file) read(buffer []byte) (int, error) {
 	}
 }
 
+func (f file) readAt(buffer []byte, offset int64) (int, error) {
+	f.step()
+	for {
+		n, err := unix.Pread(f.fd, buffer, offset)
+		if !errors.Is(err, unix.EINTR) {
+			return max(n, 0), err
+		}
+	}
+}
+
 func newEntry(st *unix.Stat_t) entry {
 	perm := uint32(st.Mode & 0o777) //nolint:unconvert // types differ between systems
 	e := entry{executable: st.Mode&0o100 != 0, perm: perm, signature: Signature{
@@ -132,17 +148,17 @@ func newEntry(st *unix.Stat_t) entry {
 	}}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		e.kind = kindFile
+		e.kind = KindFile
 	case unix.S_IFDIR:
-		e.kind = kindDirectory
+		e.kind = KindDirectory
 	case unix.S_IFLNK:
-		e.kind = kindLink
+		e.kind = KindLink
 	case unix.S_IFIFO:
-		e.kind = kindFIFO
+		e.kind = KindFIFO
 	case unix.S_IFSOCK:
-		e.kind = kindSocket
+		e.kind = KindSocket
 	case unix.S_IFCHR, unix.S_IFBLK:
-		e.kind = kindDevice
+		e.kind = KindDevice
 	}
 	return e
 }

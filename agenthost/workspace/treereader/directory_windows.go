@@ -91,7 +91,9 @@ func (d directory) names(limit int) ([]string, error) {
 	defer dir.Close()
 	names, err := dir.Readdirnames(limit + 1)
 	if len(names) > limit {
-		return nil, errEntries
+		names = names[:limit]
+		slices.Sort(names)
+		return names, errEntries
 	}
 	if len(names) == 0 {
 		return nil, nil //nolint:nilerr // the error is the end of an empty directory
@@ -112,15 +114,17 @@ func (f file) entry() (entry, error) {
 
 func (f file) read(buffer []byte) (int, error) { return f.File.Read(buffer) }
 
+func (f file) readAt(buffer []byte, offset int64) (int, error) { return f.File.ReadAt(buffer, offset) }
+
 func newEntry(info fs.FileInfo) entry {
 	e := entry{signature: Signature{Size: info.Size(), Modified: info.ModTime().UnixNano()}}
 	switch info.Mode().Type() {
 	case 0:
-		e.kind = kindFile
+		e.kind = KindFile
 	case fs.ModeDir:
-		e.kind = kindDirectory
+		e.kind = KindDirectory
 	case fs.ModeSymlink:
-		e.kind = kindLink
+		e.kind = KindLink
 	}
 	return e
 }

@@ -9,6 +9,10 @@
 //	Request, known files  ─── stdin ───►     Serve walks the tree
 //	Answer.Next           ◄── stdout ───     facts: files, deletions, what was left out
 //
+//	host                                     reader (as before)
+//	Tree                  ─── stdin ───►     ServeTree uses the names that it is asked about, one after another
+//	Tree.List, Tree.Read  ◄── stdout ───     entries, content, what is ignored, or a Failure
+//
 //	host                                     writer (in a sandbox as the reader's, that can change the tree)
 //	WriteChanges          ─── stdin ───►     ServeChanges makes all changes, or none
 //	ReadOutcome           ◄── stdout ───     done, or a refusal

@@ -13,11 +13,14 @@ const Command = "workspace-read"
 // WriteCommand is that which changes named files: the changes are on stdin, the answer on stdout.
 const WriteCommand = "workspace-write"
 
-// Environment returns the environment of a reader or writer: its collector works from 256 MiB on, before which most readings end.
+// TreeCommand is that which answers the questions of a Tree: they are on stdin, the answers on stdout.
+const TreeCommand = "workspace-look"
+
+// Environment returns the environment of such a process: its collector works from 256 MiB on, before which most readings end.
 // Settings in the program itself would need a package that Go initializes late.
 func Environment() []string { return []string{"GOGC=off", "GOMEMLIMIT=256MiB"} }
 
-// init reads or writes if this process was started for that.
+// init does its work if this process was started for that.
 func init() {
 	if len(os.Args) != 2 {
 		return
@@ -31,6 +34,10 @@ func init() {
 	case WriteCommand:
 		if err = limitProcess(maxWritten); err == nil {
 			err = ServeChanges(os.Stdin, os.Stdout)
+		}
+	case TreeCommand:
+		if err = limitProcess(0); err == nil {
+			err = ServeTree(os.Stdin, os.Stdout)
 		}
 	default:
 		return

@@ -104,7 +104,7 @@ func (r repository) id(line string) string {
 // loose returns the content of the file of a ref.
 func (r repository) loose(ref string) string {
 	dir, name := path.Split(ref)
-	parent, err := r.descend(strings.TrimSuffix(dir, "/"))
+	parent, err := r.openPath(strings.TrimSuffix(dir, "/"))
 	if err != nil {
 		return ""
 	}
@@ -129,27 +129,6 @@ func (r repository) packed(ref string) string {
 	return ""
 }
 
-// descend opens a directory below, one element at a time.
-func (d directory) descend(elements string) (directory, error) {
-	at, err := d.again()
-	if err != nil {
-		return at, err
-	}
-	for element := range strings.SplitSeq(elements, "/") {
-		if element == "" || element == "." || element == ".." {
-			at.close()
-			return at, errKind
-		}
-		next, err := at.open(element)
-		at.close()
-		if err != nil {
-			return at, err
-		}
-		at = next
-	}
-	return at, nil
-}
-
 // nestedCommit returns the commit of a repository in a directory at path, "" if it cannot be read.
 func (w *walker) nestedCommit(dir directory, path string) (id string, isRepository bool) {
 	git, err := dir.open(".git")
@@ -158,17 +137,20 @@ func (w *walker) nestedCommit(dir directory, path string) (id string, isReposito
 		if !ok {
 			return "", false
 		}
-		if git, err = w.root.descend(target); err != nil {
+		if target == "" {
+			return "", true
+		}
+		if git, err = w.root.openPath(target); err != nil {
 			return "", true
 		}
 	}
 	defer git.close()
 	for _, name := range []string{"objects", "refs"} {
-		if e, err := git.entry(name); err != nil || e.kind != kindDirectory && e.kind != kindLink {
+		if e, err := git.entry(name); err != nil || e.kind != KindDirectory && e.kind != KindLink {
 			return "", false
 		}
 	}
-	if e, err := git.entry("HEAD"); err != nil || e.kind != kindFile {
+	if e, err := git.entry("HEAD"); err != nil || e.kind != KindFile {
 		return "", false
 	}
 	return repository{git, w.request.HashSize}.head().Commit, true

@@ -43,17 +43,9 @@ const attempts = 3
 
 // run tells all facts of the tree.
 func (w *walker) run() error {
-	self, err := w.root.self()
+	root, err := w.begin()
 	if err != nil {
 		return err
-	}
-	w.device, w.settles = self.signature.Device, w.root.settles()
-	if err := w.openRepository(); err != nil {
-		return err
-	}
-	root := place{directory: w.root, known: span{0, len(w.known)}, tracked: span{0, len(w.tracked)}}
-	if w.request.Exclude != "" {
-		root.lists = []rules{parseRules(w.request.Exclude, "")}
 	}
 	if err := w.walk(root); err != nil {
 		return err
@@ -75,6 +67,23 @@ func (w *walker) run() error {
 	}
 	w.waitForClock()
 	return nil
+}
+
+// begin returns the place of the work tree.
+func (w *walker) begin() (root place, err error) {
+	self, err := w.root.self()
+	if err != nil {
+		return root, err
+	}
+	w.device, w.settles = self.signature.Device, w.root.settles()
+	if err := w.openRepository(); err != nil {
+		return root, err
+	}
+	root = place{directory: w.root, known: span{0, len(w.known)}, tracked: span{0, len(w.tracked)}}
+	if w.request.Exclude != "" {
+		root.lists = []rules{parseRules(w.request.Exclude, "")}
+	}
+	return root, nil
 }
 
 // openRepository reads which names are tracked. If that cannot be read, what the last snapshot has counts as tracked.
@@ -174,7 +183,7 @@ func changesKind(err error) bool {
 func isOfReading(err error) bool {
 	var limit *LimitError
 	var answer *answerError
-	return errors.As(err, &limit) || errors.As(err, &answer)
+	return errors.As(err, &limit) || errors.As(err, &answer) || errors.Is(err, errFound)
 }
 
 func (w *walker) visitOnce(p place, name, path string) error {
@@ -182,7 +191,7 @@ func (w *walker) visitOnce(p place, name, path string) error {
 	if err != nil {
 		return err
 	}
-	if e.kind == kindDirectory {
+	if e.kind == KindDirectory {
 		return w.visitDirectory(p, name, path)
 	}
 	if !w.isTracked(p, path) && (p.isIgnored || ignores(p.lists, path, false)) {
@@ -191,43 +200,52 @@ func (w *walker) visitOnce(p place, name, path string) error {
 	switch {
 	case len(path) > maxPath:
 		return w.leaveOut(path, PathTooLong)
-	case isRefused(name), e.kind == kindLink && isRefusedLink(name):
+	case isRefused(name), e.kind == KindLink && isRefusedLink(name):
 		return w.leaveOut(path, RefusedName)
 	}
-	if w.request.NamesOnly && (e.kind == kindFile || e.kind == kindLink) {
+	if w.request.NamesOnly && (e.kind == KindFile || e.kind == KindLink) {
 		return w.name(path)
 	}
 	switch e.kind {
-	case kindFile:
+	case KindFile:
 		return w.file(p, name, path, e)
-	case kindLink:
+	case KindLink:
 		return w.link(p, name, path, e)
-	case kindFIFO:
+	case KindFIFO:
 		return w.leaveOut(path, IsFIFO)
-	case kindSocket:
+	case KindSocket:
 		return w.leaveOut(path, IsSocket)
-	case kindDevice:
+	case KindDevice:
 		return w.leaveOut(path, IsDevice)
 	default:
 		return w.leaveOut(path, Unreadable)
 	}
 }
 
-func (w *walker) visitDirectory(p place, name, path string) error {
-	child := place{
+// child returns the place of a directory in a place, which is not opened yet. link is the index of the tracked commit of
+// a repository there, or -1.
+func (w *walker) child(p place, path string) (child place, link int) {
+	child = place{
 		prefix: path + "/", lists: p.lists, isIgnored: p.isIgnored, isSparse: p.isSparse, depth: p.depth + 1,
 		known:   below(p.known, path+"/", w.knownPath),
 		tracked: below(p.tracked, path+"/", w.trackedPath),
 	}
-	link := find(p.tracked, path, w.trackedPath)
-	isLink := link >= 0 && w.tracked[link].mode == ModeCommit
+	if link = find(p.tracked, path, w.trackedPath); link >= 0 && w.tracked[link].mode != ModeCommit {
+		link = -1
+	}
 	if child.tracked.from < child.tracked.to && w.tracked[child.tracked.from].path == child.prefix {
 		child.isSparse = true
 	}
-	hasTracked := child.tracked.from < child.tracked.to || child.isSparse && child.known.from < child.known.to
-	if !isLink && !child.isIgnored {
+	if link < 0 && !child.isIgnored {
 		child.isIgnored = ignores(p.lists, path, true)
 	}
+	return child, link
+}
+
+func (w *walker) visitDirectory(p place, name, path string) error {
+	child, link := w.child(p, path)
+	isLink := link >= 0
+	hasTracked := child.tracked.from < child.tracked.to || child.isSparse && child.known.from < child.known.to
 	switch {
 	case child.isIgnored && !hasTracked && !isLink:
 		return nil
@@ -323,7 +341,7 @@ func (w *walker) leaveOut(path string, reason Reason) error {
 
 // attributes tells a .gitattributes that is ignored: git obeys it all the same.
 func (w *walker) attributes(p place, name, path string, e entry) error {
-	if name != ".gitattributes" || e.kind != kindFile || p.isIgnored || w.request.NamesOnly {
+	if name != ".gitattributes" || e.kind != KindFile || p.isIgnored || w.request.NamesOnly {
 		return nil
 	}
 	content, err := p.read(name, maxRules)

@@ -249,32 +249,11 @@ func inDirectoryOf(path, name string) string { return path[:strings.LastIndexByt
 
 // in calls do with the directory of a path, and the path's last element.
 func (w *writer) in(path string, do func(d directory, name string) error) error {
-	d, err := w.root.again()
-	if err != nil {
-		return err
+	err := w.root.in(path, do)
+	if at := (*elementError)(nil); errors.As(err, &at) && isNoDirectory(at.err) {
+		return &Refusal{Path: at.path, Why: IsNoFile}
 	}
-	defer func() { d.close() }()
-	from := 0
-	for i := range path {
-		if path[i] != '/' {
-			continue
-		}
-		next, err := d.open(path[from:i])
-		if isNoDirectory(err) {
-			return &Refusal{Path: path[:i], Why: IsNoFile}
-		}
-		if err != nil {
-			return err
-		}
-		d.close()
-		d, from = next, i+1
-	}
-	return do(d, path[from:])
-}
-
-// isNoDirectory reports whether an error says that something else is where a directory should be.
-func isNoDirectory(err error) bool {
-	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) || errors.Is(err, errKind)
+	return err
 }
 
 // check compares a file with what the host expects.
@@ -302,9 +281,9 @@ func (w *writer) compare(d directory, name string, at int) error {
 	}
 	changed := &Refusal{Path: c.Path}
 	switch e.kind {
-	case kindDirectory:
+	case KindDirectory:
 		return &Refusal{Path: c.Path, Why: IsNoFile}
-	case kindFile:
+	case KindFile:
 		w.perms[at] = e.perm
 	}
 	if c.Old.Any && c.New.Told {
@@ -316,9 +295,9 @@ func (w *writer) compare(d directory, name string, at int) error {
 	}
 	mode := ModeFile
 	switch {
-	case e.kind == kindLink:
+	case e.kind == KindLink:
 		mode = ModeLink
-	case e.kind != kindFile:
+	case e.kind != KindFile:
 		return changed
 	case e.executable, !hasModes && c.Old.Mode == ModeProgram:
 		mode = ModeProgram

@@ -93,3 +93,20 @@ func (d directory) removeDirectory(name string) error {
 	d.step()
 	return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR)
 }
+
+// move gives a name of this directory another one in another directory.
+func (d directory) move(from string, to directory, name string) error {
+	d.step()
+	return unix.Renameat(d.fd, from, to.fd, name)
+}
+
+// allow gives the owner all rights in the directory.
+func (d directory) allow() {
+	if e, err := d.self(); err == nil && e.perm&0o700 != 0o700 {
+		_ = unix.Fchmod(d.fd, e.perm|0o700)
+	}
+}
+
+func isNotEmpty(err error) bool {
+	return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -51,7 +52,7 @@ func (d directory) rename(from, to string) error {
 
 func (d directory) remove(name string) error {
 	d.step()
-	if e, err := d.entry(name); err == nil && e.kind == kindDirectory {
+	if e, err := d.entry(name); err == nil && e.kind == KindDirectory {
 		return errKind
 	}
 	return d.root.Remove(name)
@@ -61,3 +62,16 @@ func (d directory) removeDirectory(name string) error {
 	d.step()
 	return d.root.Remove(name)
 }
+
+// move gives a name of this directory another one in another directory, which is not possible here.
+func (d directory) move(string, directory, string) error { return errors.ErrUnsupported }
+
+func (d directory) allow()         {}
+func (d directory) allowIn(string) {}
+
+func isNotEmpty(err error) bool {
+	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, errNotEmpty)
+}
+
+// errNotEmpty is ERROR_DIR_NOT_EMPTY.
+const errNotEmpty = syscall.Errno(145)

@@ -1,0 +1,158 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bellhop/agenthost/workspace/treereader"
+	"bellhop/internal/process"
+	"bellhop/protocol"
+)
+
+// child is a confined process of this program, which works where an agent can change what names stand for.
+type child struct {
+	stdin  io.WriteCloser
+	stdout io.Reader
+
+	cmd      *exec.Cmd
+	ctx      context.Context //nolint:containedctx // of the process, which lives as long as this
+	cancel   context.CancelFunc
+	stderr   bytes.Buffer
+	hasEnded bool
+}
+
+// startChild starts a command of package treereader. It sees only a place, which it can change if it writes. session is
+// that whose programs work there, "" for none. The caller ends it.
+func (m *Manager) startChild(ctx context.Context, session, place, command string, writes bool) (*child, error) {
+	confined, err := m.helper(session, place, command, writes)
+	if err != nil {
+		return nil, err
+	}
+	c := &child{}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.cmd = exec.CommandContext(c.ctx, confined.Args[0], confined.Args[1:]...)
+	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = confined.Dir, confined.Env, &limited{&c.stderr, maxComplaint}
+	process.KillsGroup(c.cmd)
+	c.cmd.WaitDelay = 2 * time.Second
+	c.stdin, err = c.cmd.StdinPipe()
+	if err == nil {
+		c.stdout, err = c.cmd.StdoutPipe()
+	}
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		c.cancel()
+		return nil, fmt.Errorf("start %s: %w", command, err)
+	}
+	return c, nil
+}
+
+// end kills the process, if it still runs, and waits for its end.
+func (c *child) end() {
+	if !c.hasEnded {
+		c.hasEnded = true
+		c.cancel()
+		_ = c.cmd.Wait() // it was killed, or its answer says more
+	}
+}
+
+// explain ends the process, and returns why it did not answer.
+func (c *child) explain(err error) error {
+	cause := c.ctx.Err()
+	c.end()
+	if cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return fmt.Errorf("%w: %s", errors.Join(err, cause), strings.TrimSpace(c.stderr.String()))
+}
+
+const maxComplaint = 4 << 10
+
+// limited keeps the beginning of what is written.
+type limited struct {
+	to   *bytes.Buffer
+	size int
+}
+
+func (w *limited) Write(p []byte) (int, error) {
+	w.to.Write(p[:min(len(p), max(0, w.size-w.to.Len()))])
+	return len(p), nil
+}
+
+// helper returns a command of package treereader, confined to a place.
+func (m *Manager) helper(session, place, command string, writes bool) (process.Command, error) {
+	c := process.Command{
+		Args: []string{m.readerProgram, command}, Dir: string(filepath.Separator), Env: treereader.Environment(),
+	}
+	var err error
+	if c.Args[0] == "" {
+		if c.Args[0], err = os.Executable(); err != nil {
+			return c, err
+		}
+	}
+	if m.confine == nil {
+		return c, nil
+	}
+	return m.confine(session, place, writes, c)
+}
+
+// tree is a directory that an agent can change, of which a confined process tells. No answer takes longer than lookTime.
+// Its errors are those of treereader.Tree, and for a process that does not answer those of child.explain.
+type tree struct {
+	*treereader.Tree
+	child *child
+	stop  context.CancelFunc
+}
+
+const lookTime = 20 * time.Second
+
+// openTree opens a directory in a place. The caller closes the tree.
+func (m *Manager) openTree(ctx context.Context, session, place string, r *treereader.TreeRequest) (*tree, error) {
+	return m.startTree(ctx, lookTime, session, place, false, r)
+}
+
+func (m *Manager) startTree(
+	ctx context.Context, limit time.Duration, session, place string, writes bool, r *treereader.TreeRequest,
+) (*tree, error) {
+	ctx, stop := context.WithTimeout(ctx, limit)
+	c, err := m.startChild(ctx, session, place, treereader.TreeCommand, writes)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	return &tree{treereader.NewTree(c.stdin, c.stdout, r), c, stop}, nil
+}
+
+func (t *tree) close() {
+	t.child.end()
+	t.stop()
+}
+
+// explain returns why something was not answered. A *treereader.Failure stays what it is. CodeConflict: it takes too long.
+func (t *tree) explain(err error) error {
+	if f := (*treereader.Failure)(nil); err == nil || errors.As(err, &f) {
+		return err
+	}
+	err = t.child.explain(err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errTooSlow(err)
+	}
+	return err
+}
+
+// errTooSlow is the error of a reading that takes too long.
+func errTooSlow(err error) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "Reading the workspace takes too long", Err: err,
+		Hint: "Ask the agent to remove large files, or list packages and build output in .gitignore",
+	}
+}
