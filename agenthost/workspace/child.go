@@ -156,3 +156,12 @@ func errTooSlow(err error) error {
 		Hint: "Ask the agent to remove large files, or list packages and build output in .gitignore",
 	}
 }
+
+// has reports whether a git directory has something of a name.
+func (t *tree) has(name string) (bool, error) {
+	_, _, err := t.Read(treereader.Part{Path: name})
+	if err == nil {
+		return true, nil
+	}
+	return false, t.errGitDir(err)
+}

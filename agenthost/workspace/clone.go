@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/internal/lazyregexp"
 	"bellhop/internal/owner"
 	"bellhop/protocol"
@@ -62,7 +63,7 @@ func (m *Manager) addClone(ctx context.Context, rec *record, src *source) error 
 	if err := m.fillClone(ctx, rec, src, refs, true); err != nil {
 		return errAddClone(rec.Project, err)
 	}
-	return m.beginStore(rec, src, isFresh)
+	return m.beginStore(ctx, rec, src, isFresh)
 }
 
 // chooseBranch records the clone's branch and the project's object format, and
@@ -135,14 +136,14 @@ func (m *Manager) fillClone(
 	if err := m.fillGitDir(ctx, rec, src, refs, gitDir); err != nil {
 		return err
 	}
-	reset := []string{"reset", "--quiet", "--mixed"}
-	if checkout {
-		reset = []string{"reset", "--quiet", "--hard"}
-	}
 	path := m.rootDir(rec)
-	if _, err := m.git.run(
-		ctx, call{repo: repository{gitDir: gitDir, workTree: path}, time: cloneTimeout, args: reset},
-	); err != nil {
+	fill := call{repo: repository{gitDir: gitDir}, noFiles: true, args: []string{"read-tree", "HEAD"}}
+	if checkout {
+		fill = call{
+			repo: repository{gitDir: gitDir, workTree: path}, time: cloneTimeout, args: []string{"reset", "--quiet", "--hard"},
+		}
+	}
+	if _, err := m.git.run(ctx, fill); err != nil {
 		return err
 	}
 	at, err := owner.OfPath(path)
@@ -175,7 +176,7 @@ func (m *Manager) fillGitDir(
 ) error {
 	tip := refs["refs/heads/"+rec.Branch]
 	if err := errors.Join(
-		writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), copyGitFiles(src, gitDir),
+		writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), m.copyGitFiles(ctx, src, gitDir),
 	); err != nil {
 		return err
 	}
@@ -219,18 +220,14 @@ func (m *Manager) projectRefs(ctx context.Context, src *source) (map[string]stri
 
 // copyGitFiles copies the project's list of excluded files, and the commits at which a
 // shallow history ends.
-func copyGitFiles(src *source, gitDir string) error {
-	project, err := os.OpenRoot(src.gitDir)
+func (m *Manager) copyGitFiles(ctx context.Context, src *source, gitDir string) error {
+	files, err := m.filesOfProject(ctx, src)
 	if err != nil {
 		return err
 	}
-	defer project.Close()
-	if err := os.MkdirAll(filepath.Join(gitDir, "info"), 0o700); err != nil {
-		return err
-	}
 	return errors.Join(
-		copyFile(project, "info/exclude", filepath.Join(gitDir, "info", "exclude"), maxExcludeFile),
-		copyFile(project, "shallow", filepath.Join(gitDir, "shallow"), maxRefFile),
+		writeOrRemove(filepath.Join(gitDir, "info", "exclude"), files.exclude),
+		writeOrRemove(filepath.Join(gitDir, "shallow"), files.shallow),
 	)
 }
 
@@ -300,24 +297,50 @@ func (m *Manager) repairClone(ctx context.Context, rec *record) error {
 		m.log.Warn("restore a removed workspace from its branch", "workspace", rec.Key, "branch", rec.Branch)
 		return m.addClone(ctx, rec, src)
 	}
-	agent, err := m.openGitDir(rec)
-	if err != nil {
+	objects := filepath.Join(src.gitDir, "objects")
+	isWhole, isLocked, err := m.inspectGitDir(ctx, rec, objects)
+	if protocol.CodeOf(err) == protocol.CodeConflict {
 		return m.restoreGitDir(ctx, rec, src)
 	}
-	defer agent.Close()
-	m.removeStaleLock(ctx, rec)
-	if err := repairAlternates(agent, filepath.Join(src.gitDir, "objects")); err != nil {
+	if err != nil {
+		return err
+	}
+	if isLocked {
+		m.removeStaleLock(ctx, rec)
+	}
+	if isWhole {
+		return nil
+	}
+	if err := m.repairAlternates(ctx, rec, objects); err != nil {
 		m.log.Warn("the git directory of a workspace does not name its project", "workspace", rec.Key, "error", err)
 	}
 	return nil
 }
 
+// alternatesFile names the object directories that a repository reads beside its own.
+const alternatesFile = "objects/info/alternates"
+
+// inspectGitDir reports whether a clone reads the project's objects, and whether its index is locked. CodeConflict: it
+// has no git directory.
+func (m *Manager) inspectGitDir(ctx context.Context, rec *record, objects string) (isWhole, isLocked bool, err error) {
+	agent, err := m.openGitDir(ctx, rec)
+	if err != nil {
+		return false, false, err
+	}
+	defer agent.close()
+	if isLocked, err = agent.has("index.lock"); err != nil {
+		return false, false, err
+	}
+	content, err := agent.readFile(alternatesFile, maxRefFile)
+	isWhole = err == nil && strings.Contains("\n"+string(content), "\n"+objects+"\n")
+	return isWhole, isLocked, nil // what cannot be read is written again
+}
+
 // restoreGitDir replaces a removed git directory, or a file in its place. Commits
 // that the host did not fetch before are lost; the files stay.
 func (m *Manager) restoreGitDir(ctx context.Context, rec *record, src *source) error {
-	gitFile := filepath.Join(m.rootDir(rec), ".git")
 	m.log.Warn("restore the git directory of a workspace", "workspace", rec.Key, "branch", rec.Branch)
-	if err := os.Remove(gitFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := m.removeName(ctx, rec, ".git"); err != nil {
 		return errNoRepository(err)
 	}
 	if err := removeAll(m.mirrorDir(rec)); err != nil {
@@ -330,21 +353,30 @@ func (m *Manager) restoreGitDir(ctx context.Context, rec *record, src *source) e
 	return m.fillClone(ctx, rec, src, refs, false)
 }
 
+// removeName removes a name in a workspace that is no directory, or an empty one.
+func (m *Manager) removeName(ctx context.Context, rec *record, name string) error {
+	root := m.rootDir(rec)
+	workspace, err := m.startTree(ctx, lookTime, m.sessionIn(rec), root, true, &treereader.TreeRequest{Root: root})
+	if err != nil {
+		return err
+	}
+	defer workspace.close()
+	if err := workspace.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return workspace.explain(err)
+	}
+	return nil
+}
+
 // repairAlternates makes a clone read the project's objects again. The agent can change
 // its alternates at any time; the host reads the mirror, which has its own.
-func repairAlternates(agent *os.Root, objects string) error {
-	const name = "objects/info/alternates"
-	content, err := readFile(agent, name, maxRefFile)
-	if err == nil && strings.Contains("\n"+string(content), "\n"+objects+"\n") {
-		return nil
-	}
-	if err := owner.MkdirAll(agent, "objects/info", 0o700); err != nil {
-		return err
-	}
-	if err := agent.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return errors.Join(agent.WriteFile(name, []byte(objects+"\n"), 0o600), owner.Inherit(agent, name))
+func (m *Manager) repairAlternates(ctx context.Context, rec *record, objects string) error {
+	content := objects + "\n"
+	_, err := m.runWriter(ctx, rec, m.gitDir(rec), true, []treereader.Change{{
+		Path: alternatesFile, Old: treereader.Old{Any: true}, New: treereader.New{
+			Mode: treereader.ModeFile, Size: int64(len(content)), Content: strings.NewReader(content), Perm: 0o600,
+		},
+	}})
+	return err
 }
 
 func errAddClone(project string, err error) error {

@@ -27,7 +27,7 @@ func (m *Manager) makeOwnRepository(ctx context.Context, rec *record) error {
 		return err
 	}
 	var err error
-	if err = m.beginStore(rec, nil, false); err != nil {
+	if err = m.beginStore(ctx, rec, nil, false); err != nil {
 		return err
 	}
 	rec.Branch = "main"
@@ -103,7 +103,7 @@ func (m *Manager) firstSnapshot(ctx context.Context, rec *record) error {
 		return err
 	}
 	defer release()
-	if err := m.beginStore(rec, src, false); err != nil {
+	if err := m.beginStore(ctx, rec, src, false); err != nil {
 		return err
 	}
 	return m.withStore(ctx, rec, of, nil, func(_ context.Context, s *snapshot) error {

@@ -23,7 +23,7 @@ func (m *Manager) Fetch(ctx context.Context, sessionID, project string) error {
 	if err != nil || rec.Kind != kindClone || rec.State != stateReady {
 		return err
 	}
-	if id, err := m.agentTip(rec); err == nil && id == m.fetchedTip(rec) {
+	if id, err := m.agentTip(ctx, rec); err == nil && id == m.fetchedTip(rec) {
 		return nil // no process of git is needed when nothing has changed
 	}
 	_, err = m.repository(ctx, rec)
@@ -31,14 +31,14 @@ func (m *Manager) Fetch(ctx context.Context, sessionID, project string) error {
 }
 
 // agentTip returns the commit of the session's branch in the agent's repository.
-func (m *Manager) agentTip(rec *record) (string, error) {
-	agent, err := m.openGitDir(rec)
+func (m *Manager) agentTip(ctx context.Context, rec *record) (string, error) {
+	agent, err := m.openGitDir(ctx, rec)
 	if err != nil {
 		return "", err
 	}
-	defer agent.Close()
+	defer agent.close()
 	name := "refs/heads/" + rec.Branch
-	if content, err := readFile(agent, name, maxLooseRef); err == nil && len(content) > 0 {
+	if content, err := agent.readFile(name, maxLooseRef); err == nil && len(content) > 0 {
 		return strings.TrimSpace(string(content)), nil
 	}
 	refs, err := readRefs(agent)

@@ -2,11 +2,13 @@ package workspace
 
 import (
 	"bytes"
-	"os"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
@@ -35,6 +37,20 @@ func FuzzParseFiles(f *testing.F) {
 	})
 }
 
+// served returns a tree that this process serves.
+func served(t *testing.T, dir string) *tree {
+	t.Helper()
+	questions, to := io.Pipe()
+	from, answers := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(treereader.ServeTree(questions, answers), answers.Close()) }()
+	t.Cleanup(func() {
+		must(t, to.Close())
+		must(t, <-ended)
+	})
+	return &tree{Tree: treereader.NewTree(to, from, &treereader.TreeRequest{Root: dir})}
+}
+
 // Whatever an agent writes into its refs, the mirror gets names and objects of git's form alone.
 func FuzzReadRefs(f *testing.F) {
 	const id = "0123456789012345678901234567890123456789"
@@ -45,10 +61,7 @@ func FuzzReadRefs(f *testing.F) {
 		dir := t.TempDir()
 		write(t, dir, "packed-refs", packed)
 		write(t, dir, "refs/heads/main", loose)
-		agent, err := os.OpenRoot(dir)
-		must(t, err)
-		defer agent.Close()
-		refs, err := readRefs(agent)
+		refs, err := readRefs(served(t, dir))
 		if err != nil {
 			return
 		}

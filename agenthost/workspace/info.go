@@ -208,15 +208,20 @@ func (m *Manager) hasSubmodules(ctx context.Context, rec *record) bool {
 		if src == nil || err != nil {
 			return false
 		}
-		found, err := hasEntries(filepath.Join(src.gitDir, "modules"))
-		return err == nil && found
+		project, err := m.openProject(ctx, src)
+		if err != nil {
+			return false
+		}
+		defer project.close()
+		names, err := project.names("modules")
+		return err == nil && len(names) > 0
 	}
-	agent, err := m.openGitDir(rec)
+	agent, err := m.openGitDir(ctx, rec)
 	if err != nil {
 		return true
 	}
-	defer agent.Close()
-	names, err := readDir(agent, "modules")
+	defer agent.close()
+	names, err := agent.names("modules")
 	return err != nil || len(names) > 0
 }
 

@@ -1,28 +1,27 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/internal/lazyregexp"
-	"bellhop/internal/openflag"
 	"bellhop/protocol"
 )
 
 // The mirror of a workspace is a git directory that only the host writes. Git runs
 // in the mirror, never in the git directory that the agent can change: so neither
 // the agent's configuration, hooks and alternates nor its symbolic links have an
-// effect. A mirror holds hard links to the agent's object files, and copies of its
-// refs. It has no work tree and no index: what the files are, a snapshot says.
+// effect. A mirror holds copies of the agent's object files and refs, which a confined process
+// has read. It has no work tree and no index: what the files are, a snapshot says.
 
 // Limits of what a mirror reads, in bytes.
 const (
@@ -30,7 +29,9 @@ const (
 	maxLooseRef    = 4 << 10
 	maxRefs        = 100_000
 	maxExcludeFile = 1 << 20
-	maxIndexFile   = 1 << 30
+	maxObjectFile  = 4 << 30 // a pack
+	maxObjectFiles = 100_000 // of one directory
+	objectPiece    = 4 << 20 // what is read at once
 )
 
 var (
@@ -51,65 +52,39 @@ func (m *Manager) mirror(ctx context.Context, rec *record) (repo repository, src
 		return repo, nil, err
 	}
 	defer release()
-	agent, err := m.openGitDir(rec)
-	if err != nil {
-		return repo, nil, err
-	}
-	defer agent.Close()
 	if rec.Kind == kindClone {
 		if src, err = m.recordSource(ctx, rec); err != nil {
 			return repo, nil, err
 		}
 	}
+	agent, err := m.openGitDir(ctx, rec)
+	if err != nil {
+		return repo, nil, err
+	}
+	defer agent.close()
+	if _, err := agent.names("refs"); err != nil {
+		return repo, nil, err
+	}
 	dir := m.mirrorDir(rec)
 	if err := m.makeMirror(ctx, rec, src); err != nil {
 		return repo, nil, err
 	}
-	err = errors.Join(
-		mirrorObjects(agent, filepath.Join(dir, "objects")), mirrorRefs(agent, dir),
-		copyFile(agent, "shallow", filepath.Join(dir, "shallow"), maxRefFile),
-	)
-	if err != nil {
-		return repo, nil, fmt.Errorf("read the workspace's repository: %w", err)
+	for _, step := range []func() error{
+		func() error { return mirrorObjects(agent, filepath.Join(dir, "objects")) },
+		func() error { return mirrorRefs(agent, dir) },
+		func() error { return agent.copyFile("shallow", filepath.Join(dir, "shallow"), maxRefFile) },
+	} {
+		if err := step(); err != nil {
+			return repo, nil, fmt.Errorf("read the workspace's repository: %w", err)
+		}
 	}
 	return repository{gitDir: dir}, src, nil
 }
 
-// openGitDir opens the git directory of a workspace. Nothing outside the workspace
-// can be reached through the result, whatever symbolic links the agent makes.
-func (m *Manager) openGitDir(rec *record) (*os.Root, error) {
-	path := m.rootDir(rec)
-	info, err := os.Lstat(path)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a directory", path)
-	}
-	if err != nil {
-		return nil, errNoRepository(err)
-	}
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return nil, errNoRepository(err)
-	}
-	defer root.Close()
-	dir, err := openDir(root, ".git")
-	if err != nil {
-		return nil, errNoRepository(err)
-	}
-	defer dir.Close()
-	gitDir, err := rootOf(root, dir, ".git")
-	if err != nil {
-		return nil, errNoRepository(err)
-	}
-	return gitDir, nil
-}
-
-// rootOf returns the root of an open directory, which has a name below a root. On Linux the name is not used again: an
-// agent that puts a FIFO in its place would have the host wait for a writer.
-func rootOf(root *os.Root, dir *os.File, name string) (*os.Root, error) {
-	if runtime.GOOS == "linux" {
-		return os.OpenRoot("/proc/self/fd/" + strconv.FormatUint(uint64(dir.Fd()), 10))
-	}
-	return root.OpenRoot(name)
+// openGitDir opens the git directory of a workspace. Nothing outside the workspace can be reached through the result,
+// whatever links the agent makes. If it is no directory, each use of the result returns errNoRepository.
+func (m *Manager) openGitDir(ctx context.Context, rec *record) (*tree, error) {
+	return m.openTree(ctx, m.sessionIn(rec), m.rootDir(rec), &treereader.TreeRequest{Root: m.gitDir(rec)})
 }
 
 func errNoRepository(err error) error {
@@ -150,14 +125,14 @@ func (m *Manager) initBare(ctx context.Context, dir, format string) error {
 
 func isSHA1(format string) bool { return format == "" || format == "sha1" }
 
-// mirrorObjects links new object files and removes those that the agent's
+// mirrorObjects copies new object files and removes those that the agent's
 // repository no longer has.
-func mirrorObjects(agent *os.Root, target string) error {
-	entries, err := readDir(agent, "objects")
+func mirrorObjects(agent *tree, target string) error {
+	names, err := agent.names("objects")
 	if err != nil {
 		return err
 	}
-	for _, name := range entries {
+	for _, name := range names {
 		switch {
 		case fanOutName.MatchString(name):
 			err = mirrorDirectory(agent, "objects/"+name, filepath.Join(target, name), looseName)
@@ -173,7 +148,7 @@ func mirrorObjects(agent *os.Root, target string) error {
 		return err
 	}
 	for _, entry := range existing { // directories that the agent's git has removed
-		if fanOutName.MatchString(entry.Name()) && !slices.Contains(entries, entry.Name()) {
+		if fanOutName.MatchString(entry.Name()) && !slices.Contains(names, entry.Name()) {
 			if err := os.RemoveAll(filepath.Join(target, entry.Name())); err != nil {
 				return err
 			}
@@ -182,67 +157,48 @@ func mirrorObjects(agent *os.Root, target string) error {
 	return nil
 }
 
-// openDir opens a directory of the agent. If the agent put a FIFO in its place, openDir
-// fails at once instead of waiting for a writer.
-func openDir(agent *os.Root, name string) (*os.File, error) {
-	return agent.OpenFile(name, os.O_RDONLY|openflag.NoWait|openflag.Directory, 0)
-}
-
-// readDir returns the names in a directory of the agent. A missing directory is
-// empty.
-func readDir(agent *os.Root, name string) ([]string, error) {
-	dir, err := openDir(agent, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	slices.Sort(names)
-	return names, err
-}
-
 // mirrorDirectory gives target the same files as the agent's directory. A pack gets
 // its index last: git reads a pack only through its index.
-func mirrorDirectory(agent *os.Root, source, target string, wanted *lazyregexp.Regexp) error {
-	names, err := readDir(agent, source)
+func mirrorDirectory(agent *tree, source, target string, wanted *lazyregexp.Regexp) error {
+	entries, err := agent.entries(source, maxObjectFiles)
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !wanted.MatchString(name) })
-	slices.SortStableFunc(names, func(a, b string) int { return indexRank(a) - indexRank(b) })
+	entries = slices.DeleteFunc(entries, func(e treereader.Entry) bool {
+		return e.Kind != treereader.KindFile || !wanted.MatchString(e.Name)
+	})
+	slices.SortStableFunc(entries, func(a, b treereader.Entry) int { return indexRank(a.Name) - indexRank(b.Name) })
 	if err := os.MkdirAll(target, 0o700); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(target)
+	present, err := os.ReadDir(target)
 	if err != nil {
 		return err
 	}
-	existing := map[string]bool{}
-	for _, entry := range entries {
-		existing[entry.Name()] = true
+	existing := map[string]fs.DirEntry{}
+	for _, entry := range present {
+		existing[entry.Name()] = entry
 	}
-	dir, err := openDir(agent, source)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	for _, name := range names {
-		if !existing[name] {
-			if err := linkFile(agent, dir, source+"/"+name, filepath.Join(target, name)); err != nil {
-				return err
-			}
-		}
-		delete(existing, name)
-	}
+	entries = slices.DeleteFunc(entries, func(e treereader.Entry) bool {
+		isCopied := isCopy(existing[e.Name], e)
+		delete(existing, e.Name)
+		return isCopied
+	})
 	for name := range existing {
 		if err := os.Remove(filepath.Join(target, name)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return agent.copyObjects(source, target, entries)
+}
+
+// isCopy reports whether a file of the mirror is a copy of an agent's file.
+func isCopy(file fs.DirEntry, of treereader.Entry) bool {
+	if file == nil {
+		return false
+	}
+	info, err := file.Info()
+	return err == nil && info.Size() == of.Size && info.ModTime().UnixNano() == of.Modified
 }
 
 func indexRank(name string) int {
@@ -252,84 +208,173 @@ func indexRank(name string) int {
 	return 0
 }
 
-// linkFile makes a hard link to a regular file of the agent, or a copy on a file system
-// without hard links. It checks the link instead of the agent's file, because the agent
-// can replace its file between check and link.
-func linkFile(agent *os.Root, dir *os.File, name, target string) error {
-	err := linkAt(dir, filepath.Base(name), target)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil // the agent's git has just removed it
-	case err != nil:
-		return copyFile(agent, name, target, maxIndexFile)
+// copyObjects copies files of the agent, in their order. One that changes meanwhile is left to the next time.
+func (t *tree) copyObjects(source, target string, entries []treereader.Entry) error {
+	for len(entries) > 0 {
+		isLarge := func(e treereader.Entry) bool { return e.Size > objectPiece }
+		small := slices.IndexFunc(entries, isLarge)
+		if small < 0 {
+			small = len(entries)
+		}
+		parts := make([]treereader.Part, small)
+		for i := range parts {
+			parts[i] = treereader.Part{Path: source + "/" + entries[i].Name, Limit: objectPiece, IsWhole: true}
+		}
+		err := t.ReadEach(parts, func(i int, e treereader.Entry, content []byte, err error) error {
+			if err != nil || e.Kind != treereader.KindFile || int64(len(content)) != e.Size {
+				return nil //nolint:nilerr // the agent's git has just removed it, or a program changes it
+			}
+			return writeCopy(filepath.Join(target, entries[i].Name), e, func(to *os.File) error {
+				_, err := to.Write(content)
+				return err
+			})
+		})
+		if err != nil {
+			return t.explain(err)
+		}
+		if small < len(entries) {
+			if err := t.copyLarge(source+"/"+entries[small].Name, filepath.Join(target, entries[small].Name)); err != nil {
+				return err
+			}
+			small++
+		}
+		entries = entries[small:]
 	}
-	info, err := os.Lstat(target)
-	if err == nil && !info.Mode().IsRegular() {
-		err = os.Remove(target)
+	return nil
+}
+
+// errChanging means that a program changes a file while it is copied.
+var errChanging = errors.New("the file changes while it is read")
+
+// copyLarge copies a file of the agent in pieces. Pieces without content stay holes: an agent could fill the host's disk
+// otherwise with what takes none of its own.
+func (t *tree) copyLarge(name, target string) error {
+	first, piece, err := t.Read(treereader.Part{Path: name, Limit: objectPiece})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && first.Kind != treereader.KindFile:
+		return nil
+	case err != nil:
+		return t.explain(err)
+	case first.Size > maxObjectFile:
+		return errNotMirrored(name, maxObjectFile)
+	}
+	err = writeCopy(target, first, func(to *os.File) error {
+		for offset := int64(0); len(piece) > 0; {
+			if bytes.Count(piece, []byte{0}) < len(piece) {
+				if _, err := to.WriteAt(piece, offset); err != nil {
+					return err
+				}
+			}
+			if offset += int64(len(piece)); offset >= first.Size {
+				break
+			}
+			var now treereader.Entry
+			if now, piece, err = t.Read(treereader.Part{Path: name, Offset: offset, Limit: objectPiece}); err != nil {
+				return t.explain(err)
+			}
+			if now != first {
+				return errChanging
+			}
+		}
+		return to.Truncate(first.Size)
+	})
+	if f := (*treereader.Failure)(nil); errors.Is(err, errChanging) || errors.As(err, &f) {
+		return nil
 	}
 	return err
 }
 
-// openRegular opens a regular file of the agent with at most limit bytes. It never
-// waits for the writer of a FIFO.
-func openRegular(agent *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error) {
-	file, err := agent.OpenFile(name, os.O_RDONLY|openflag.NoWait, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := file.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > limit) {
-		err = protocol.Errorf(protocol.CodeConflict, "%s in the workspace's git directory is no file of at most %d bytes",
-			name, limit)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
-	return file, info, nil
-}
-
-func readFile(agent *os.Root, name string, limit int64) ([]byte, error) {
-	file, _, err := openRegular(agent, name, limit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, limit))
-}
-
-// copyFile copies a file of the agent unless the copy has its size and time. If the
-// agent has no such file, the copy is removed.
-func copyFile(agent *os.Root, name, target string, limit int64) error {
-	file, info, err := openRegular(agent, name, limit)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = os.Remove(target)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if old, err := os.Lstat(target); err == nil && old.Size() == info.Size() && old.ModTime().Equal(info.ModTime()) {
-		return nil
-	}
+// writeCopy makes a file with the time of the agent's, by which the next mirror knows it.
+func writeCopy(target string, of treereader.Entry, fill func(to *os.File) error) error {
 	next, err := os.CreateTemp(filepath.Dir(target), ".new-*")
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(next, io.LimitReader(file, limit))
-	if err = errors.Join(err, next.Close()); err == nil {
-		err = errors.Join(os.Chtimes(next.Name(), info.ModTime(), info.ModTime()), os.Rename(next.Name(), target))
+	if err = errors.Join(fill(next), next.Close()); err == nil {
+		at := time.Unix(0, of.Modified)
+		err = errors.Join(os.Chtimes(next.Name(), at, at), os.Rename(next.Name(), target))
 	}
 	if err != nil {
 		_ = os.Remove(next.Name())
 	}
 	return err
+}
+
+// entries returns what is in a directory of a git directory. A missing directory is empty. CodeConflict: it cannot be
+// read, or has more entries than limit.
+func (t *tree) entries(dir string, limit int) ([]treereader.Entry, error) {
+	entries, isCut, err := t.List(dir, limit)
+	switch {
+	case err != nil:
+		return nil, t.errGitDir(err)
+	case isCut:
+		return nil, protocol.Errorf(protocol.CodeConflict, "%s in the workspace's git directory has over %d entries", dir, limit)
+	}
+	return entries, nil
+}
+
+// names returns the names of entries.
+func (t *tree) names(dir string) ([]string, error) {
+	entries, err := t.entries(dir, maxObjectFiles)
+	names := make([]string, len(entries))
+	for i := range entries {
+		names[i] = entries[i].Name
+	}
+	return names, err
+}
+
+// errGitDir explains why something in a git directory was not read. What is not there is no error, unless it is the git
+// directory itself.
+func (t *tree) errGitDir(err error) error {
+	f := (*treereader.Failure)(nil)
+	switch {
+	case !errors.As(err, &f):
+		return t.explain(err)
+	case f.Path == "":
+		return errNoRepository(f)
+	case f.Why == treereader.IsGone:
+		return nil
+	}
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("%s in the workspace's git directory cannot be read", f.Path), Err: f,
+		Hint: "It is a link, or a program changes it again and again",
+	}
+}
+
+func errNotMirrored(name string, limit int64) error {
+	return protocol.Errorf(protocol.CodeConflict, "%s in the workspace's git directory is no file of at most %d bytes", name, limit)
+}
+
+// readFile returns the content of a file of a git directory, nil if there is none.
+func (t *tree) readFile(name string, limit int) ([]byte, error) {
+	e, content, err := t.Read(treereader.Part{Path: name, Limit: limit, IsWhole: true})
+	if err != nil {
+		return nil, t.errGitDir(err)
+	}
+	if e.Kind != treereader.KindFile || e.Size > int64(limit) {
+		return nil, errNotMirrored(name, int64(limit))
+	}
+	return content, nil
+}
+
+// copyFile copies a file of a git directory. If there is none, the copy is removed.
+func (t *tree) copyFile(name, target string, limit int) error {
+	content, err := t.readFile(name, limit)
+	if err != nil {
+		return err
+	}
+	return writeOrRemove(target, content)
+}
+
+// writeOrRemove writes a file, or removes it if the content is nil.
+func writeOrRemove(target string, content []byte) error {
+	if content != nil {
+		return writeFile(target, content)
+	}
+	if err := os.Remove(target); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // writeAlternates creates an object directory that also reads from others.

@@ -176,16 +176,11 @@ func (m *Manager) listWorkTree(ctx context.Context, rec *record) (*listing, erro
 
 // listInPlace lists the names of a project's own directory, whatever sessions work there.
 func (m *Manager) listInPlace(ctx context.Context, src *source, rec *record) (*listing, error) {
-	project, err := os.OpenRoot(src.gitDir)
+	files, err := m.filesOfProject(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	defer project.Close()
-	exclude, err := readFile(project, "info/exclude", maxExcludeFile)
-	if err != nil {
-		return nil, err
-	}
-	found, err := m.names(ctx, rec, string(exclude))
+	found, err := m.names(ctx, rec, string(files.exclude))
 	if err != nil {
 		return nil, err
 	}

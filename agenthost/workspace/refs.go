@@ -2,20 +2,20 @@ package workspace
 
 import (
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
 )
 
 // mirrorRefs writes the agent's HEAD and refs into its mirror. Git would accept more
 // than is read here: symbolic refs other than HEAD are left out.
-func mirrorRefs(agent *os.Root, dir string) error {
-	head, err := readFile(agent, "HEAD", maxLooseRef)
+func mirrorRefs(agent *tree, dir string) error {
+	head, err := agent.readFile("HEAD", maxLooseRef)
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func mirroredRef(mirror repository, ref string) (string, error) {
 }
 
 // readRefs returns the agent's refs with their objects.
-func readRefs(agent *os.Root) (map[string]string, error) {
-	packed, err := readFile(agent, "packed-refs", maxRefFile)
+func readRefs(agent *tree) (map[string]string, error) {
+	packed, err := agent.readFile("packed-refs", maxRefFile)
 	if err != nil {
 		return nil, err
 	}
@@ -58,41 +58,46 @@ func readRefs(agent *os.Root) (map[string]string, error) {
 			refs[name] = id
 		}
 	}
-	return refs, readLooseRefs(agent, "refs", refs, 0)
+	var loose []treereader.Part
+	if err := findLooseRefs(agent, "refs", &loose, 0); err != nil {
+		return nil, err
+	}
+	err = agent.ReadEach(loose, func(i int, e treereader.Entry, content []byte, err error) error {
+		if id := strings.TrimSpace(string(content)); err == nil && e.Kind == treereader.KindFile && objectID.MatchString(id) {
+			refs[loose[i].Path] = id
+		}
+		return nil
+	})
+	if err == nil && len(refs) > maxRefs {
+		err = errManyRefs()
+	}
+	return refs, agent.explain(err)
 }
 
-// maxRefDepth bounds the directories of refs: a symbolic link of the agent could
-// lead to a directory above it.
+func errManyRefs() error {
+	return protocol.Errorf(protocol.CodeConflict, "The workspace's repository has over %d refs", maxRefs)
+}
+
+// maxRefDepth bounds the directories of refs.
 const maxRefDepth = 32
 
-func readLooseRefs(agent *os.Root, dir string, refs map[string]string, depth int) error {
-	names, err := readDir(agent, dir)
+func findLooseRefs(agent *tree, dir string, found *[]treereader.Part, depth int) error {
+	entries, err := agent.entries(dir, maxRefs)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		path := dir + "/" + name
-		info, err := agent.Lstat(path)
+	for _, e := range entries {
+		path := dir + "/" + e.Name
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			return err
-		case info.IsDir() && depth < maxRefDepth:
-			if err := readLooseRefs(agent, path, refs, depth+1); err != nil {
+		case e.Kind == treereader.KindDirectory && depth < maxRefDepth:
+			if err := findLooseRefs(agent, path, found, depth+1); err != nil {
 				return err
 			}
-		case info.Mode().IsRegular() && protocol.IsRefName(path):
-			content, err := readFile(agent, path, maxLooseRef)
-			if err != nil {
-				return err
-			}
-			if id := strings.TrimSpace(string(content)); objectID.MatchString(id) {
-				refs[path] = id
-			}
+		case e.Kind == treereader.KindFile && protocol.IsRefName(path):
+			*found = append(*found, treereader.Part{Path: path, Limit: maxLooseRef, IsWhole: true})
 		}
-		if len(refs) > maxRefs {
-			return protocol.Errorf(protocol.CodeConflict, "The workspace's repository has over %d refs", maxRefs)
+		if len(*found) > maxRefs {
+			return errManyRefs()
 		}
 	}
 	return nil

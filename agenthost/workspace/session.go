@@ -142,12 +142,26 @@ func (m *Manager) repair(ctx context.Context, rec *record) error {
 	switch rec.Kind {
 	case kindClone:
 		return m.repairClone(ctx, rec)
-	case kindOwn, kindPlain:
-		m.removeStaleLock(ctx, rec)
+	case kindOwn:
+		if isLocked, err := m.isLocked(ctx, rec); err == nil && isLocked {
+			m.removeStaleLock(ctx, rec)
+		}
+		fallthrough
+	case kindPlain:
 		return m.makePrivateDir("workspaces", rec.Key)
 	default:
 		return m.checkDirectory(rec.Project, m.rootDir(rec))
 	}
+}
+
+// isLocked reports whether git has locked the index of a workspace.
+func (m *Manager) isLocked(ctx context.Context, rec *record) (bool, error) {
+	agent, err := m.openGitDir(ctx, rec)
+	if err != nil {
+		return false, err
+	}
+	defer agent.close()
+	return agent.has("index.lock")
 }
 
 // staleLock is longer than git takes to write a file that it has locked.
@@ -156,9 +170,6 @@ const staleLock = 2 * time.Minute
 // removeStaleLock removes a lock of the index that a killed git left behind, or the host: every git command of the agent
 // would fail.
 func (m *Manager) removeStaleLock(ctx context.Context, rec *record) {
-	if _, err := os.Lstat(filepath.Join(m.gitDir(rec), "index.lock")); err != nil {
-		return
-	}
 	_, err := m.runWriter(ctx, rec, m.gitDir(rec), true, []treereader.Change{{
 		Path: "index", Old: treereader.Old{Any: true}, Lock: true, StaleBefore: m.staleBefore(), New: treereader.New{Stays: true},
 	}})

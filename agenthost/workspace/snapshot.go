@@ -240,7 +240,7 @@ func (m *Manager) errTooMany(err error) error {
 
 // beginStore replaces the store of a workspace that is made. src is the project's repository, nil for none. isFresh says
 // that the work tree is that of the record's base, and that no program works in it before Begin.
-func (m *Manager) beginStore(rec *record, src *source, isFresh bool) error {
+func (m *Manager) beginStore(ctx context.Context, rec *record, src *source, isFresh bool) error {
 	dir := m.snapshotDir(rec)
 	if err := removeAll(dir); err != nil {
 		return err
@@ -256,12 +256,11 @@ func (m *Manager) beginStore(rec *record, src *source, isFresh bool) error {
 	if src == nil {
 		return nil
 	}
-	project, err := os.OpenRoot(src.gitDir)
+	files, err := m.filesOfProject(ctx, src)
 	if err != nil {
 		return err
 	}
-	defer project.Close()
-	return copyFile(project, "info/exclude", filepath.Join(dir, excludeFile), maxExcludeFile)
+	return writeOrRemove(filepath.Join(dir, excludeFile), files.exclude)
 }
 
 // removeStore removes the store of a workspace. The lock goes last: who waits for it finds no workspace.

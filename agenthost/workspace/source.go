@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
@@ -21,6 +22,39 @@ type source struct {
 	prefix      string // subdirectory of the project; "" = the complete repository
 	startCommit string // commit that new clones start from; "" = the repository has none
 	format      string // of object names, as git names it; "" = not read yet
+	files       *sourceFiles
+}
+
+// sourceFiles are files of a project's repository that its clones get; nil = there is none.
+type sourceFiles struct {
+	exclude []byte // the list of ignored files
+	shallow []byte // the commits at which a shallow history ends
+}
+
+// openProject opens the git directory of a project, which an agent can change if it works in the project's own directory.
+func (m *Manager) openProject(ctx context.Context, src *source) (*tree, error) {
+	return m.openTree(ctx, "", src.gitDir, &treereader.TreeRequest{Root: src.gitDir})
+}
+
+// filesOfProject reads the files that clones of a project get.
+func (m *Manager) filesOfProject(ctx context.Context, src *source) (*sourceFiles, error) {
+	if src.files != nil {
+		return src.files, nil
+	}
+	project, err := m.openProject(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	defer project.close()
+	files := &sourceFiles{}
+	if files.exclude, err = project.readFile("info/exclude", maxExcludeFile); err != nil {
+		return nil, err
+	}
+	if files.shallow, err = project.readFile("shallow", maxRefFile); err != nil {
+		return nil, err
+	}
+	src.files = files
+	return files, nil
 }
 
 const (

@@ -39,7 +39,7 @@ func (m *Manager) update(ctx context.Context, name string, p Project) error {
 	if err := writeFile(filepath.Join(scratch, "packed-refs"), packedRefs(refs)); err != nil {
 		return err
 	}
-	if err := copyGitFiles(src, scratch); err != nil {
+	if err := m.copyGitFiles(ctx, src, scratch); err != nil {
 		return err
 	}
 	if _, err := m.git.run(ctx, call{

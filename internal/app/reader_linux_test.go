@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,6 +73,7 @@ func TestRacedDiffsCommitsAndDiscardsStayInside(t *testing.T) {
 				if strings.Contains(diff.Patch, outsideSecret) {
 					t.Fatalf("diff %d has the secret", i)
 				}
+				h.showFiles(i)
 				if i%5 != 0 {
 					_, err := h.workspaces.Discard(t.Context(), "s1", "shop", &protocol.DiscardRequest{
 						Paths: []string{"d/f1", "d/f2", "f", "g", ".gitignore"}, Snapshot: diff.Snapshot,
@@ -103,6 +105,27 @@ func TestRacedDiffsCommitsAndDiscardsStayInside(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// showFiles lists directories, reads files, searches and fetches. Nothing of it may be of outside, or an error of the host.
+func (h *confinedHost) showFiles(round int) {
+	h.t.Helper()
+	plain := func(_, piece string, _ bool) (string, int) { return piece, len(piece) }
+	list, errList := h.workspaces.Directory(h.t.Context(), "s1", "shop", []string{"", "d", "l"}[round%3], "")
+	inside, errInside := h.workspaces.File(h.t.Context(), "s1", "shop", "d/f1", 0, plain)
+	file, errFile := h.workspaces.File(h.t.Context(), "s1", "shop", "f", 0, plain)
+	found, errFound := h.workspaces.Search(h.t.Context(), "s1", "shop", protocol.FileSearch{Query: outsideSecret},
+		func(text string) string { return text })
+	for _, answer := range []any{list, inside, file, found} {
+		if strings.Contains(fmt.Sprintf("%+v", answer), outsideSecret) {
+			h.t.Errorf("round %d shows the secret: %+v", round, answer)
+		}
+	}
+	for _, err := range []error{errList, errInside, errFile, errFound, h.workspaces.Fetch(h.t.Context(), "s1", "shop")} {
+		if code := protocol.CodeOf(err); err != nil && code != protocol.CodeConflict && code != protocol.CodeGone {
+			h.t.Errorf("round %d: %v", round, err)
+		}
 	}
 }
 
@@ -192,5 +215,25 @@ func TestAReaderHasTheRightsOfTheSession(t *testing.T) {
 	diff, err := h.workspaces.Diff(t.Context(), "s1", "shop")
 	if err != nil || len(diff.Files) != 1 || diff.Files[0].Path != "x" {
 		t.Errorf("%+v, %v", diff, err)
+	}
+}
+
+// A project can belong to another user, who closes files of its repository to the users of sessions.
+func TestAProjectOfAnotherUserIsReadAsItsOwner(t *testing.T) {
+	t.Parallel()
+	h := newConfinedHost(t, nil)
+	exclude := filepath.Join(h.shop, ".git", "info", "exclude")
+	if err := errors.Join(os.WriteFile(exclude, []byte("secret/\n"), 0o600), os.Chmod(exclude, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "chown", "-R", "54321:54321", h.shop).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	dir, _, err := h.workspaces.Dir(t.Context(), "s2", "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(filepath.Join(dir, ".git", "info", "exclude")); err != nil || string(content) != "secret/\n" {
+		t.Errorf("%q, %v", content, err)
 	}
 }

@@ -202,7 +202,8 @@ func (s *hostSandbox) confineReader(session, root string, writes bool, c process
 }
 
 // readerUser returns the user of a reader: that to which the workspace belongs, or for a directory of another owner
-// that of the session's programs. nil is the host's, to which a workspace belongs before the first program starts.
+// that of the session's programs. A project in which no session works is read as its owner. nil is the host's user, to
+// which a workspace belongs before the first program starts.
 func (s *hostSandbox) readerUser(session, root string) (*owner.ID, error) {
 	if s.users == nil {
 		return nil, nil //nolint:nilnil // the host's user
@@ -215,6 +216,8 @@ func (s *hostSandbox) readerUser(session, root string) (*owner.ID, error) {
 		return &at, nil
 	case at == owner.Self():
 		return nil, nil //nolint:nilnil // the host's user
+	case session == "":
+		return &at, nil
 	}
 	if at, err := s.workspaces.StateOwner(session); err == nil && s.users.users.Has(at) {
 		return &at, nil

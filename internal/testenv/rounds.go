@@ -36,6 +36,7 @@ var randomTests = []randomTest{
 	{"TestLiesOnEveryEdgeLoseAndDoubleNothing", 1, 10, "BELLHOP_SEED: what users do"},
 	{"TestRacedDiffsCommitsAndDiscardsStayInside", 10, 1000, "none: two programs race"},
 	{"TestFilesAreShownWhileNamesAreExchanged", 5, 200, "none: two programs race"},
+	{"TestAMirrorOfARacedRepositoryStaysInside", 20, 500, "none: two programs race"},
 	{"TestSnapshotsOfARacedTree", 4, 200, "none: two programs race"},
 	{"TestTreesEqualThoseOfGit", 9, 100, "none: the trees are listed"},
 	{"TestCrashOfTheDatabaseLosesAndDuplicatesNothing", 3, 30, "none: the moments are fixed"},

@@ -103,8 +103,11 @@ func (l *looker) question(kind byte) (do func() error, path string) {
 		return func() error { return l.ignored(dir, names) }, dir
 	case askSize:
 		return l.size, ""
-	case askRemove:
+	case askEmpty:
 		return func() error { return (&remover{root: l.root, now: l.now}).run() }, ""
+	case askRemove:
+		name := l.d.text(maxPath)
+		return func() error { return l.remove(name) }, name
 	}
 	if l.d.err == nil {
 		l.d.err = errWire
@@ -127,7 +130,7 @@ func failureOf(path string, err error) *Failure {
 		f.Why = IsLink
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG), at != nil && isNoDirectory(err):
 		f.Why = IsGone
-	case changesKind(err):
+	case changesKind(err), isNotEmpty(err):
 		f.Why = IsInUse
 	}
 	return f
@@ -342,4 +345,18 @@ func sizeBelow(d directory, depth int) (sum int64) {
 		}
 	}
 	return sum
+}
+
+// remove removes a name that is no directory, or an empty one.
+func (l *looker) remove(path string) error {
+	return l.root.in(path, func(d directory, name string) error {
+		e, err := d.entry(name)
+		if err != nil {
+			return err
+		}
+		if e.kind == KindDirectory {
+			return d.removeDirectory(name)
+		}
+		return d.remove(name)
+	})
 }

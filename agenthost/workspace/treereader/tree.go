@@ -61,6 +61,7 @@ const (
 	askRead    = 'r'
 	askIgnored = 'i'
 	askSize    = 's'
+	askEmpty   = 'e'
 	askRemove  = 'd'
 )
 
@@ -229,7 +230,15 @@ func (t *Tree) Size() (int64, error) {
 // RemoveAll removes all that is below the directory. It goes on after the first name that cannot be removed, and returns
 // that. IsInUse: a program fills the directory again and again.
 func (t *Tree) RemoveAll() error {
+	t.e.b = append(t.e.b, askEmpty)
+	t.ask()
+	return t.answered()
+}
+
+// Remove removes a name that is no directory, or an empty one.
+func (t *Tree) Remove(name string) error {
 	t.e.b = append(t.e.b, askRemove)
+	t.e.text(name)
 	t.ask()
 	return t.answered()
 }

@@ -28,7 +28,7 @@ func FuzzTree(f *testing.F) {
 		if size, _ := tree.Size(); size < 0 {
 			t.Errorf("%d bytes", size)
 		}
-		for _, err := range []error{tree.RemoveAll()} {
+		for _, err := range []error{tree.Remove("a"), tree.RemoveAll()} {
 			if failure := (*Failure)(nil); errors.As(err, &failure) && failure.Why >= causes {
 				t.Errorf("an unknown cause: %+v", failure)
 			}
