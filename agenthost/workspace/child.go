@@ -36,12 +36,17 @@ func (m *Manager) startChild(ctx context.Context, session, place, command string
 	if err != nil {
 		return nil, err
 	}
+	return startCommand(ctx, confined)
+}
+
+func startCommand(ctx context.Context, command process.Command) (*child, error) {
 	c := &child{}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.cmd = exec.CommandContext(c.ctx, confined.Args[0], confined.Args[1:]...)
-	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = confined.Dir, confined.Env, &limited{&c.stderr, maxComplaint}
+	c.cmd = exec.CommandContext(c.ctx, command.Args[0], command.Args[1:]...)
+	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = command.Dir, command.Env, &limited{&c.stderr, maxComplaint}
 	process.KillsGroup(c.cmd)
 	c.cmd.WaitDelay = 2 * time.Second
+	var err error
 	c.stdin, err = c.cmd.StdinPipe()
 	if err == nil {
 		c.stdout, err = c.cmd.StdoutPipe()
@@ -51,7 +56,7 @@ func (m *Manager) startChild(ctx context.Context, session, place, command string
 	}
 	if err != nil {
 		c.cancel()
-		return nil, fmt.Errorf("start %s: %w", command, err)
+		return nil, fmt.Errorf("start the tree reader: %w", err)
 	}
 	return c, nil
 }
@@ -88,19 +93,22 @@ func (w *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// helper returns a command of package treereader, confined to a place.
-func (m *Manager) helper(session, place, command string, writes bool) (process.Command, error) {
-	c := process.Command{
-		Args: []string{m.readerProgram, command}, Dir: string(filepath.Separator), Env: treereader.Environment(),
+// command returns a command of package treereader with the host's rights.
+func (m *Manager) command(name string) (c process.Command, err error) {
+	c = process.Command{
+		Args: []string{m.readerProgram, name}, Dir: string(filepath.Separator), Env: treereader.Environment(),
 	}
-	var err error
 	if c.Args[0] == "" {
-		if c.Args[0], err = os.Executable(); err != nil {
-			return c, err
-		}
+		c.Args[0], err = os.Executable()
 	}
-	if m.confine == nil {
-		return c, nil
+	return c, err
+}
+
+// helper is command, confined to a place.
+func (m *Manager) helper(session, place, name string, writes bool) (process.Command, error) {
+	c, err := m.command(name)
+	if err != nil || m.confine == nil {
+		return c, err
 	}
 	return m.confine(session, place, writes, c)
 }
@@ -113,18 +121,33 @@ type tree struct {
 	stop  context.CancelFunc
 }
 
-const lookTime = 20 * time.Second
+const (
+	lookTime = 20 * time.Second
+	walkTime = time.Minute // of a walk through all that is below a directory
+)
 
 // openTree opens a directory in a place. The caller closes the tree.
 func (m *Manager) openTree(ctx context.Context, session, place string, r *treereader.TreeRequest) (*tree, error) {
-	return m.startTree(ctx, lookTime, session, place, false, r)
+	command, err := m.helper(session, place, treereader.TreeCommand, false)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, lookTime)
+	return startTree(ctx, stop, command, r)
 }
 
-func (m *Manager) startTree(
-	ctx context.Context, limit time.Duration, session, place string, writes bool, r *treereader.TreeRequest,
-) (*tree, error) {
-	ctx, stop := context.WithTimeout(ctx, limit)
-	c, err := m.startChild(ctx, session, place, treereader.TreeCommand, writes)
+// openToRemove opens a directory, of which names are to be removed.
+func (m *Manager) openToRemove(ctx context.Context, session, dir string) (*tree, error) {
+	command, err := m.helper(session, dir, treereader.TreeCommand, true)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, walkTime)
+	return startTree(ctx, stop, command, &treereader.TreeRequest{Root: dir})
+}
+
+func startTree(ctx context.Context, stop context.CancelFunc, command process.Command, r *treereader.TreeRequest) (*tree, error) {
+	c, err := startCommand(ctx, command)
 	if err != nil {
 		stop()
 		return nil, err

@@ -45,11 +45,11 @@ func (m *Manager) makeForProject(ctx context.Context, rec *record, p Project) er
 // The clone reads the project's objects and writes its own.
 func (m *Manager) addClone(ctx context.Context, rec *record, src *source) error {
 	if rec.State != stateReady { // remains of an interrupted attempt
-		if err := removeAll(m.rootDir(rec)); err != nil {
+		if err := m.removeTree(ctx, m.sessionIn(rec), m.rootDir(rec)); err != nil {
 			return err
 		}
 	}
-	if err := removeAll(m.mirrorDir(rec)); err != nil {
+	if err := os.RemoveAll(m.mirrorDir(rec)); err != nil {
 		return err
 	}
 	refs, err := m.chooseBranch(ctx, rec, src)
@@ -343,7 +343,7 @@ func (m *Manager) restoreGitDir(ctx context.Context, rec *record, src *source) e
 	if err := m.removeName(ctx, rec, ".git"); err != nil {
 		return errNoRepository(err)
 	}
-	if err := removeAll(m.mirrorDir(rec)); err != nil {
+	if err := os.RemoveAll(m.mirrorDir(rec)); err != nil {
 		return err
 	}
 	refs, err := m.chooseBranch(ctx, rec, src)
@@ -355,8 +355,7 @@ func (m *Manager) restoreGitDir(ctx context.Context, rec *record, src *source) e
 
 // removeName removes a name in a workspace that is no directory, or an empty one.
 func (m *Manager) removeName(ctx context.Context, rec *record, name string) error {
-	root := m.rootDir(rec)
-	workspace, err := m.startTree(ctx, lookTime, m.sessionIn(rec), root, true, &treereader.TreeRequest{Root: root})
+	workspace, err := m.openToRemove(ctx, m.sessionIn(rec), m.rootDir(rec))
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (m *Manager) makeOwnRepository(ctx context.Context, rec *record) error {
 		return err
 	}
 	path := m.rootDir(rec)
-	if err := removeAll(path); err != nil { // remains of an interrupted attempt
+	if err := m.removeTree(ctx, rec.Session, path); err != nil { // remains of an interrupted attempt
 		return err
 	}
 	if err := m.makePrivateDir("workspaces", rec.Key); err != nil {

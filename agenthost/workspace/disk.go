@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
+	"os"
 	"sync"
 	"time"
+
+	"bellhop/agenthost/workspace/treereader"
 )
 
 // diskAge is the age after which DiskUse counts again.
@@ -59,7 +61,7 @@ func (m *Manager) startCount() bool {
 	m.wg.Go(func() {
 		var sum int64
 		for _, kind := range []string{"workspaces", "projects", "state"} {
-			n, err := treeSize(m.ctx, m.dataPath(kind, ""))
+			n, err := m.dataSize(m.ctx, m.dataPath(kind, ""))
 			if err != nil && m.ctx.Err() == nil {
 				m.log.Warn("disk use cannot be counted", "directory", kind, "error", err)
 			}
@@ -74,24 +76,37 @@ func (m *Manager) startCount() bool {
 	return true
 }
 
-// treeSize sums up the sizes of the regular files below root. It does not follow
-// symbolic links and skips files that vanish meanwhile.
-func treeSize(ctx context.Context, root string) (int64, error) {
-	var sum int64
-	err := filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-				return nil
-			}
-			return err
-		}
-		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
-			sum += info.Size()
-		}
-		return nil
-	})
-	return sum, err
+// treeSize adds the sizes of the regular files of a workspace. What its session's programs cannot read does not count.
+func (m *Manager) treeSize(ctx context.Context, rec *record) (int64, error) {
+	root := m.rootDir(rec)
+	if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	files, err := m.openTree(ctx, m.sessionIn(rec), root, &treereader.TreeRequest{Root: root})
+	if err != nil {
+		return 0, err
+	}
+	defer files.close()
+	size, err := files.Size()
+	return size, files.explain(err)
+}
+
+// dataSize adds the sizes of the regular files in a directory of the host, with the workspaces of all sessions. These can
+// belong to many users, so the process that adds has the host's rights. It opens directories alone, and tells a number.
+func (m *Manager) dataSize(ctx context.Context, dir string) (int64, error) {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	command, err := m.command(treereader.TreeCommand)
+	if err != nil {
+		return 0, err
+	}
+	ctx, stop := context.WithTimeout(ctx, walkTime)
+	files, err := startTree(ctx, stop, command, &treereader.TreeRequest{Root: dir})
+	if err != nil {
+		return 0, err
+	}
+	defer files.close()
+	size, err := files.Size()
+	return size, files.explain(err)
 }

@@ -53,7 +53,7 @@ func (m *Manager) Look(ctx context.Context, path string) (Info, error) {
 func (m *Manager) info(ctx context.Context, rec *record) (Info, error) {
 	info, err := m.look(ctx, rec)
 	if err == nil {
-		info.DiskBytes, err = treeSize(ctx, m.rootDir(rec))
+		info.DiskBytes, err = m.treeSize(ctx, rec)
 	}
 	if err != nil {
 		return Info{}, err
@@ -154,7 +154,7 @@ func (m *Manager) unfinishedWork(ctx context.Context, rec *record) (work unfinis
 func (m *Manager) unfinishedWorkInPlace(ctx context.Context, rec *record) (work unfinished, err error) {
 	root := m.rootDir(rec)
 	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil || rec.Kind != kindShared {
-		hasFiles, err := hasEntries(root)
+		hasFiles, err := m.hasEntries(ctx, m.sessionIn(rec), root)
 		return unfinished{dirty: hasFiles && rec.Kind != kindShared}, err
 	}
 	head, err := m.git.run(ctx, call{dir: root, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})

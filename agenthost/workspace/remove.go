@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
+	"bellhop/agenthost/workspace/treereader"
+	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
 
@@ -158,10 +161,10 @@ func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (ke
 			return true, nil
 		}
 	}
-	if err := removeAll(m.rootDir(rec)); err != nil {
+	if err := m.removeTree(ctx, m.sessionIn(rec), m.rootDir(rec)); err != nil {
 		return true, fmt.Errorf("remove the workspace: %w", err)
 	}
-	if err := removeAll(m.mirrorDir(rec)); err != nil {
+	if err := os.RemoveAll(m.mirrorDir(rec)); err != nil {
 		return true, fmt.Errorf("remove the workspace's mirror: %w", err)
 	}
 	if err := m.removeStore(rec); err != nil {
@@ -201,4 +204,59 @@ func (m *Manager) releaseRecord(rec *record) error {
 		return errors.Join(m.saveRecord(removed), m.removeMetadata(rec))
 	}
 	return errors.Join(os.Remove(m.recordPath(rec.Key)), m.removeMetadata(rec))
+}
+
+// removals is how often a directory is emptied while programs go on to fill it.
+const removals = 3
+
+// removeTree removes a directory of the host that an agent can fill. A confined process empties it, as the user to which
+// it belongs; the directory itself is the host's to remove. session is that whose programs work there, "" for none.
+// CodeConflict: something in it cannot be removed, or programs fill it again and again.
+func (m *Manager) removeTree(ctx context.Context, session, dir string) (err error) {
+	for range removals {
+		if err := os.Remove(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err = m.emptyTree(ctx, session, dir); err != nil && !isOthers(err) {
+			return errNotRemoved(err)
+		}
+		if at, ownerErr := owner.OfPath(dir); isOthers(err) && ownerErr == nil { // a person who is root has made files there
+			if err := owner.Give(dir, at); err != nil {
+				return err
+			}
+		}
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errNotRemoved(&treereader.Failure{Why: treereader.IsInUse})
+	}
+	return nil
+}
+
+// isOthers reports whether a file may not be removed because it is another user's.
+func isOthers(err error) bool {
+	f := (*treereader.Failure)(nil)
+	return errors.As(err, &f) && f.Why == treereader.IsClosed && os.Geteuid() == 0
+}
+
+func (m *Manager) emptyTree(ctx context.Context, session, dir string) error {
+	files, err := m.openToRemove(ctx, session, dir)
+	if err != nil {
+		return err
+	}
+	defer files.close()
+	return files.explain(files.RemoveAll())
+}
+
+func errNotRemoved(err error) error {
+	f := (*treereader.Failure)(nil)
+	if !errors.As(err, &f) {
+		return err
+	}
+	hint := "A program of the session still makes files there: end it, and repeat"
+	if f.Why == treereader.IsClosed {
+		hint = "The user of the session's programs may not remove it: look at its owner on the agent host"
+	}
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("%q cannot be removed", cmp.Or(f.Path, "The directory")), Hint: hint, Err: f,
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -48,7 +47,7 @@ func (m *Manager) prepareSession(ctx context.Context, sessionID, project, branch
 		return "", err
 	}
 	defer release()
-	rec, err := m.sessionRecord(sessionID, project)
+	rec, err := m.sessionRecord(ctx, sessionID, project)
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +66,7 @@ func (m *Manager) prepareSession(ctx context.Context, sessionID, project, branch
 }
 
 // sessionRecord reads a session's record for a project, or returns a new one.
-func (m *Manager) sessionRecord(sessionID, project string) (*record, error) {
+func (m *Manager) sessionRecord(ctx context.Context, sessionID, project string) (*record, error) {
 	rec, err := m.readRecord(sessionID)
 	switch protocol.CodeOf(err) {
 	case "":
@@ -76,11 +75,11 @@ func (m *Manager) sessionRecord(sessionID, project string) (*record, error) {
 		}
 		other, err := m.readRecord(projectKey(sessionID, project))
 		if protocol.CodeOf(err) == protocol.CodeNotFound {
-			return m.firstRecord(projectKey(sessionID, project), sessionID, project)
+			return m.firstRecord(ctx, projectKey(sessionID, project), sessionID, project)
 		}
 		return other, err
 	case protocol.CodeNotFound:
-		return m.firstRecord(sessionID, sessionID, project)
+		return m.firstRecord(ctx, sessionID, sessionID, project)
 	default:
 		return nil, err
 	}
@@ -93,9 +92,9 @@ func (m *Manager) newRecord(key, sessionID, project string) *record {
 // firstRecord is newRecord for a workspace that was never made. A record is written before its directory, so
 // files without a record are not the remains of an attempt: their record was lost. They are refused
 // (CodeConflict), because making a workspace would remove them.
-func (m *Manager) firstRecord(key, sessionID, project string) (*record, error) {
+func (m *Manager) firstRecord(ctx context.Context, key, sessionID, project string) (*record, error) {
 	path := m.dataPath("workspaces", key)
-	found, err := hasEntries(path)
+	found, err := m.hasEntries(ctx, "", path)
 	if err != nil {
 		return nil, err
 	}
@@ -108,12 +107,18 @@ func (m *Manager) firstRecord(key, sessionID, project string) (*record, error) {
 	return m.newRecord(key, sessionID, project), nil
 }
 
-func hasEntries(path string) (bool, error) {
-	entries, err := os.ReadDir(path)
-	if errors.Is(err, fs.ErrNotExist) {
+// hasEntries reports whether a directory in a place that the host names has anything in it. A missing one has nothing.
+func (m *Manager) hasEntries(ctx context.Context, session, dir string) (bool, error) {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return len(entries) > 0, err
+	found, err := m.openTree(ctx, session, dir, &treereader.TreeRequest{Root: dir})
+	if err != nil {
+		return false, err
+	}
+	defer found.close()
+	entries, isCut, err := found.List("", 1)
+	return len(entries) > 0 || isCut, found.explain(err)
 }
 
 // makeWorkspace creates the workspace of a record that is not ready. Each kind
@@ -224,7 +229,7 @@ func (m *Manager) Remove(ctx context.Context, sessionID, _ string) (kept bool, e
 	all = slices.DeleteFunc(all, func(rec *record) bool { return rec.Session != sessionID })
 	// Removing the state marks the session as deleted: after a crash, Prune removes
 	// its workspaces.
-	if err := removeAll(m.dataPath("state", sessionID)); err != nil {
+	if err := m.removeTree(ctx, sessionID, m.dataPath("state", sessionID)); err != nil {
 		return false, fmt.Errorf("remove the session's state: %w", err)
 	}
 	if len(all) == 0 {
@@ -249,21 +254,6 @@ func (m *Manager) removeEmpty(sessionID string) (kept bool, err error) {
 	default:
 		return false, fmt.Errorf("remove the session's workspace: %w", err)
 	}
-}
-
-// removeAll also removes read-only directories, such as agents' package caches.
-func removeAll(path string) error {
-	err := os.RemoveAll(path)
-	if !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // a directory needs x
-		}
-		return nil
-	})
-	return os.RemoveAll(path)
 }
 
 // plainName reports whether a session id can be an element of a path: it holds

@@ -242,7 +242,7 @@ func (m *Manager) errTooMany(err error) error {
 // that the work tree is that of the record's base, and that no program works in it before Begin.
 func (m *Manager) beginStore(ctx context.Context, rec *record, src *source, isFresh bool) error {
 	dir := m.snapshotDir(rec)
-	if err := removeAll(dir); err != nil {
+	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -265,7 +265,7 @@ func (m *Manager) beginStore(ctx context.Context, rec *record, src *source, isFr
 
 // removeStore removes the store of a workspace. The lock goes last: who waits for it finds no workspace.
 func (m *Manager) removeStore(rec *record) error {
-	if err := removeAll(m.snapshotDir(rec)); err != nil {
+	if err := os.RemoveAll(m.snapshotDir(rec)); err != nil {
 		return fmt.Errorf("remove the workspace's snapshots: %w", err)
 	}
 	if err := os.Remove(m.snapshotDir(rec) + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -312,7 +312,7 @@ func (m *Manager) scratchDir() (dir string, remove func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return dir, func() { _ = removeAll(dir) }, nil
+	return dir, func() { _ = os.RemoveAll(dir) }, nil
 }
 
 // removeOldScratch removes scratch directories that a crash left behind. No
@@ -324,7 +324,7 @@ func (m *Manager) removeOldScratch(parent string) {
 	}
 	for _, entry := range entries {
 		if info, err := entry.Info(); err == nil && m.now().Sub(info.ModTime()) > time.Hour {
-			_ = removeAll(filepath.Join(parent, entry.Name()))
+			_ = os.RemoveAll(filepath.Join(parent, entry.Name()))
 		}
 	}
 }

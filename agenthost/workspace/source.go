@@ -303,7 +303,7 @@ func (m *Manager) cloneOrFetch(ctx context.Context, name string, p Project) erro
 // used.
 func (m *Manager) clone(ctx context.Context, name string, p Project) error {
 	next := p.Path + ".new"
-	if err := removeAll(next); err != nil {
+	if err := os.RemoveAll(next); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(next), 0o700); err != nil {
@@ -327,7 +327,7 @@ func (m *Manager) clone(ctx context.Context, name string, p Project) error {
 		return errors.Join(&protocol.Error{
 			Code: protocol.CodeConflict, Message: fmt.Sprintf("The project %s cannot be cloned", name),
 			Hint: "Try 'git clone' on the agent host as its user: " + truncate(stderrOf(err), 300), Err: err,
-		}, removeAll(next))
+		}, os.RemoveAll(next))
 	}
 	return os.Rename(next, p.Path)
 }

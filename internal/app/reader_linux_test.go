@@ -237,3 +237,45 @@ func TestAProjectOfAnotherUserIsReadAsItsOwner(t *testing.T) {
 		t.Errorf("%q, %v", content, err)
 	}
 }
+
+// What an agent has made is removed with its rights, whatever the modes are. A person who is root may have made files, too.
+func TestASessionIsRemovedWithTheRightsOfTheSession(t *testing.T) {
+	t.Parallel()
+	for name, change := range readerHosts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newConfinedHost(t, change)
+			outside := directory(t)
+			if err := os.WriteFile(filepath.Join(outside, "s"), []byte(outsideSecret), 0o644); err != nil { //nolint:gosec // the case
+				t.Fatal(err)
+			}
+			const script = "mkdir -p a/b/c; touch a/b/c/f; ln -s %s l; ln -s %[1]s/s a/k; mkfifo p; chmod 500 a; chmod 0 a/b; " +
+				"for i in 1 2 3; do d=deep; for j in $(seq 150); do d=$d/dddd; done; mkdir -p $d; cd $d; done; touch last"
+			if !h.shell("", fmt.Sprintf(script, outside)) || !h.shell("", fmt.Sprintf("cd "+h.stateDir+"; "+script, outside)) {
+				t.Fatal("the agent cannot work")
+			}
+			for _, dir := range []string{h.workspace, h.stateDir} {
+				if err := os.MkdirAll(filepath.Join(dir, "roots", "d"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if size, err := h.workspaces.DiskUse(t.Context()); err != nil || size == 0 {
+				t.Errorf("%d bytes, %v", size, err)
+			}
+			if err := h.workspaces.Delete(t.Context(), h.workspace, true); err != nil {
+				t.Error(err)
+			}
+			if _, err := h.workspaces.Remove(t.Context(), "s1", "shop"); err != nil {
+				t.Error(err)
+			}
+			for _, dir := range []string{h.workspace, h.stateDir} {
+				if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s stays: %v", dir, err)
+				}
+			}
+			if content, err := os.ReadFile(filepath.Join(outside, "s")); err != nil || string(content) != outsideSecret {
+				t.Errorf("outside is %q, %v", content, err)
+			}
+		})
+	}
+}
