@@ -279,3 +279,27 @@ func TestASessionIsRemovedWithTheRightsOfTheSession(t *testing.T) {
 		})
 	}
 }
+
+// The directory for temporary files is in the session's home. While a program of the session exchanges it for a link, no
+// other program gets what the link leads to.
+func TestTheDirectoryOfTemporaryFilesLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	h := newConfinedHost(t, func(c *HostConfig) { c.File.Sandbox.User = sandbox.UsersHost })
+	if !h.shell("", "true") {
+		t.Fatal("the agent cannot work")
+	}
+	outside := directory(t)
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(outside, "s"), []byte(outsideSecret), 0o600), os.Symlink(outside, filepath.Join(h.stateDir, "l")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		exchange(t, h.stateDir, [][2]string{{".tmp", "l"}})
+	}
+	for i := range testenv.Rounds(t) {
+		if h.shell("", "test -e /tmp/s") {
+			t.Fatalf("program %d has a directory of outside as /tmp", i)
+		}
+	}
+}

@@ -37,6 +37,7 @@ var randomTests = []randomTest{
 	{"TestRacedDiffsCommitsAndDiscardsStayInside", 10, 1000, "none: two programs race"},
 	{"TestFilesAreShownWhileNamesAreExchanged", 5, 200, "none: two programs race"},
 	{"TestAMirrorOfARacedRepositoryStaysInside", 20, 500, "none: two programs race"},
+	{"TestTheDirectoryOfTemporaryFilesLeadsNowhere", 20, 400, "none: two programs race"},
 	{"TestSnapshotsOfARacedTree", 4, 200, "none: two programs race"},
 	{"TestTreesEqualThoseOfGit", 9, 100, "none: the trees are listed"},
 	{"TestCrashOfTheDatabaseLosesAndDuplicatesNothing", 3, 30, "none: the moments are fixed"},

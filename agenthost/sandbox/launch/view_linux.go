@@ -107,20 +107,26 @@ func (t *tree) covers(later *tree) bool {
 }
 
 // open copies the tree with the mounts in it. Devices and setuid programs have
-// no effect in the copy.
-func (t *tree) open() error {
-	info, err := os.Lstat(t.path)
+// no effect in the copy. A program of the session can exchange the name meanwhile, so what it is
+// is asked of the copy, and no link is followed.
+func (t *tree) open() (err error) {
+	t.fd, err = unix.OpenTree(unix.AT_FDCWD, t.path,
+		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
 		return err
 	}
-	t.directory = info.IsDir()
-	if info.Mode()&fs.ModeSymlink != 0 {
-		t.link, err = os.Readlink(t.path)
+	var st unix.Stat_t
+	if err := unix.Fstat(t.fd, &st); err != nil {
 		return err
 	}
-	t.fd, err = unix.OpenTree(unix.AT_FDCWD, t.path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-	if err != nil {
-		return err
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		t.directory = true
+	case unix.S_IFLNK:
+		target := make([]byte, unix.PathMax)
+		n, err := unix.Readlinkat(t.fd, "", target)
+		t.link = string(target[:max(n, 0)])
+		return errors.Join(err, unix.Close(t.fd))
 	}
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
 	if !t.writable {
