@@ -121,16 +121,24 @@ func TestNoExampleShowsAPasswordInACommandLine(t *testing.T) {
 	}
 }
 
-// What a reader copies from the tour or a tutorial runs on machines that others use, too.
-func TestNoCommandOfATutorialHasATokenAsAnArgument(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join(projectRoot, "docs", "tutorials", "*.md"))
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("%d tutorials, %v", len(pages), err)
+// What a reader copies from a page runs on machines that others use, too.
+func TestNoCommandOfTheDocumentationHasATokenAsAnArgument(t *testing.T) {
+	pages := documentationPages(t)
+	for _, pattern := range []string{"examples/*/*.md", "clients/*/*.md", "web/client/*.md", "cmd/bellhop/*.go", "deploy/*/*.y*ml"} {
+		found, err := filepath.Glob(filepath.Join(projectRoot, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		pages = append(pages, found...)
 	}
-	// The argument of -H, or an address, with the value of a token. What printf and jq write is not: printf
-	// is a part of the shell, and jq reads the token.
-	token := regexp.MustCompile(`(-H|--header) *["']Authorization: Bearer|\?token=[$…]|(-u|--user|--oauth2-bearer) `)
-	for _, page := range append(pages, filepath.Join(projectRoot, "README.md")) {
+	// The argument of -H, or an address, or a variable for a child, with the value of a token. What printf and jq write
+	// is not: printf is a part of the shell, and jq reads the token.
+	token := regexp.MustCompile(`(-H|--header)[ =]*["']?(Authorization|[Xx]-[A-Za-z-]*[Tt]oken):|curl.*\?token=[$…]|` +
+		`curl.* (-u|--user|--oauth2-bearer) |(--env|-e)[ =][A-Z_]*(TOKEN|PASSWORD|KEY|KEYSET|SECRET)=`)
+	for _, page := range pages {
+		if strings.HasSuffix(page, "_test.go") {
+			continue
+		}
 		content, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
