@@ -16,33 +16,37 @@ import (
 	"bellhop/internal/app"
 	"bellhop/internal/database"
 	"bellhop/internal/diskspace"
+	"bellhop/internal/private"
 	"bellhop/protocol"
 )
 
-// secretFileResolver reads the secret file of every flag with the tag `secret:""`:
+// secretFiles reads the secret file of every flag with the tag `secret:""`:
 // the variable NAME_FILE contains its path. It is used only if NAME is not set.
 // Containers provide secrets as files.
-type secretFileResolver struct {
-	lookup func(string) (string, bool)
-	read   func(string) ([]byte, error)
+type secretFiles struct {
+	keyset private.Exposure // of the file of the flag with the tag `secret:"keyset"`
 }
 
-func (secretFileResolver) Validate(*kong.Application) error { return nil }
+// Validate is for kong.
+func (*secretFiles) Validate(*kong.Application) error { return nil }
 
 // Resolve returns the file's content without the final line end, or nil.
-func (s secretFileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+func (s *secretFiles) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if !flag.Tag.Has("secret") {
 		return nil, nil //nolint:nilnil // nil means that this resolver has no value
 	}
 	for _, name := range flag.Envs {
-		path, ok := s.lookup(name + "_FILE")
+		path, ok := os.LookupEnv(name + "_FILE")
 		if !ok || path == "" {
 			continue
 		}
-		if value, both := s.lookup(name); both && value != "" {
+		if value, both := os.LookupEnv(name); both && value != "" {
 			return nil, fmt.Errorf("set %s or %s_FILE, not both", name, name)
 		}
-		content, err := s.read(path)
+		content, err := os.ReadFile(path) //nolint:gosec // the user names the file
+		if err == nil {
+			err = s.check(flag, path)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s_FILE: %w", name, err)
 		}
@@ -51,16 +55,30 @@ func (s secretFileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Fl
 	return nil, nil //nolint:nilnil // nil means that this resolver has no value
 }
 
+// check returns an error for a keyset that others can open, because it opens all secrets in the database.
+func (s *secretFiles) check(flag *kong.Flag, path string) error {
+	if flag.Tag.Get("secret") != "keyset" {
+		return nil
+	}
+	exposure, err := private.ExposureOf(path)
+	if err == nil && exposure.IsOpen() {
+		err = fmt.Errorf("others can open the file, its mode is %#o. Run chmod 600 on it, or move it to a folder that "+
+			"only this user can enter", exposure.Mode)
+	}
+	s.keyset = exposure
+	return err
+}
+
 // databaseFlags are the flags that 'serve' and the administration commands share.
 type databaseFlags struct {
 	DatabaseURL seal.Secret `env:"BELLHOP_DATABASE_URL" secret:"" placeholder:"URL" help:"postgres://user:password@server/name, or sqlite:PATH."`
 	Pooler      string      `name:"database-pooler" env:"BELLHOP_DATABASE_POOLER" enum:",transaction" default:"" placeholder:"MODE" help:"'transaction' if the URL leads to a pooler in transaction mode, such as PgBouncer."`
-	Keyset      seal.Secret `name:"keyset-file" env:"BELLHOP_KEYSET" secret:"" placeholder:"FILE" help:"File with the keyset that seals secrets in the database. Create one with 'bellhop keys generate'."`
+	Keyset      seal.Secret `name:"keyset-file" env:"BELLHOP_KEYSET" secret:"keyset" placeholder:"FILE" help:"File with the keyset that seals secrets in the database. Create one with 'bellhop keys generate'."`
 }
 
 func (d databaseFlags) config(env *environment) app.StoreConfig {
 	return app.StoreConfig{
-		DatabaseURL: d.DatabaseURL, Keyset: d.Keyset, Pooler: database.Pooler(d.Pooler), Log: env.log, Version: version,
+		DatabaseURL: d.DatabaseURL, Keyset: d.Keyset, KeysetFile: env.keyset, Pooler: database.Pooler(d.Pooler), Log: env.log, Version: version,
 	}
 }
 

@@ -35,7 +35,7 @@ func (keysGenerateCommand) Run(env *environment) error {
 
 // keysetFlag is the keyset that a command starts from.
 type keysetFlag struct {
-	Keyset seal.Secret `name:"keyset-file" env:"BELLHOP_KEYSET" secret:"" required:"" placeholder:"FILE" help:"File with the present keyset, - for standard input."`
+	Keyset seal.Secret `name:"keyset-file" env:"BELLHOP_KEYSET" secret:"keyset" required:"" placeholder:"FILE" help:"File with the present keyset, - for standard input."`
 }
 
 type keysAddCommand struct {

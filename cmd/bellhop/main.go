@@ -24,6 +24,7 @@ import (
 	"bellhop/agent"
 	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
+	"bellhop/internal/private"
 	"bellhop/internal/requestid"
 )
 
@@ -81,6 +82,8 @@ type commandLine struct {
 	Torture      tortureCommand      `cmd:"" hidden:"" help:"Prove that no event is lost and none stored twice."`
 
 	Log logFlags `embed:""`
+
+	files secretFiles
 }
 
 // logFlags are flags of every command.
@@ -97,6 +100,7 @@ type environment struct {
 	stdout  io.Writer
 	stderr  io.Writer
 	log     *slog.Logger
+	keyset  private.Exposure // of the keyset's file
 }
 
 func main() {
@@ -146,7 +150,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		_, _ = fmt.Fprintf(stderr, "bellhop: %v\n%sSee: bellhop --help\n", err, missingSecretsHint(err))
 		return 2
 	}
-	if err := readSecretFlags(parsed, stdin); err != nil {
+	if err := cli.files.readFlags(parsed, stdin); err != nil {
 		_, _ = fmt.Fprintln(stderr, "bellhop:", err)
 		return 2
 	}
@@ -163,6 +167,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	}
 	env := &environment{
 		ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, cli.Log),
+		keyset: cli.files.keyset,
 	}
 	return exitCodeOf(parsed.Run(env), stderr)
 }
@@ -188,7 +193,7 @@ func newParser(cli *commandLine, name string, stdout, stderr io.Writer, exit fun
 	grammar, options := any(cli), []kong.Option{
 		kong.Name("bellhop"), kong.Description(description), kong.UsageOnError(),
 		kong.Writers(stdout, stderr), kong.Exit(exit),
-		kong.Resolvers(secretFileResolver{os.LookupEnv, os.ReadFile}),
+		kong.Resolvers(&cli.files),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 	}
 	command := cli.command(name)

@@ -18,10 +18,10 @@ import (
 // maxSecretFile bounds the file of a secret: a keyset of many keys has a few kilobytes.
 const maxSecretFile = 1 << 20
 
-// readSecretFlags replaces the path in each --NAME-file flag with the secret in that file, of
+// readFlags replaces the path in each --NAME-file flag with the secret in that file, of
 // which "-" is the first line of stdin. A flag that takes the secret itself is refused when it
 // has one: every program of the machine can read the arguments.
-func readSecretFlags(parsed *kong.Context, stdin io.Reader) error {
+func (s *secretFiles) readFlags(parsed *kong.Context, stdin io.Reader) error {
 	var done []*kong.Flag
 	for _, at := range parsed.Path {
 		flag := at.Flag
@@ -41,6 +41,9 @@ func readSecretFlags(parsed *kong.Context, stdin io.Reader) error {
 				"Set %[2]s or %[2]s_FILE instead", flag.Name, flag.Envs[0])
 		}
 		secret, err := readSecret(argument.Reveal(), stdin)
+		if err == nil && argument.Reveal() != "-" {
+			err = s.check(flag, argument.Reveal())
+		}
 		if err != nil {
 			return fmt.Errorf("--%s: %w", flag.Name, err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"bellhop/crypto/seal"
+	"bellhop/internal/testenv"
 )
 
 // Every program of the machine can read the arguments of all others.
@@ -135,5 +137,56 @@ func TestARepeatedFlagOfASecretReadsTheLastFile(t *testing.T) {
 	code, _, stderr := runCommand(t, "keys", "add", "--keyset-file", "none", "--keyset-file", writeSecret(t, keyset))
 	if code != 0 {
 		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// The keyset opens every secret in the database, so no other user of the machine may read its file.
+func TestAKeysetThatOthersCanOpenIsRefused(t *testing.T) {
+	_, keyset, _ := runCommand(t, "keys", "generate")
+	top := t.TempDir()
+	for folder := top; folder != os.TempDir(); folder = filepath.Dir(folder) {
+		testenv.Must(t, os.Chmod(folder, 0o755)) //nolint:gosec // that others enter
+	}
+	closed := filepath.Join(top, "closed")
+	testenv.Must(t, os.Mkdir(closed, 0o700))
+	file := func(folder string, mode os.FileMode) string {
+		path := filepath.Join(folder, fmt.Sprintf("keyset-%o", mode))
+		testenv.Must(t, os.WriteFile(path, []byte(keyset), 0o600))
+		testenv.Must(t, os.Chmod(path, mode))
+		return path
+	}
+	database := "sqlite:" + filepath.Join(closed, "x.db")
+	for name, c := range map[string]struct {
+		path string
+		code int // of "keys add"
+		want string
+		says string // of the doctor
+	}{
+		"private":              {path: file(top, 0o600), says: "ok      keyset: It opens the database.\n"},
+		"for all":              {path: file(top, 0o644), code: 2, want: "others can open the file, its mode is 0644. Run chmod 600"},
+		"for all, in a closed": {path: file(closed, 0o644), says: "warning keyset: It opens the database. The mode of its file is 0644: only its folder " + closed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("BELLHOP_KEYSET", "")
+			code, _, stderr := runCommand(t, "keys", "add", "--keyset-file", c.path)
+			if code != c.code || !strings.Contains(stderr, c.want) {
+				t.Errorf("--keyset-file: exit %d: %s", code, stderr)
+			}
+			t.Setenv("BELLHOP_KEYSET_FILE", c.path)
+			code, _, stderr = runCommand(t, "keys", "add")
+			if code != c.code || !strings.Contains(stderr, c.want) {
+				t.Errorf("BELLHOP_KEYSET_FILE: exit %d: %s", code, stderr)
+			}
+			if c.code != 0 {
+				return
+			}
+			t.Setenv("BELLHOP_DATABASE_URL", database)
+			if code, _, stderr := runCommand(t, "users", "list"); code != 0 {
+				t.Fatalf("exit %d: %s", code, stderr)
+			}
+			if _, stdout, _ := runCommand(t, "doctor"); !strings.Contains(stdout, c.says) {
+				t.Errorf("the doctor says:\n%s", stdout)
+			}
+		})
 	}
 }

@@ -126,11 +126,21 @@ func (c DoctorConfig) diagnoseOpen(
 	if err := st.CheckKey(ctx); err != nil {
 		return append(found, failure(doctor.CheckKeyset, err, "")), nil
 	}
-	found = append(found, doctor.Good(doctor.CheckKeyset, "", "It opens the database."))
+	found = append(found, c.diagnoseKeyset())
 	found = append(found, heldBack(ctx, st)...)
 	found = append(found, c.diagnosePrograms(ctx, db)...)
 	hosts, more := registeredHosts(ctx, st)
 	return append(append(found, more...), owedEnds(ctx, st, time.Now())...), hosts
+}
+
+// diagnoseKeyset says how the keyset is kept, which opens the database.
+func (c DoctorConfig) diagnoseKeyset() doctor.Finding {
+	if c.KeysetFile.Guard == "" {
+		return doctor.Good(doctor.CheckKeyset, "", "It opens the database.")
+	}
+	message := fmt.Sprintf("It opens the database. The mode of its file is %#o: only %s keeps other users out.",
+		c.KeysetFile.Mode, c.KeysetFile.Guard)
+	return doctor.Warn(doctor.CheckKeyset, "", message, "Run chmod 600 on the file, or see that nothing else gives a way to it.")
 }
 
 // diagnosePrograms looks for other versions that use the database, such as replicas that were not upgraded. SQLite

@@ -9,6 +9,7 @@ import (
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
+	"bellhop/internal/private"
 	"bellhop/migrations"
 	"bellhop/protocol"
 )
@@ -17,6 +18,7 @@ import (
 type StoreConfig struct {
 	DatabaseURL seal.Secret // it may contain a password
 	Keyset      seal.Secret
+	KeysetFile  private.Exposure // of the file of the keyset, if it comes from one
 	Log         *slog.Logger
 	MaxConns    int             // 0 = the default of internal/database
 	Pooler      database.Pooler // between the broker and PostgreSQL

@@ -224,7 +224,10 @@ func runsInTheImage(t *testing.T, c Config) {
 	expectVersion(t, command(t, "", bellhop("version")...))
 	keyset := command(t, "", bellhop("keys", "generate")...)
 	keyFile := filepath.Join(root, "data", "keyset")
-	testenv.Must(t, os.WriteFile(keyFile, []byte(keyset), 0o644))
+	testenv.Must(t, os.WriteFile(keyFile, []byte(keyset), 0o600))
+	user, err := strconv.Atoi(strings.Split(imageUser, ":")[0])
+	testenv.Must(t, err)
+	testenv.Must(t, os.Chown(keyFile, user, user))
 	listen := address(t)
 	p := startWith(t, "", []string{
 		"BELLHOP_DATABASE_URL=sqlite:/data/x.db", "BELLHOP_KEYSET_FILE=/data/keyset", "BELLHOP_LISTEN=" + listen,
