@@ -59,7 +59,7 @@ type DB struct {
 const urlHint = "BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"
 
 // Open connects to a postgres:// or postgresql:// URL or to sqlite:PATH. A missing
-// SQLite file is created for its owner only. Errors state the remedy and never
+// SQLite file is created for its owner only, in a folder that exists. Errors state the remedy and never
 // contain the password.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	if opts.Logger == nil {

@@ -3,6 +3,7 @@ package database_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,6 +83,7 @@ func count(t *testing.T, db *database.DB) int64 {
 func TestOpenExplainsErrorsWithoutThePassword(t *testing.T) {
 	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")
+	missing := filepath.Join(filepath.Dir(blocked), "missing")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +107,7 @@ func TestOpenExplainsErrorsWithoutThePassword(t *testing.T) {
 		},
 		{"SQLite without a path", "sqlite:", "needs the path of a file", protocol.CodeInvalid},
 		{"SQLite in memory", "sqlite::memory:", "needs the path of a file", protocol.CodeInvalid},
+		{"SQLite in no folder", "sqlite:" + missing + "/x.db", "no folder " + missing + " ", protocol.CodeInvalid},
 		{"SQLite below a file", "sqlite:" + blocked + "/x.db", "cannot be used", protocol.CodeInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,20 +118,20 @@ func TestOpenExplainsErrorsWithoutThePassword(t *testing.T) {
 			}
 		})
 	}
+	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the missing folder: %v", err)
+	}
 }
 
 func TestASQLiteFileIsReadableByItsOwnerOnly(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "new folder", "a?b#c%20 é.db")
+	path := filepath.Join(t.TempDir(), "a?b#c%20 é.db")
 	withNotes(t, open(t, "sqlite:"+path, database.Options{}))
 	for _, p := range []string{path, path + "-wal", path + "-shm"} {
 		info, err := os.Stat(p)
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", p, info, err)
 		}
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("folder: %v, %v", info, err)
 	}
 }
 

@@ -99,8 +99,9 @@ func sqliteDSN(path, vfs, timeFormat string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}).String()
 }
 
-// prepareFile creates the file and its folder, readable only by the owner, before
-// SQLite opens it. It also creates the -wal and -shm files, which the driver would
+// prepareFile creates the file, readable only by the owner, before SQLite opens it.
+// A folder that does not exist is an error: a wrong path would begin an empty
+// database. It also creates the -wal and -shm files, which the driver would
 // make readable by all users; SQLite treats empty ones as new.
 func prepareFile(path string) (string, error) {
 	path = strings.TrimPrefix(path, "//")
@@ -111,8 +112,11 @@ func prepareFile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", unusable(path, err)
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return "", &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "there is no folder " + filepath.Dir(path) + " for the database file", Err: err,
+			Hint: "create it for this user only, or name another file: " + urlHint,
+		}
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		if err := private.File(name); err != nil {
