@@ -365,7 +365,7 @@ func (t *turn) allowsTarget(name string) bool {
 	address, _ := json.Marshal(map[string]string{"url": "https://" + name + "/"})
 	args, _ := json.Marshal(map[string]string{"target": name}) // neither fails for strings
 	call := Question{ToolName: "WebFetch", Input: address}
-	if ruling := t.ruling(protocol.KindConfirm, &call); ruling != nil && ruling.Action == policy.Deny {
+	if ruling := t.ruling(t.ctx, protocol.KindConfirm, &call); ruling != nil && ruling.Action == policy.Deny {
 		return false
 	}
 	answer, err := t.await(t.ctx, core.AgentAsked{

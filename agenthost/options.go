@@ -27,6 +27,11 @@ type WorkspaceFetcher interface {
 	Fetch(ctx context.Context, sessionID, project string) error
 }
 
+// FileLister is a Workspaces that lists all files of a session's workspace, and says which of them git ignores.
+type FileLister interface {
+	EachFile(ctx context.Context, sessionID, project string, each func(path string, isIgnored bool)) error
+}
+
 // DiskCounter is a Workspaces that reports how many bytes its directories take. It may report an earlier count.
 type DiskCounter interface {
 	DiskUse(ctx context.Context) (int64, error)

@@ -155,7 +155,7 @@ type question struct {
 func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, q Question) (Answer, error) {
 	return t.await(ctx, core.AgentAsked{
 		TurnID: t.id, Kind: kind, Question: t.cleanQuestion(q),
-		Timeout: t.s.host.opts.InteractionTimeout, Ruling: t.ruling(kind, &q),
+		Timeout: t.s.host.opts.InteractionTimeout, Ruling: t.ruling(ctx, kind, &q),
 	})
 }
 
@@ -197,7 +197,7 @@ func (t *turn) cleanQuestion(q Question) Question {
 }
 
 // ruling returns the policy's decision about a confirm, or nil if there is no policy.
-func (t *turn) ruling(kind protocol.InteractionKind, q *Question) *core.Ruling {
+func (t *turn) ruling(ctx context.Context, kind protocol.InteractionKind, q *Question) *core.Ruling {
 	rules := t.s.host.opts.Policy
 	if rules == nil || kind != protocol.KindConfirm {
 		return nil
@@ -205,12 +205,31 @@ func (t *turn) ruling(kind protocol.InteractionKind, q *Question) *core.Ruling {
 	t.s.mu.Lock()
 	call := t.s.state.PolicyCall(q)
 	t.s.mu.Unlock()
-	d := rules.Decide(call)
+	d := t.s.decide(ctx, call)
 	d.Message = t.masker.Text(d.Message)
 	if t.masker.Text(d.Shape) != d.Shape { // a secret must not be journaled, and its mask would cover other values
 		d.Shape = ""
 	}
 	return &core.Ruling{Decision: d, Timeout: d.Timeout}
+}
+
+// maxListing is how long a call of an agent waits for the list of the workspace's files that its rules need.
+const maxListing = 5 * time.Second
+
+// decide applies the policy, which there is, to a call in the session's workspace.
+func (s *session) decide(ctx context.Context, call policy.Call) policy.Decision {
+	if lister, ok := s.host.opts.Workspaces.(FileLister); ok {
+		call.Files = func(each func(path string, isIgnored bool)) error {
+			limited, cancel := context.WithTimeout(ctx, maxListing)
+			defer cancel()
+			err := lister.EachFile(limited, s.id, call.Project, each)
+			if err != nil {
+				s.host.opts.Log.Warn("cannot list the files that a call may read", "session", s.id, "error", err)
+			}
+			return err
+		}
+	}
+	return s.host.opts.Policy.Decide(call)
 }
 
 // pose opens a question. If waiter is nil, a rule has answered with a, or opening failed.

@@ -3,6 +3,7 @@ package agenthost_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,7 @@ const testRules = `
 version: 1
 rules:
   - {tool: shell:run, command: "ls *", action: allow}
+  - {tool: shell:run, command: "grep *", action: allow}
   - {tool: shell:run, command: "git push *", action: deny, message: Pushing is for people, name: no-push}
   - {tool: shell:run, command: "make *", action: confirm, level: WARN, message: Builds things, timeout: 5m}
   - {tool: net:*, action: confirm, level: INFO, timeout: 1s}
@@ -253,5 +255,47 @@ func TestStatusShowsThatThePolicyIsWrong(t *testing.T) {
 	status, err := r.host.Status(t.Context())
 	if err != nil || !slices.Contains(status.Notices, "the policy is wrong") {
 		t.Errorf("notices: %q, %v", status.Notices, err)
+	}
+}
+
+// holding is a Workspaces whose workspace has one file.
+type holding struct {
+	directories
+	file string
+	err  error
+}
+
+func (h holding) EachFile(_ context.Context, _, _ string, each func(path string, isIgnored bool)) error {
+	if h.err == nil {
+		each(h.file, false)
+	}
+	return h.err
+}
+
+// The host lists the files of the workspace for calls that read whole directories.
+func TestAQuestionAboutASearchNamesTheSecretThatItReads(t *testing.T) {
+	t.Parallel()
+	for want, h := range map[string]holding{
+		"Reads conf/x.pem. This file may hold secrets":                        {file: "conf/x.pem"},
+		"Reads files of the workspace, and which these are could not be seen": {err: errors.New("too many files")},
+		"": {file: "conf/x.go"},
+	} {
+		r := newRig(t)
+		h.directories = directories{t.TempDir()}
+		r.options = func(o *agenthost.Options) { o.Policy, o.Workspaces = r.policy(testRules), h }
+		r.start()
+		if want == "" {
+			var got agenthost.Answer
+			r.turn("s1", "t1", run("c1", "ls; grep -r key .", &got)...)
+			if got != (agenthost.Answer{Approved: true}) {
+				t.Errorf("got %+v", got)
+			}
+			continue
+		}
+		stream := r.startNew("s1", "t1", run("c1", "grep -r key .", nil)...)
+		r.untilPart(stream, "tool-approval-request")
+		if e := r.interactions("s1")[0]; e.Warning != want || e.Level != "WARN" {
+			t.Errorf("%s question says %q, want %q", e.Level, e.Warning, want)
+		}
 	}
 }

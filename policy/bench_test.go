@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -72,4 +73,18 @@ func BenchmarkCorpus(b *testing.B) {
 	b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(len(times)), "µs/call")
+}
+
+func BenchmarkATreeOf100000Files(b *testing.B) {
+	e := defaults()
+	c := tool("Grep", map[string]any{"pattern": "x"})
+	c.Files = func(each func(string, bool)) error {
+		for i := range 100_000 {
+			each("node_modules/@scope/package/dist/module/file"+strconv.Itoa(i)+".d.ts", true)
+		}
+		return nil
+	}
+	for b.Loop() {
+		e.Decide(c)
+	}
 }

@@ -51,6 +51,10 @@ type Call struct {
 	Mode  protocol.PermissionMode // of the session; "" is protocol.ModeAsk
 	Tool  string                  // the agent's own name of the tool
 	Input json.RawMessage         // the call's arguments
+
+	// Files calls each with the path of every file of the workspace, below Dir, and whether git ignores it. It is called
+	// at most once, and only for a call that reads whole directories. Nil: such a call is judged by its arguments alone.
+	Files func(each func(path string, isIgnored bool)) error
 }
 
 // Decision is the result of the rules for a call. Timeout is 0 when the rule names

@@ -48,11 +48,13 @@ func (w *walker) simple(words []word, in stdin) {
 	op.cause.danger = op.danger
 	w.add(op)
 	w.cause = op.cause
+	from := len(w.operations)
 	if r != nil {
 		w.addFromTable(r)
 	} else {
 		w.addFromUses(name, args)
 	}
+	w.addTree(name, args, r, w.operations[from:])
 	w.recordChanges(name, args)
 }
 

@@ -21,6 +21,7 @@ type Engine struct {
 	trusted   []effect  // files that take effect by themselves
 	run       []effect  // files that other programs run once they are started
 	secrets   pathGlobs // files that may hold secrets
+	hints     hints     // of secrets
 	toolNames map[string]map[string]string
 	grammars  grammars
 }
@@ -71,6 +72,7 @@ func newEngine(doc document, o Options) *Engine {
 			e.run = append(e.run, r.effect(e.home))
 		case "secrets":
 			e.secrets = r.compile(e.home, "").paths
+			e.hints = newHints(e.secrets)
 		}
 	}
 	if doc.extends {

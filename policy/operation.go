@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // unknown stands in texts for each part whose value is not known before the call
@@ -23,6 +24,7 @@ type operation struct {
 	bit     uint32 // the bit of a common tool
 	danger  string // why it is destructive; "" if it is not
 	doubt   string // why it is not understood; "" if every word is
+	says    string // what the call does, if its words do not say it
 	runs    string // what other programs do with the file once they are started; "" if nothing is known
 	tainted bool   // the name may refer to another program
 	isMain  bool   // it is what the call's own tool does, not what follows from it
@@ -77,6 +79,7 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 		tool = ShellRun
 	}
 	paths := &pathResolver{home: e.home, links: e.links, dir: c.Dir}
+	paths.secretFiles = sync.OnceValues(func() ([]treeFile, bool) { return e.secretFiles(c) })
 	var out []operation
 	switch tool {
 	case ShellRun:
@@ -180,6 +183,13 @@ func (e *Engine) files(paths *pathResolver, c *Call, tool string, in *input) []o
 	}
 	if tool != FileRead {
 		return out
+	}
+	if t, ok := in.treeRead(c.Tool); ok {
+		var roots []place
+		for i := range out {
+			roots = append(roots, *out[i].place)
+		}
+		out = append(out, paths.treeOperations(t, roots)...)
 	}
 	for _, pattern := range in.selections(c.Tool) {
 		for _, from := range append(paths.folders(named), paths.dir) {

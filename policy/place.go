@@ -58,6 +58,8 @@ type pathResolver struct {
 	links func(string) (string, error) // os.Readlink
 	dir   string                       // the workspace; "" means unknown
 
+	secretFiles func() ([]treeFile, bool) // of the workspace
+
 	realDir []string // the workspace after following links; set when first needed
 }
 

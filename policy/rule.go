@@ -224,6 +224,13 @@ func (r *rule) decide(op *operation) Decision {
 			d.Level = d.Level.Max(Warn)
 		}
 	}
+	switch {
+	case op.says == "" || d.Action == Allow:
+	case op.place.known():
+		d.Message = strings.TrimSuffix(op.says+". "+d.Message, ". ")
+	default:
+		d.Message = op.says
+	}
 	if op.doubt != "" && d.Action == Confirm {
 		d.Message, d.Level = cmp.Or(d.Message, op.doubt), Critical
 	}

@@ -24,6 +24,7 @@ var (
 	_ agenthost.WorkspaceRemover   = (*Manager)(nil)
 	_ agenthost.WorkspaceFetcher   = (*Manager)(nil)
 	_ agenthost.Differ             = (*Manager)(nil)
+	_ agenthost.FileLister         = (*Manager)(nil)
 	_ agenthost.BranchedWorkspaces = (*Manager)(nil)
 )
 

@@ -119,37 +119,8 @@ type names struct {
 
 // names reads which files a workspace has, without their content. exclude is a list of ignored files.
 func (m *Manager) names(ctx context.Context, rec *record, exclude string) (*names, error) {
-	ctx, cancel := context.WithTimeout(ctx, pathsTimeout)
-	defer cancel()
-	root := m.rootDir(rec)
-	if info, err := os.Lstat(root); err != nil || !info.IsDir() {
-		return nil, errWorkspaceGone(err)
-	}
-	hashSize := 20
-	if !isSHA1(rec.Format) {
-		hashSize = 32
-	}
-	read, err := m.reader(rec, &treereader.Request{
-		Root: root, HashSize: hashSize, Exclude: exclude, Limits: m.limits, NamesOnly: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	facts, err := read(ctx, nil)
-	if err != nil {
-		return nil, m.errReading(err)
-	}
-	defer facts.Close()
 	found := &names{}
-	for {
-		fact, err := facts.Next()
-		if errors.Is(err, io.EOF) {
-			slices.Sort(found.paths)
-			return found, nil
-		}
-		if err != nil {
-			return nil, m.errReading(err)
-		}
+	err := m.eachName(ctx, rec, &treereader.Request{Exclude: exclude}, func(fact treereader.Fact) {
 		switch f := fact.(type) {
 		case treereader.Name:
 			found.paths = append(found.paths, f.Path)
@@ -158,7 +129,78 @@ func (m *Manager) names(ctx context.Context, rec *record, exclude string) (*name
 		case treereader.MoreLeftOut:
 			found.leftOut += f.Count
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
+	slices.Sort(found.paths)
+	return found, nil
+}
+
+// eachName calls tell with each fact about the names of a workspace.
+func (m *Manager) eachName(ctx context.Context, rec *record, r *treereader.Request, tell func(treereader.Fact)) error {
+	ctx, cancel := context.WithTimeout(ctx, pathsTimeout)
+	defer cancel()
+	r.Root, r.HashSize, r.Limits, r.NamesOnly = m.rootDir(rec), 20, m.limits, true
+	if info, err := os.Lstat(r.Root); err != nil || !info.IsDir() {
+		return errWorkspaceGone(err)
+	}
+	if !isSHA1(rec.Format) {
+		r.HashSize = 32
+	}
+	read, err := m.reader(rec, r)
+	if err != nil {
+		return err
+	}
+	facts, err := read(ctx, nil)
+	if err != nil {
+		return m.errReading(err)
+	}
+	defer facts.Close()
+	for {
+		fact, err := facts.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return m.errReading(err)
+		}
+		tell(fact)
+	}
+}
+
+// EachFile calls each with the path of every file below the working directory of a session, and whether git ignores it.
+// CodeNotFound: the session has no workspace. CodeConflict: it cannot be read, has too many files, or takes too long.
+func (m *Manager) EachFile(
+	ctx context.Context, sessionID, project string, each func(path string, isIgnored bool),
+) error {
+	rec, err := m.existingRecord(sessionID, project)
+	if err == nil && rec.State != stateReady {
+		err = errNoWorkspace()
+	}
+	if err != nil {
+		return err
+	}
+	release, err := m.acquireSlot(ctx, rec)
+	if err != nil {
+		return err
+	}
+	defer release()
+	exclude, err := m.excludeOf(rec)
+	if err != nil {
+		return err
+	}
+	prefix := rec.Prefix
+	if prefix != "" {
+		prefix += "/"
+	}
+	return m.eachName(ctx, rec, &treereader.Request{Exclude: exclude, Ignored: true}, func(fact treereader.Fact) {
+		if f, ok := fact.(treereader.Name); ok {
+			if path, ok := strings.CutPrefix(f.Path, prefix); ok {
+				each(path, f.IsIgnored)
+			}
+		}
+	})
 }
 
 // listWorkTree lists the names of a workspace.

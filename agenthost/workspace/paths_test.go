@@ -3,6 +3,7 @@ package workspace
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,27 @@ func TestTheFilesOfASessionAreThoseOfItsWorkTree(t *testing.T) {
 	errorHint(t, err, protocol.CodeNotFound)
 	_, err = k.Paths(t.Context(), "s1", "shop", strings.Repeat("x", protocol.MaxPathQuery+1))
 	errorHint(t, err, protocol.CodeInvalid)
+}
+
+func TestEveryFileOfASessionIsListedWithWhatGitIgnores(t *testing.T) {
+	t.Parallel()
+	shop := newRepository(t)
+	k := open(t, map[string]Project{"shop": {Path: shop}})
+	dir := k.session("s1", "shop")
+	write(t, dir, "src/new.go", "package src\n")
+	write(t, dir, "ignored/deep/.env", "KEY=1\n")
+	run(t, dir, "init", "--quiet", "inner")
+	write(t, dir, "inner/x.pem", "of a repository inside\n")
+	must(t, os.Symlink("/etc", filepath.Join(dir, "link")))
+	var all []string
+	each := func(path string, isIgnored bool) { all = append(all, fmt.Sprintf("%s %v", path, isIgnored)) }
+	must(t, k.EachFile(t.Context(), "s1", "shop", each))
+	slices.Sort(all)
+	equal(t, "all", strings.Join(all, ", "), ".gitignore false, README false, ignored/deep/.env true, inner/x.pem false, "+
+		"link false, old.txt false, src/new.go false")
+	errorHint(t, k.EachFile(t.Context(), "s2", "shop", each), protocol.CodeNotFound)
+	k.limits.Entries = 3
+	errorHint(t, k.EachFile(t.Context(), "s1", "shop", each), protocol.CodeConflict)
 }
 
 func TestTheFilesOfADirectoryWithoutGitAreListed(t *testing.T) {

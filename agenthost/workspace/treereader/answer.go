@@ -153,7 +153,7 @@ func (a *Answer) file() (Fact, error) {
 }
 
 func (a *Answer) name() (Fact, error) {
-	f := Name{a.d.text(maxPath)}
+	f := Name{a.d.text(maxPath), a.d.bool()}
 	if a.d.err != nil {
 		return nil, a.d.err
 	}

@@ -16,8 +16,11 @@ type File struct {
 	content   []byte    // of a reading
 }
 
-// Name is a file, link or repository inside that a snapshot would have.
-type Name struct{ Path string }
+// Name is a file, link or repository inside that a snapshot would have, or an ignored file.
+type Name struct {
+	Path      string
+	IsIgnored bool
+}
 
 // Same is a known file whose content is what is known of it. Only its sum and signature are new.
 type Same struct {

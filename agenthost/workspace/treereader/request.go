@@ -19,6 +19,9 @@ type Request struct {
 
 	// NamesOnly asks for a Name for each file, link and repository inside, and for nothing else of them.
 	NamesOnly bool
+
+	// Ignored asks with NamesOnly also for the names of ignored files, and for those in repositories inside.
+	Ignored bool
 }
 
 // Limits bound what one reading takes.

@@ -195,6 +195,9 @@ func (w *walker) visitOnce(p place, name, path string) error {
 		return w.visitDirectory(p, name, path)
 	}
 	if !w.isTracked(p, path) && (p.isIgnored || ignores(p.lists, path, false)) {
+		if w.request.Ignored && len(path) <= maxPath {
+			return w.name(path, true)
+		}
 		return w.attributes(p, name, path, e)
 	}
 	switch {
@@ -204,7 +207,7 @@ func (w *walker) visitOnce(p place, name, path string) error {
 		return w.leaveOut(path, RefusedName)
 	}
 	if w.request.NamesOnly && (e.kind == KindFile || e.kind == KindLink) {
-		return w.name(path)
+		return w.name(path, false)
 	}
 	switch e.kind {
 	case KindFile:
@@ -247,7 +250,7 @@ func (w *walker) visitDirectory(p place, name, path string) error {
 	isLink := link >= 0
 	hasTracked := child.tracked.from < child.tracked.to || child.isSparse && child.known.from < child.known.to
 	switch {
-	case child.isIgnored && !hasTracked && !isLink:
+	case child.isIgnored && !hasTracked && !isLink && !w.request.Ignored:
 		return nil
 	case isRefused(name):
 		return w.leaveOut(path, RefusedName)
@@ -268,7 +271,7 @@ func (w *walker) visitDirectory(p place, name, path string) error {
 	if self.signature.Device != w.device {
 		return w.leaveOut(path, OtherFileSystem)
 	}
-	if isLink || !hasTracked {
+	if (isLink || !hasTracked) && !w.request.Ignored {
 		id, isRepository := w.nestedCommit(child.directory, path)
 		switch {
 		case id != "":
@@ -283,17 +286,17 @@ func (w *walker) visitDirectory(p place, name, path string) error {
 }
 
 // name tells the name of a file.
-func (w *walker) name(path string) error {
+func (w *walker) name(path string, isIgnored bool) error {
 	if w.names += len(path); w.names > maxNames {
 		return &LimitError{errEntries}
 	}
-	return w.tell(Name{path})
+	return w.tell(Name{path, isIgnored})
 }
 
 // commit tells the commit of a repository inside.
 func (w *walker) commit(p place, path, id string) error {
 	if w.request.NamesOnly {
-		return w.name(path)
+		return w.name(path, false)
 	}
 	if i := w.see(path); i >= 0 && !p.isSparse && w.known[i].Mode == ModeCommit && w.known[i].ID == id {
 		return nil
@@ -389,7 +392,7 @@ func (w *walker) keepSparse() error {
 			if e.mode == ModeTree || !IsPath(e.path) {
 				continue
 			}
-			if err := w.name(e.path); err != nil {
+			if err := w.name(e.path, false); err != nil {
 				return err
 			}
 			continue

@@ -86,6 +86,7 @@ func (e *encoder) fact(fact Fact) error {
 	case Name:
 		e.b = append(e.b, frameName)
 		e.text(f.Path)
+		e.number(number(f.IsIgnored))
 	case Same:
 		e.b = append(e.b, frameSame)
 		e.number(uint64(f.Known))
@@ -196,7 +197,7 @@ func WriteRequest(to io.Writer, r *Request, known Files) error {
 	e.text(r.Root)
 	e.text(r.Exclude)
 	for _, v := range [...]uint64{
-		uint64(r.HashSize), uint64(r.Fresh), number(r.Skipped), number(r.NamesOnly),
+		uint64(r.HashSize), uint64(r.Fresh), number(r.Skipped), number(r.NamesOnly), number(r.Ignored),
 		uint64(r.Limits.Files), uint64(r.Limits.Bytes), uint64(r.Limits.FileSize), uint64(r.Limits.Large), uint64(r.Limits.Entries), uint64(r.Limits.Depth), uint64(len(known)),
 	} {
 		e.number(v)
@@ -234,7 +235,7 @@ func readRequest(from io.Reader) (*Request, Files, error) {
 	d := newDecoder(from)
 	r := &Request{Root: d.text(maxPath), Exclude: d.text(maxRules)}
 	r.HashSize, r.Fresh = int(d.below(33)), int64(d.number())
-	r.Skipped, r.NamesOnly = d.bool(), d.bool()
+	r.Skipped, r.NamesOnly, r.Ignored = d.bool(), d.bool(), d.bool()
 	r.Limits = Limits{
 		Files: int(d.below(maxKnown)), Bytes: d.below(maxNumber), FileSize: d.below(maxNumber),
 		Large: d.below(maxNumber), Entries: int(d.below(maxKnown)), Depth: int(d.below(maxKnown)),
