@@ -32,6 +32,7 @@ func (w *walker) doubt(what, why string) {
 func (w *walker) expression(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.ParamExp:
+		w.usesSecret = w.usesSecret || isSecretVariable(n)
 		if evaluated(n) {
 			w.doubt("${…}", evaluatesText)
 		}

@@ -4,6 +4,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"bellhop/internal/lazyregexp"
 )
 
 const (
@@ -18,13 +22,31 @@ func (e *Engine) markLeaks(in *input, operations []operation) {
 	if !slices.ContainsFunc(operations, func(op operation) bool { return e.readsSecret(&op) }) {
 		return
 	}
+	markConnections(operations, len(in.urls()) > 0)
+}
+
+// markConnections makes connections destructive, also those of tools that are not known if they have an address.
+func markConnections(operations []operation, hasAddress bool) {
 	for i := range operations {
 		op := &operations[i]
-		connects := strings.HasPrefix(op.tool, "net:") || isUnknownTool(op.tool) && len(in.urls()) > 0
+		connects := strings.HasPrefix(op.tool, "net:") || isUnknownTool(op.tool) && hasAddress
 		if connects && op.danger == "" {
 			op.danger = sendsSecrets
 		}
 	}
+}
+
+// secretVariable is a name of a variable whose value may be secret.
+var secretVariable = lazyregexp.New(
+	`(?i)(?:token|secret|passw(?:or)?d|passphrase|credentials?|api_?key|access_?key|private_?key|bearer)$` +
+		`|_(?:key|pass|pat|auth|cookie)$`)
+
+// isSecretVariable reports whether an expansion may contain a secret. Its length, and a text in its place, do not.
+func isSecretVariable(p *syntax.ParamExp) bool {
+	if p.Param == nil || p.Length || p.Exp != nil && (p.Exp.Op == syntax.AlternateUnset || p.Exp.Op == syntax.AlternateUnsetOrNull) {
+		return false
+	}
+	return secretVariable.MatchString(p.Param.Value)
 }
 
 // readsSecret reports whether an operation reads a file that the built-in rules call secret, or gives it another name.

@@ -236,6 +236,9 @@ func (w *walker) done() []operation {
 		w.operations[i].tainted = w.operations[i].tainted || w.tainted
 	}
 	w.markMoved()
+	if w.usesSecret {
+		markConnections(w.operations, false)
+	}
 	return w.operations
 }
 

@@ -71,7 +71,9 @@ func (w *walker) command(c syntax.Command, in stdin) {
 		w.statement(c.Stmt, in)
 	case *syntax.CoprocClause:
 		w.isolated(func() { w.statement(c.Stmt, in) })
-	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+	case *syntax.TestClause:
+		w.condition(func() { w.inner(c) })
+	case *syntax.ArithmCmd, *syntax.LetClause:
 		w.inner(c)
 	default:
 		w.refuse("The command uses shell syntax that is not understood")
@@ -125,6 +127,16 @@ func (w *walker) inner(node syntax.Node) {
 	})
 }
 
+// conditions are the commands of a test; a plain sh looks for a program [[.
+var conditions = []string{"[", "[[", "test"}
+
+// condition calls f for the words of a test, which prints and sends nothing.
+func (w *walker) condition(f func()) {
+	before := w.usesSecret
+	f()
+	w.usesSecret = before
+}
+
 func (w *walker) call(c *syntax.CallExpr, in stdin) {
 	for _, a := range c.Assigns {
 		w.assign(a)
@@ -136,11 +148,18 @@ func (w *walker) call(c *syntax.CallExpr, in stdin) {
 		return
 	}
 	words := make([]word, 0, len(c.Args))
-	for _, arg := range c.Args {
-		if _, plain := arg.Parts[0].(*syntax.Lit); !plain || len(arg.Parts) > 1 {
-			w.inner(arg)
+	read := func() {
+		for _, arg := range c.Args {
+			if _, plain := arg.Parts[0].(*syntax.Lit); !plain || len(arg.Parts) > 1 {
+				w.inner(arg)
+			}
+			words = append(words, w.word(arg))
 		}
-		words = append(words, w.word(arg))
+	}
+	if name := c.Args[0].Lit(); slices.Contains(conditions, name) {
+		w.condition(read)
+	} else {
+		read()
 	}
 	w.simple(words, in)
 }

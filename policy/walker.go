@@ -18,6 +18,7 @@ type walker struct {
 	operations []operation
 	set        map[string]bool // which of HOME and PWD the script sets
 	tainted    bool            // names may refer to other programs
+	usesSecret bool            // the value of a variable that may be secret is in a word, a document or a value
 
 	isInside bool        // all of checked are inside the workspace
 	checked  []string    // the value of dirs for which isInside was computed
