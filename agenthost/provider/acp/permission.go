@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -113,8 +114,9 @@ func lasting(options []sdk.PermissionOption) (list []sdk.PermissionOption) {
 }
 
 // choose returns the option that decides only this call, or the one that a person picked by its name. The host
-// remembers answers itself, because an agent that remembers an answer changes its mode permanently. If nobody
-// answered and the agent does not take a no for only this call, the request is cancelled.
+// remembers answers itself, because an agent that remembers an answer changes its mode permanently. A no that no person
+// gave, of a rule or because the time was over, is a lasting no if the agent takes no other: "cancelled" would say that
+// the turn has been stopped.
 func (t *turn) choose(c *call, answer agenthost.Answer, options []sdk.PermissionOption) sdk.RequestPermissionOutcome {
 	kind := sdk.PermissionOptionKindAllowOnce
 	if !answer.Approved {
@@ -129,8 +131,15 @@ func (t *turn) choose(c *call, answer agenthost.Answer, options []sdk.Permission
 			return sdk.NewRequestPermissionOutcomeSelected(option.OptionId)
 		}
 	}
-	if answer.Approved {
-		t.Out.Notice("warning", "The agent offers no permission for only this call, so the call is cancelled")
+	if !answer.Approved {
+		for _, option := range options {
+			if option.Kind == sdk.PermissionOptionKindRejectAlways {
+				name := cmp.Or(option.Name, string(option.OptionId))
+				t.Out.Notice("warning", fmt.Sprintf("The agent takes no no for only this call. It was given %q", name))
+				return sdk.NewRequestPermissionOutcomeSelected(option.OptionId)
+			}
+		}
 	}
+	t.Out.Notice("warning", "The agent takes no such answer for only this call, so the call is cancelled")
 	return sdk.NewRequestPermissionOutcomeCancelled()
 }

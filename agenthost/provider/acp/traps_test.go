@@ -41,8 +41,12 @@ func TestChoices(t *testing.T) {
 			notDecided, true, false, 0,
 		},
 		{
-			"an action that cannot be rejected once is cancelled",
+			"an action that cannot be rejected once is rejected always",
 			`[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"Never","optionId":"n"}]`,
+			`{"outcome":"selected","optionId":"n"}`, false, true, 0,
+		},
+		{
+			"an action that cannot be rejected is cancelled", `[{"kind":"allow_once","name":"Yes","optionId":"y"}]`,
 			notDecided, false, true, 0,
 		},
 	} {
@@ -52,6 +56,10 @@ func TestChoices(t *testing.T) {
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			if results := out.Of(providertest.KindResult); len(results) != 1 || results[0].Result.Denied != c.denied {
 				t.Errorf("got %+v", out.Entries())
+			}
+			notices := out.Of(providertest.KindNotice)
+			if want := strings.HasPrefix(c.rule, "an action"); (len(notices) == 1) != want {
+				t.Errorf("got the notices %+v", notices)
 			}
 		})
 	}
