@@ -53,7 +53,8 @@ type Call struct {
 	Input json.RawMessage         // the call's arguments
 
 	// Files calls each with the path of every file of the workspace, below Dir, and whether git ignores it. It is called
-	// at most once, and only for a call that reads whole directories. Nil: such a call is judged by its arguments alone.
+	// at most once, and only for a call that reads whole directories, or reaches the network and reads files whose names
+	// are not known. Nil: such a call is judged by its arguments alone.
 	Files func(each func(path string, isIgnored bool)) error
 }
 

@@ -18,19 +18,41 @@ const (
 )
 
 // markLeaks makes the connections of a call destructive if the call also reads secrets. The connection may send them.
-func (e *Engine) markLeaks(in *input, operations []operation) {
-	if !slices.ContainsFunc(operations, func(op operation) bool { return e.readsSecret(&op) }) {
+func (e *Engine) markLeaks(paths *pathResolver, in *input, operations []operation) {
+	hasAddress := len(in.urls()) > 0
+	if !slices.ContainsFunc(operations, func(op operation) bool { return op.connects(hasAddress) }) {
 		return
 	}
-	markConnections(operations, len(in.urls()) > 0)
+	if slices.ContainsFunc(operations, func(op operation) bool { return e.readsSecret(&op) }) ||
+		slices.ContainsFunc(operations, func(op operation) bool { return paths.mayReadSecret(&op) }) {
+		markConnections(operations, hasAddress)
+	}
 }
 
-// markConnections makes connections destructive, also those of tools that are not known if they have an address.
+// mayReadSecret reports whether an operation reads files whose names are not known, and the workspace has a secret among
+// those that it may read.
+func (r *pathResolver) mayReadSecret(op *operation) bool {
+	if op.tool != FileRead || op.place == nil || op.place.known() || op.cause == nil || op.says != "" ||
+		slices.Contains(onlyNames, path.Base(op.cause.words[0])) {
+		return false
+	}
+	files, ok := r.secretFiles()
+	pattern := path.Base(op.place.text)
+	return !ok || slices.ContainsFunc(files, func(f treeFile) bool {
+		name := f.path[len(f.path)-1]
+		return hasUnknown(op.place.text) || (name[0] != '.' || pattern[0] == '.') && picks(pattern, name)
+	})
+}
+
+// connects reports whether an operation reaches the network. A tool that is not known does if its call has an address.
+func (op *operation) connects(hasAddress bool) bool {
+	return strings.HasPrefix(op.tool, "net:") || isUnknownTool(op.tool) && hasAddress
+}
+
+// markConnections makes connections destructive.
 func markConnections(operations []operation, hasAddress bool) {
 	for i := range operations {
-		op := &operations[i]
-		connects := strings.HasPrefix(op.tool, "net:") || isUnknownTool(op.tool) && hasAddress
-		if connects && op.danger == "" {
+		if op := &operations[i]; op.danger == "" && op.connects(hasAddress) {
 			op.danger = sendsSecrets
 		}
 	}

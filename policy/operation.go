@@ -111,7 +111,7 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	if len(out) == 0 {
 		out = append(out, operation{tool: tool, url: c.Tool})
 	}
-	e.markLeaks(in, out)
+	e.markLeaks(paths, in, out)
 	danger := hostDanger(tool, in)
 	for i := range out {
 		op := &out[i]

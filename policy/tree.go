@@ -198,7 +198,7 @@ var treeReads = map[string]func(s commandWords) (treeRead, bool){
 }
 
 func grepTree(s commandWords) (treeRead, bool) {
-	return everything, s.has("rR", "--recursive", "--dereference-recursive") || s.any("recurse", "--directories=recurse")
+	return everything, s.has("rRd", "--recursive", "--dereference-recursive", "--directories")
 }
 
 func rgTree(s commandWords) (treeRead, bool) {
