@@ -26,7 +26,7 @@ func adjust(m protocol.PermissionMode, op *operation, d Decision) Decision {
 		return d
 	case m == protocol.ModePlan && !op.isReadOnly(d.Action):
 		return byMode(m, Deny, Warn.Max(d.Level), planOnly)
-	case d.Action != Confirm || !d.BuiltIn || d.Level == Critical || op.runs != "" || op.mayWriteOutside():
+	case d.Action != Confirm || !d.BuiltIn || d.Level == Critical || op.runs != "" || op.mayWriteOutside() || op.namesNoFile():
 		return d
 	case m == protocol.ModeAuto,
 		m == protocol.ModeAcceptEdits && op.tool == FileWrite && d.Level == Info && op.place != nil && op.place.inside():
@@ -40,6 +40,12 @@ func adjust(m protocol.PermissionMode, op *operation, d Decision) Decision {
 func (op *operation) mayWriteOutside() bool {
 	writes := op.tool == FileWrite || isUnknownTool(op.tool) && !strings.HasPrefix(op.tool, hostToolPrefix)
 	return writes && op.place != nil && !op.place.inside()
+}
+
+// namesNoFile reports whether an operation is that of a file tool whose call says only in words which file it means: no
+// mode allows it.
+func (op *operation) namesNoFile() bool {
+	return op.isMain && op.cause == nil && op.says == "" && op.place != nil && op.place.text == unknown
 }
 
 func byMode(m protocol.PermissionMode, action Action, level Level, message string) Decision {
