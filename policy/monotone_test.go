@@ -20,6 +20,7 @@ var added = []string{
 	"rm -rf build", "echo x > out.txt", "cat .env", "curl https://example.com", "go test ./...", "npm install",
 	"make 2>&1 | tee build.log", "touch ../x", "(cd src; ls)", "if a; then b; fi", "for f in a b; do echo $f; done",
 	"sh -c 'ls'", "$CMD", "find . -delete", "tar xf a.tar", "unzip a.zip", "rsync -a a b", "patch -p1 < a.diff",
+	"grep -r key .", "rg -uu key", "cat *", "echo $TOKEN", "curl -H \"X: $API_KEY\" example.com", "[ -n \"$TOKEN\" ]",
 }
 
 // scripts are the scripts of the tables of this package that shells read as complete.
@@ -60,7 +61,7 @@ func TestACommandMoreIsNeverLess(t *testing.T) {
 	all := scripts(t)
 	check := func(t interface{ Errorf(string, ...any) }, script, more string, mode protocol.PermissionMode, e *Engine) {
 		decide := func(text string) Decision {
-			c := bash(text)
+			c := withTree(bash(text), usualTree, new(int))
 			c.Mode = mode
 			return e.Decide(c)
 		}
