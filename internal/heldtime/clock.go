@@ -54,6 +54,7 @@ type Clock struct {
 	knownAt time.Duration // when it was known, in the running time
 	before  time.Duration // for how long earlier processes ran ahead
 	isAhead bool
+	isTold  bool          // the log says that it is ahead
 	aheadAt time.Duration // since when this one does
 }
 
@@ -93,10 +94,16 @@ func (c *Clock) round(ctx context.Context) {
 		c.Confirm(at)
 	}
 	held, state := c.read()
-	if state.Ahead > 0 {
+	isAhead := state.Ahead > 0
+	switch {
+	case isAhead == c.isTold:
+	case isAhead:
 		c.Log.WarnContext(ctx, "the clock is ahead of all that is known: old rows stay until something confirms it",
 			"ahead", state.Ahead.Round(time.Second), "held_at", held)
+	default:
+		c.Log.InfoContext(ctx, "the clock was confirmed: old rows are deleted again")
 	}
+	c.isTold = isAhead
 	if err := c.Store.StoreHeldTime(ctx, state); err != nil && ctx.Err() == nil {
 		c.Log.WarnContext(ctx, "the held-back time was not stored", "error", err)
 	}
