@@ -56,6 +56,10 @@ func TestTheEndOfABasicHostsStreamIsReported(t *testing.T) {
 		"an abort": {
 			sending(closing, `{"type":"abort"}`), "abort", reported + `,"finishReason":"other","reason":"aborted"}`,
 		},
+		"a prompt that is refused": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "error forbidden",
+			reported + `,"finishReason":"error"}`,
+		},
 		"a broken stream cannot be resumed": {sending(breaking, begin), "text-start,error unavailable", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,6 +184,10 @@ func (r *streamReader) run(ctx context.Context) error {
 				return err
 			}
 		default:
+			if r.basic && !r.frames && status/100 == 4 { // the turn never began, and the host does not report that
+				r.last = &protocol.Part{Type: protocol.PartError}
+				r.report(ctx)
+			}
 			return err
 		}
 	}

@@ -137,6 +137,8 @@ class Turn:
                     self.source.renew(self.cursor)
                     continue
                 if refused.is_final or not self.source.can_resume:
+                    if self.cursor is None and refused.is_final:
+                        self.source.ended("error")  # the turn never began, and a basic host does not report that
                     raise
                 failure = refused
             except NetworkError as lost:

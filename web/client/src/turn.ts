@@ -222,7 +222,12 @@ export class Turn implements Source<StreamItem> {
       await this.#refresh();
       return true;
     }
-    if (isFinal(failure)) throw failure;
+    if (isFinal(failure)) {
+      // The turn never began, and a basic host does not report that.
+      if (refused && this.basic && this.#resumable === undefined)
+        this.#report({ finishReason: 'error', reason: failure.message });
+      throw failure;
+    }
     const { relayed, options } = this.client;
     if (refused || this.#reached || this.#relays || options.relay === 'never') return false;
     relayed.add(this.taskId);

@@ -66,6 +66,12 @@ describe('a basic host', () => {
     expect(server.count('POST', '/stream/task')).toBe(1);
   });
 
+  test('that refuses the prompt has ended its turn', async () => {
+    server.fail('POST /stream/task', 400);
+    await expect(read(await client.prompt('task', 'hi'))).rejects.toMatchObject({ status: 400 });
+    expect(reports()).toMatchObject([{ taskId: 'task', turnId: 'turn-1', finishReason: 'error' }]);
+  });
+
   test('that is silent for minutes keeps its connection, because it sends no pings', async () => {
     server.script = (turn) => turn.text('t1', 'a');
     const reading = read(await client.prompt('task', 'hi'));
