@@ -51,7 +51,7 @@ func (p *kit) process(store outbound.Store, change ...func(*outbound.WorkerOptio
 	service := outbound.New(outbound.Options{
 		Store: store, CheckURL: guard.CheckURL, Console: "https://bell.example/base", Now: p.clock.Now,
 		Held: func() time.Time { return p.clock.Now().Add(-p.ahead) },
-		Log: slog.New(slog.NewTextHandler(p.Output(), nil)),
+		Log:  slog.New(slog.NewTextHandler(p.Output(), nil)),
 	})
 	o := outbound.WorkerOptions{
 		Client: client, Random: func() float64 { return 0.5 },

@@ -123,7 +123,9 @@ func (r *run[M]) fail(ctx context.Context, line string) agenthost.Outcome {
 	return r.finish(*Failure("The agent " + r.name + " sent " + line + ", which the host does not read. The turn was stopped"))
 }
 
-func (r *run[M]) abort(ctx context.Context, cause error) agenthost.Outcome { return r.aborted(r.halt(ctx, cause)) }
+func (r *run[M]) abort(ctx context.Context, cause error) agenthost.Outcome {
+	return r.aborted(r.halt(ctx, cause))
+}
 
 // aborted returns the outcome of a turn that was halted.
 func (r *run[M]) aborted(cause error) agenthost.Outcome {
