@@ -44,14 +44,20 @@ func (m *Manager) File(
 		return nil, err
 	}
 	defer release()
-	files, err := m.openFiles(ctx, rec, "")
+	var out *protocol.FileContent
+	err = m.settled(func() error {
+		files, err := m.openFiles(ctx, rec, "")
+		if err != nil {
+			return err
+		}
+		defer files.close()
+		if out, err = showFile(files, rec, name, offset, maskPiece); err != nil {
+			return errNotRead(rec, "file", name, files.explain(err))
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer files.close()
-	out, err := showFile(files, rec, name, offset, maskPiece)
-	if err != nil {
-		return nil, errNotRead(rec, "file", name, files.explain(err))
 	}
 	return out, nil
 }

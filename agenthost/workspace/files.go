@@ -94,17 +94,23 @@ func (m *Manager) Directory(ctx context.Context, sessionID, project, dir, after 
 	if err != nil {
 		return nil, err
 	}
-	files, err := m.openFiles(ctx, rec, exclude)
+	var list *protocol.FileList
+	err = m.settled(func() error {
+		files, err := m.openFiles(ctx, rec, exclude)
+		if err != nil {
+			return err
+		}
+		defer files.close()
+		if list, err = listDirectory(files, rec, dir, after); err == nil && m.git.program != "" {
+			err = markIgnored(files, rec, list)
+		}
+		if err != nil {
+			return errNotRead(rec, "directory", dir, files.explain(err))
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer files.close()
-	list, err := listDirectory(files, rec, dir, after)
-	if err == nil && m.git.program != "" {
-		err = markIgnored(files, rec, list)
-	}
-	if err != nil {
-		return nil, errNotRead(rec, "directory", dir, files.explain(err))
 	}
 	return list, nil
 }

@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/internal/owner"
 	"bellhop/protocol"
 )
@@ -36,6 +38,23 @@ func (m *Manager) Give(sessionID, root string, to owner.ID) error {
 		}
 	}
 	return nil
+}
+
+// settled runs read, and once more if a name was closed to it: the files may have been given to the session's user
+// meanwhile, while the process read as the host's.
+func (m *Manager) settled(read func() error) error {
+	err := read()
+	if f := (*treereader.Failure)(nil); errors.As(err, &f) && f.Why == treereader.IsClosed {
+		m.waitForGiving()
+		err = read()
+	}
+	return err
+}
+
+// waitForGiving returns when no files are given at this moment.
+func (m *Manager) waitForGiving() {
+	m.giving.Lock()
+	defer m.giving.Unlock()
 }
 
 // belongsInside reports whether the files of a repository that each commit writes belong to an owner. A

@@ -1,12 +1,15 @@
 package workspace
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"bellhop/agenthost/workspace/treereader"
 	"bellhop/internal/owner"
+	"bellhop/protocol"
 )
 
 var agentUser = owner.ID{UID: 1_900_000_001, GID: 1_900_000_000}
@@ -99,5 +102,38 @@ func TestDirectoriesWithoutTheirOwnerAreGivenInFull(t *testing.T) {
 	owners, err := k.Owners()
 	if err != nil || !owners[agentUser.UID] {
 		t.Errorf("%v, %v", owners, err)
+	}
+}
+
+// While a session's first program starts, its files get another owner, which the process that reads them does not have.
+func TestAReadingIsRepeatedWhenFilesHaveBeenGiven(t *testing.T) {
+	t.Parallel()
+	m := &Manager{}
+	m.giving.Lock()
+	begun, isGiven, calls := make(chan struct{}), false, 0
+	done := make(chan error)
+	go func() {
+		done <- m.settled(func() error {
+			if calls++; calls == 1 {
+				close(begun)
+				return &protocol.Error{Code: protocol.CodeConflict, Err: &treereader.Failure{Path: "HEAD", Why: treereader.IsClosed}}
+			}
+			if !isGiven {
+				t.Error("repeated while the files are given")
+			}
+			return nil
+		})
+	}()
+	<-begun
+	isGiven = true
+	m.giving.Unlock()
+	if err := <-done; err != nil || calls != 2 {
+		t.Errorf("%v after %d readings", err, calls)
+	}
+	for _, final := range []error{&treereader.Failure{Why: treereader.IsLink}, errors.New("other")} {
+		calls = 0
+		if err := m.settled(func() error { calls++; return final }); !errors.Is(err, final) || calls != 1 {
+			t.Errorf("%v after %d readings of %v", err, calls, final)
+		}
 	}
 }

@@ -57,17 +57,24 @@ func (m *Manager) mirror(ctx context.Context, rec *record) (repo repository, src
 			return repo, nil, err
 		}
 	}
+	if err := m.settled(func() error { return m.updateMirror(ctx, rec, src) }); err != nil {
+		return repo, nil, err
+	}
+	return repository{gitDir: m.mirrorDir(rec)}, src, nil
+}
+
+func (m *Manager) updateMirror(ctx context.Context, rec *record, src *source) error {
 	agent, err := m.openGitDir(ctx, rec)
 	if err != nil {
-		return repo, nil, err
+		return err
 	}
 	defer agent.close()
 	if _, err := agent.names("refs"); err != nil {
-		return repo, nil, err
+		return err
 	}
 	dir := m.mirrorDir(rec)
 	if err := m.makeMirror(ctx, rec, src); err != nil {
-		return repo, nil, err
+		return err
 	}
 	for _, step := range []func() error{
 		func() error { return mirrorObjects(agent, filepath.Join(dir, "objects")) },
@@ -75,10 +82,10 @@ func (m *Manager) mirror(ctx context.Context, rec *record) (repo repository, src
 		func() error { return agent.copyFile("shallow", filepath.Join(dir, "shallow"), maxRefFile) },
 	} {
 		if err := step(); err != nil {
-			return repo, nil, fmt.Errorf("read the workspace's repository: %w", err)
+			return fmt.Errorf("read the workspace's repository: %w", err)
 		}
 	}
-	return repository{gitDir: dir}, src, nil
+	return nil
 }
 
 // openGitDir opens the git directory of a workspace. Nothing outside the workspace can be reached through the result,
