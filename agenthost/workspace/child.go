@@ -160,9 +160,10 @@ func (t *tree) close() {
 	t.stop()
 }
 
-// explain returns why something was not answered. A *treereader.Failure stays what it is. CodeConflict: it takes too long.
+// explain returns why something was not answered. A *treereader.Failure and a *protocol.Error stay what they are.
+// CodeConflict: it takes too long.
 func (t *tree) explain(err error) error {
-	if f := (*treereader.Failure)(nil); err == nil || errors.As(err, &f) {
+	if err == nil || errors.As(err, new(*treereader.Failure)) || errors.As(err, new(*protocol.Error)) {
 		return err
 	}
 	err = t.child.explain(err)

@@ -298,8 +298,12 @@ func (m *Manager) repairClone(ctx context.Context, rec *record) error {
 		return m.addClone(ctx, rec, src)
 	}
 	objects := filepath.Join(src.gitDir, "objects")
-	isWhole, isLocked, err := m.inspectGitDir(ctx, rec, objects)
-	if protocol.CodeOf(err) == protocol.CodeConflict {
+	var isWhole, isLocked bool
+	err = m.settled(func() (err error) {
+		isWhole, isLocked, err = m.inspectGitDir(ctx, rec, objects)
+		return err
+	})
+	if isNoRepository(err) {
 		return m.restoreGitDir(ctx, rec, src)
 	}
 	if err != nil {
@@ -320,8 +324,8 @@ func (m *Manager) repairClone(ctx context.Context, rec *record) error {
 // alternatesFile names the object directories that a repository reads beside its own.
 const alternatesFile = "objects/info/alternates"
 
-// inspectGitDir reports whether a clone reads the project's objects, and whether its index is locked. CodeConflict: it
-// has no git directory.
+// inspectGitDir reports whether a clone reads the project's objects, and whether its index is locked. CodeConflict: its
+// git directory cannot be read; of one that it does not have, isNoRepository.
 func (m *Manager) inspectGitDir(ctx context.Context, rec *record, objects string) (isWhole, isLocked bool, err error) {
 	agent, err := m.openGitDir(ctx, rec)
 	if err != nil {

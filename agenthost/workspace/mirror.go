@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,7 +216,8 @@ func indexRank(name string) int {
 	return 0
 }
 
-// copyObjects copies files of the agent, in their order. One that changes meanwhile is left to the next time.
+// copyObjects copies files of the agent, in their order. One that is removed or changes meanwhile is left to the next
+// time. CodeConflict: one cannot be read.
 func (t *tree) copyObjects(source, target string, entries []treereader.Entry) error {
 	for len(entries) > 0 {
 		isLarge := func(e treereader.Entry) bool { return e.Size > objectPiece }
@@ -228,8 +230,11 @@ func (t *tree) copyObjects(source, target string, entries []treereader.Entry) er
 			parts[i] = treereader.Part{Path: source + "/" + entries[i].Name, Limit: objectPiece, IsWhole: true}
 		}
 		err := t.ReadEach(parts, func(i int, e treereader.Entry, content []byte, err error) error {
-			if err != nil || e.Kind != treereader.KindFile || int64(len(content)) != e.Size {
-				return nil //nolint:nilerr // the agent's git has just removed it, or a program changes it
+			if err != nil {
+				return t.errGitDir(err)
+			}
+			if e.Kind != treereader.KindFile || int64(len(content)) != e.Size {
+				return nil // a program changes it
 			}
 			return writeCopy(filepath.Join(target, entries[i].Name), e, func(to *os.File) error {
 				_, err := to.Write(content)
@@ -258,10 +263,10 @@ var errChanging = errors.New("the file changes while it is read")
 func (t *tree) copyLarge(name, target string) error {
 	first, piece, err := t.Read(treereader.Part{Path: name, Limit: objectPiece})
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && first.Kind != treereader.KindFile:
-		return nil
 	case err != nil:
-		return t.explain(err)
+		return t.errGitDir(err)
+	case first.Kind != treereader.KindFile:
+		return nil
 	case first.Size > maxObjectFile:
 		return errNotMirrored(name, maxObjectFile)
 	}
@@ -277,7 +282,7 @@ func (t *tree) copyLarge(name, target string) error {
 			}
 			var now treereader.Entry
 			if now, piece, err = t.Read(treereader.Part{Path: name, Offset: offset, Limit: objectPiece}); err != nil {
-				return t.explain(err)
+				return cmp.Or(t.errGitDir(err), errChanging)
 			}
 			if now != first {
 				return errChanging
@@ -285,7 +290,7 @@ func (t *tree) copyLarge(name, target string) error {
 		}
 		return to.Truncate(first.Size)
 	})
-	if f := (*treereader.Failure)(nil); errors.Is(err, errChanging) || errors.As(err, &f) {
+	if errors.Is(err, errChanging) {
 		return nil
 	}
 	return err
@@ -331,21 +336,31 @@ func (t *tree) names(dir string) ([]string, error) {
 }
 
 // errGitDir explains why something in a git directory was not read. What is not there is no error, unless it is the git
-// directory itself.
+// directory itself. Only that is errNoRepository: what cannot be read may be all there.
 func (t *tree) errGitDir(err error) error {
 	f := (*treereader.Failure)(nil)
 	switch {
 	case !errors.As(err, &f):
 		return t.explain(err)
-	case f.Path == "":
+	case f.Path == "" && (f.Why == treereader.IsGone || f.Why == treereader.IsLink):
 		return errNoRepository(f)
 	case f.Why == treereader.IsGone:
 		return nil
 	}
-	return &protocol.Error{
-		Code: protocol.CodeConflict, Message: fmt.Sprintf("%s in the workspace's git directory cannot be read", f.Path), Err: f,
-		Hint: "It is a link, or a program changes it again and again",
+	what := "The workspace's git directory"
+	if f.Path != "" {
+		what = f.Path + " in the workspace's git directory"
 	}
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: what + " cannot be read", Err: f,
+		Hint: "It is a link, the agent's programs cannot read it either, or they change it again and again",
+	}
+}
+
+// isNoRepository reports whether an error is errNoRepository.
+func isNoRepository(err error) bool {
+	f := (*treereader.Failure)(nil)
+	return errors.As(err, &f) && f.Path == "" && (f.Why == treereader.IsGone || f.Why == treereader.IsLink)
 }
 
 func errNotMirrored(name string, limit int64) error {

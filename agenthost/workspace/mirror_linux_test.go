@@ -205,3 +205,60 @@ func TestAMirrorOfARacedRepositoryStaysInside(t *testing.T) {
 		t.Error("the project has an object of outside")
 	}
 }
+
+// obeyingModes has confined processes obey the modes of files, as those of a session do. Root alone would not.
+func (k *kit) obeyingModes() {
+	k.SetReader("", func(_, _ string, _ bool, c process.Command) (process.Command, error) {
+		if os.Getuid() == 0 {
+			c.Args = append([]string{"setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--"}, c.Args...)
+		}
+		return c, nil
+	})
+}
+
+// What a process may not read is not known, and never missing: without a ref or an object, commits that are nowhere else
+// would count as pushed, and a repository that is closed would be replaced.
+func TestWhatIsClosedInARepositoryIsNotMissing(t *testing.T) {
+	t.Parallel()
+	for name, closed := range map[string]func(git, head string) string{
+		"a ref":              func(git, _ string) string { return filepath.Join(git, "refs", "heads", "mine") },
+		"the refs":           func(git, _ string) string { return filepath.Join(git, "refs") },
+		"a small object":     func(git, head string) string { return filepath.Join(git, "objects", head[:2], head[2:]) },
+		"a large object":     func(git, _ string) string { return filepath.Join(git, "objects", "00", strings.Repeat("0", 38)) },
+		"the git directory":  func(git, _ string) string { return git },
+		"its object folders": func(git, _ string) string { return filepath.Join(git, "objects") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, _, dir := cloned(t)
+			run(t, dir, "checkout", "--quiet", "-b", "mine")
+			run(t, dir, "commit", "--quiet", "--allow-empty", "-m", "only here")
+			head := run(t, dir, "rev-parse", "HEAD")
+			git := filepath.Join(dir, ".git")
+			if large := closed(git, head); strings.HasSuffix(large, "000") {
+				write(t, filepath.Dir(large), filepath.Base(large), strings.Repeat("x", objectPiece+1))
+			}
+			k.obeyingModes()
+			path := closed(git, head)
+			info, err := os.Stat(path)
+			must(t, err)
+			must(t, os.Chmod(path, 0))
+			t.Cleanup(func() { _ = os.Chmod(path, info.Mode()) })
+
+			if _, err := k.mirrored(); protocol.CodeOf(err) != protocol.CodeConflict || !strings.Contains(err.Error(), "cannot be read") {
+				t.Errorf("the mirror: %v", err)
+			}
+			if kept, err := k.Remove(t.Context(), uuid, "shop"); err == nil && !kept {
+				t.Error("the workspace is removed")
+			}
+			_, _, err = k.Dir(t.Context(), uuid, "shop")
+			must(t, os.Chmod(path, info.Mode()))
+			if now := run(t, dir, "rev-parse", "mine"); now != head {
+				t.Errorf("the branch is at %s, not %s", now, head)
+			}
+			if err != nil && (protocol.CodeOf(err) != protocol.CodeConflict || strings.Contains(err.Error(), "any more")) {
+				t.Errorf("a check-in: %v", err)
+			}
+		})
+	}
+}

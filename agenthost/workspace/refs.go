@@ -63,7 +63,12 @@ func readRefs(agent *tree) (map[string]string, error) {
 		return nil, err
 	}
 	err = agent.ReadEach(loose, func(i int, e treereader.Entry, content []byte, err error) error {
-		if id := strings.TrimSpace(string(content)); err == nil && e.Kind == treereader.KindFile && objectID.MatchString(id) {
+		switch id := strings.TrimSpace(string(content)); {
+		case err != nil:
+			return agent.errGitDir(err)
+		case e.Kind == treereader.KindFile && e.Size > maxLooseRef:
+			return errNotMirrored(loose[i].Path, maxLooseRef)
+		case e.Kind == treereader.KindFile && objectID.MatchString(id):
 			refs[loose[i].Path] = id
 		}
 		return nil
