@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,8 @@ func (m *Manager) eachName(ctx context.Context, rec *record, r *treereader.Reque
 }
 
 // EachFile calls each with the path of every file below the working directory of a session, and whether git ignores it.
-// CodeNotFound: the session has no workspace. CodeConflict: it cannot be read, has too many files, or takes too long.
+// What the session's programs cannot read either is left out. CodeNotFound: the session has no workspace. CodeConflict: it
+// cannot be read, has too many files, or some that are not seen, or takes too long.
 func (m *Manager) EachFile(
 	ctx context.Context, sessionID, project string, each func(path string, isIgnored bool),
 ) error {
@@ -194,13 +196,34 @@ func (m *Manager) EachFile(
 	if prefix != "" {
 		prefix += "/"
 	}
-	return m.eachName(ctx, rec, &treereader.Request{Exclude: exclude, Ignored: true}, func(fact treereader.Fact) {
-		if f, ok := fact.(treereader.Name); ok {
+	var unseen error
+	err = m.eachName(ctx, rec, &treereader.Request{Exclude: exclude, Ignored: true}, func(fact treereader.Fact) {
+		switch f := fact.(type) {
+		case treereader.Name:
 			if path, ok := strings.CutPrefix(f.Path, prefix); ok {
 				each(path, f.IsIgnored)
 			}
+		case treereader.LeftOut:
+			if slices.Contains(seenByPrograms, f.Reason) {
+				unseen = errUnseen(fmt.Sprintf("%q %s", truncate(f.Path, 200), f.Reason))
+			}
+		case treereader.MoreLeftOut:
+			unseen = errUnseen(fmt.Sprintf("%d more names", f.Count))
 		}
 	})
+	return cmp.Or(err, unseen)
+}
+
+func errUnseen(what string) error {
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "The host does not see all files of the workspace: " + what,
+		Hint: "Programs of the session may read them all the same",
+	}
+}
+
+// seenByPrograms are why a reader leaves out what a program of the session would read.
+var seenByPrograms = []treereader.Reason{
+	treereader.TooDeep, treereader.PathTooLong, treereader.OtherFileSystem, treereader.Unstable,
 }
 
 // listWorkTree lists the names of a workspace.

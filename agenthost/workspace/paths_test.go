@@ -64,6 +64,10 @@ func TestEveryFileOfASessionIsListedWithWhatGitIgnores(t *testing.T) {
 	equal(t, "all", strings.Join(all, ", "), ".gitignore false, README false, ignored/deep/.env true, inner/x.pem false, "+
 		"link false, old.txt false, src/new.go false")
 	errorHint(t, k.EachFile(t.Context(), "s2", "shop", each), protocol.CodeNotFound)
+	deep := strings.Repeat("d/", k.limits.Depth+1)
+	write(t, dir, deep+"x.pem", "deeper than the host looks\n")
+	errorHint(t, k.EachFile(t.Context(), "s1", "shop", each), protocol.CodeConflict)
+	must(t, os.RemoveAll(filepath.Join(dir, "d")))
 	k.limits.Entries = 3
 	errorHint(t, k.EachFile(t.Context(), "s1", "shop", each), protocol.CodeConflict)
 }
