@@ -95,8 +95,12 @@ func (v *shellView) close() {
 }
 
 // Begin implements agenthost.ShellScreen.
-func (v *shellView) Begin(last []byte) error {
-	if err := v.notify(protocol.TerminalNotice{ID: v.shell.ID, Repeated: len(last)}); err != nil {
+func (v *shellView) Begin(last []byte, isRepeated bool) error {
+	notice := protocol.TerminalNotice{ID: v.shell.ID}
+	if isRepeated {
+		notice.Repeated = len(last)
+	}
+	if err := v.notify(notice); err != nil {
 		return err
 	}
 	return v.Show(last)

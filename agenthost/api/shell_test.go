@@ -164,7 +164,7 @@ func TestABrokerShowsATerminalOfASession(t *testing.T) {
 	}
 	conn.send("{" + terminalSize + "}")
 	opened := conn.notice()
-	if opened.ID == "" || opened.Ticket != "" { // the shell may have shown its prompt already, which is repeated then
+	if opened.ID == "" || opened.Repeated != 0 || opened.Ticket != "" {
 		t.Fatalf("%+v", opened)
 	}
 	conn.typeLine(`stty size; echo größe-'世界'`)

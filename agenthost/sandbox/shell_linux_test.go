@@ -17,7 +17,7 @@ type quietScreen struct {
 	left  chan error
 }
 
-func (s *quietScreen) Begin(last []byte) error { return s.Show(last) }
+func (s *quietScreen) Begin(last []byte, _ bool) error { return s.Show(last) }
 
 func (s *quietScreen) Show(output []byte) error {
 	s.text.Write(output)

@@ -53,8 +53,8 @@ func (s Size) Check() error {
 
 // Screen shows a shell.
 type Screen interface {
-	// Begin shows the newest output of a shell, which was shown before. Show follows it.
-	Begin(last []byte) error
+	// Begin shows the newest output of a shell. Show follows it. isRepeated: a screen has shown the shell before.
+	Begin(last []byte, isRepeated bool) error
 	// Show writes output. An error means that the screen is gone. It is called by one goroutine at a time, and may take
 	// long: it holds nothing but this shell's output.
 	Show(output []byte) error
@@ -76,6 +76,7 @@ type Shell struct {
 	typed   sync.Cond // frames came, or the shell ends
 	frames  []byte    // for the helper
 	screen  Screen    // nil: away
+	isShown bool      // or was once
 	unacked int
 	last    []byte // the newest output
 	active  time.Time
@@ -154,9 +155,9 @@ func (s *Shell) leave(cause error) {
 // output.
 func (s *Shell) begin(screen Screen) error {
 	s.mu.Lock()
-	last := slices.Clone(s.last)
+	last, isRepeated := slices.Clone(s.last), s.isShown
 	s.mu.Unlock()
-	if err := screen.Begin(last); err != nil {
+	if err := screen.Begin(last, isRepeated); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -164,7 +165,7 @@ func (s *Shell) begin(screen Screen) error {
 	if s.ended {
 		return ErrExited
 	}
-	s.screen, s.unacked, s.active = screen, len(last), s.now()
+	s.screen, s.isShown, s.unacked, s.active = screen, true, len(last), s.now()
 	s.ready.Broadcast()
 	return nil
 }

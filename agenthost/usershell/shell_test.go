@@ -25,8 +25,11 @@ type page struct {
 	changed sync.Cond
 	shell   *Shell
 	output  bytes.Buffer
-	cause   error
-	code    int
+
+	isRepeated bool
+
+	cause error
+	code  int
 }
 
 func newPage(t *testing.T) *page {
@@ -35,7 +38,10 @@ func newPage(t *testing.T) *page {
 	return p
 }
 
-func (p *page) Begin(last []byte) error { return p.Show(last) }
+func (p *page) Begin(last []byte, isRepeated bool) error {
+	p.isRepeated = isRepeated
+	return p.Show(last)
+}
 
 func (p *page) Show(output []byte) error {
 	p.mu.Lock()
@@ -322,6 +328,23 @@ func TestWhatIsShownAgainBeginsWithALine(t *testing.T) {
 	s.keep(make([]byte, 2*kept))
 	if len(s.last) != kept {
 		t.Errorf("%d bytes of one line are kept", len(s.last))
+	}
+}
+
+// A shell writes its prompt, or asks the terminal something, before the first page is connected.
+func TestWhatNoScreenHasShownIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	s := newShell("s1", nil, time.Now)
+	s.keep([]byte("$ "))
+	for _, isRepeated := range []bool{false, true, true} {
+		p := newPage(t)
+		p.quiet = true
+		if err := s.Show(p); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.output.String(); got != "$ " || p.isRepeated != isRepeated {
+			t.Errorf("shown: %q, repeated: %t", got, p.isRepeated)
+		}
 	}
 }
 
