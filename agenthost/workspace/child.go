@@ -72,7 +72,7 @@ func (c *child) end() {
 
 // explain ends the process, and returns why it did not answer.
 func (c *child) explain(err error) error {
-	cause := c.ctx.Err()
+	cause := context.Cause(c.ctx)
 	c.end()
 	if cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
@@ -113,12 +113,12 @@ func (m *Manager) helper(session, place, name string, writes bool) (process.Comm
 	return m.confine(session, place, writes, c)
 }
 
-// tree is a directory that an agent can change, of which a confined process tells. No answer takes longer than lookTime.
+// tree is a directory that an agent can change, of which a confined process tells. The process may be silent for a limited time.
 // Its errors are those of treereader.Tree, and for a process that does not answer those of child.explain.
 type tree struct {
 	*treereader.Tree
 	child *child
-	stop  context.CancelFunc
+	stop  context.CancelCauseFunc
 }
 
 const (
@@ -132,8 +132,7 @@ func (m *Manager) openTree(ctx context.Context, session, place string, r *treere
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithTimeout(ctx, lookTime)
-	return startTree(ctx, stop, command, r)
+	return startTree(ctx, lookTime, command, r)
 }
 
 // openToRemove opens a directory, of which names are to be removed.
@@ -142,22 +141,44 @@ func (m *Manager) openToRemove(ctx context.Context, session, dir string) (*tree,
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithTimeout(ctx, walkTime)
-	return startTree(ctx, stop, command, &treereader.TreeRequest{Root: dir})
+	return startTree(ctx, walkTime, command, &treereader.TreeRequest{Root: dir})
 }
 
-func startTree(ctx context.Context, stop context.CancelFunc, command process.Command, r *treereader.TreeRequest) (*tree, error) {
+// startTree starts a process that may be silent for a limited time.
+func startTree(ctx context.Context, limit time.Duration, command process.Command, r *treereader.TreeRequest) (*tree, error) {
+	ctx, stop := context.WithCancelCause(ctx)
 	c, err := startCommand(ctx, command)
 	if err != nil {
-		stop()
+		stop(nil)
 		return nil, err
 	}
-	return &tree{treereader.NewTree(c.stdin, c.stdout, r), c, stop}, nil
+	to := &patience{c.stdin, c.stdout, limit, func() { stop(context.DeadlineExceeded) }}
+	return &tree{treereader.NewTree(to, to, r), c, stop}, nil
 }
 
 func (t *tree) close() {
 	t.child.end()
-	t.stop()
+	t.stop(nil)
+}
+
+// patience gives up when a process does not go on for too long.
+type patience struct {
+	to     io.Writer
+	from   io.Reader
+	limit  time.Duration
+	giveUp func()
+}
+
+// Read implements io.Reader.
+func (p *patience) Read(b []byte) (int, error) {
+	defer time.AfterFunc(p.limit, p.giveUp).Stop()
+	return p.from.Read(b)
+}
+
+// Write implements io.Writer.
+func (p *patience) Write(b []byte) (int, error) {
+	defer time.AfterFunc(p.limit, p.giveUp).Stop()
+	return p.to.Write(b)
 }
 
 // explain returns why something was not answered. A *treereader.Failure and a *protocol.Error stay what they are.

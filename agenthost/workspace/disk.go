@@ -101,8 +101,7 @@ func (m *Manager) dataSize(ctx context.Context, dir string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	ctx, stop := context.WithTimeout(ctx, walkTime)
-	files, err := startTree(ctx, stop, command, &treereader.TreeRequest{Root: dir})
+	files, err := startTree(ctx, walkTime, command, &treereader.TreeRequest{Root: dir})
 	if err != nil {
 		return 0, err
 	}
