@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # Without the folder of the checkout in what is compiled, all clones share one build cache.
 export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # Test binaries need no debugger, whose tables are 40 % of what a link costs. "vet" runs once, for all.
-GOTEST  := go test -ldflags="-s -w" -vet=off -p 4 -timeout 25m
+GOTEST  := go test -ldflags="-s -w" -vet=off -timeout 25m
 # What tests start: one program with fail points for e2e, torture, cmd/bellhop, the agents and the browsers.
 PROGRAM := $(CURDIR)/bin/test/bellhop
 export BELLHOP_TEST_BINARY ?= $(PROGRAM)
@@ -67,9 +67,10 @@ setup: ## install what the tests need (PostgreSQL, git), or print what to instal
 # What every lane of the tests needs.
 ready: setup console reference web/client/node_modules/.package-lock.json program
 
-# Go's tests: those that start the program beside all others.
+# Go's tests: those that start the program beside all others. Five packages at once leave no core idle; with more, each
+# waits for the others so long that the product's own limits of time end what a test does.
 define go-tests
-@$(GOTEST) -count=1 $(1) $(STARTS) & starts=$$!; $(GOTEST) $(1) $(OTHERS) || failed=1; wait $$starts && test -z "$$failed"
+@$(GOTEST) -count=1 -p 2 $(1) $(STARTS) & starts=$$!; $(GOTEST) -p 3 $(1) $(OTHERS) || failed=1; wait $$starts && test -z "$$failed"
 endef
 
 test: ready ## every package's tests and the core of the stories, PostgreSQL and a browser included
