@@ -72,9 +72,13 @@ func (p *page) until(holds func() bool) {
 
 func (p *page) untilShown(text string) {
 	p.t.Helper()
-	p.until(func() bool { return strings.Contains(p.output.String(), text) || p.cause != nil })
-	if !strings.Contains(p.output.String(), text) {
-		p.t.Fatalf("left (%v) before %q was shown: %q", p.cause, text, p.output.String())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !strings.Contains(p.output.String(), text) {
+		if p.cause != nil {
+			p.t.Fatalf("left (%v) before %q was shown: %q", p.cause, text, p.output.String())
+		}
+		p.changed.Wait()
 	}
 }
 
