@@ -124,6 +124,8 @@ type tree struct {
 const (
 	lookTime = 20 * time.Second
 	walkTime = time.Minute // of a walk through all that is below a directory
+	// removeTime is that of a removal: a large tree on a slow disk takes minutes, and nobody waits for it.
+	removeTime = 5 * time.Minute
 )
 
 // openTree opens a directory in a place. The caller closes the tree.
@@ -141,7 +143,7 @@ func (m *Manager) openToRemove(ctx context.Context, session, dir string) (*tree,
 	if err != nil {
 		return nil, err
 	}
-	return startTree(ctx, walkTime, command, &treereader.TreeRequest{Root: dir})
+	return startTree(ctx, removeTime, command, &treereader.TreeRequest{Root: dir})
 }
 
 // startTree starts a process that may be silent for a limited time.

@@ -9,19 +9,20 @@ import (
 
 // Bounds of a removal.
 const (
-	maxRemovalDepth = 200 // a directory below it is moved up first, so that few are open at once
-	removalPasses   = 3   // over one directory, while programs fill it
-	removalTime     = 20 * time.Second
+	maxRemovalDepth = 200              // a directory below it is moved up first, so that few are open at once
+	removalPasses   = 3                // over one directory, while programs fill it
+	removalTime     = 20 * time.Second // after which no name is removed in another pass than the first one
 )
 
 // remover removes all that is below a directory.
 type remover struct {
-	root  directory
-	now   func() time.Time
-	end   time.Time
-	tries int      // to move a directory up
-	moved int      // of these
-	left  *Failure // the first name that cannot be removed
+	root    directory
+	now     func() time.Time
+	end     time.Time
+	repeats int      // passes around this one that are not the first over their directory
+	tries   int      // to move a directory up
+	moved   int      // of these
+	left    *Failure // the first name that cannot be removed
 }
 
 func (r *remover) run() error {
@@ -46,11 +47,11 @@ func (r *remover) keep(path string, why Cause) {
 	}
 }
 
-// empty removes all that is in a directory.
+// empty removes all that is in a directory. What is found by the first passes is finite, and may take its time.
 func (r *remover) empty(d directory, prefix string, depth int) {
 	d.allow()
 	before := r.left
-	for range removalPasses {
+	for pass := range removalPasses {
 		names, err := d.names(maxListed)
 		if err != nil && !errors.Is(err, errEntries) {
 			r.keep(prefix, IsClosed)
@@ -59,8 +60,12 @@ func (r *remover) empty(d directory, prefix string, depth int) {
 		if len(names) == 0 || r.left != before { // another pass would fail as this one
 			return
 		}
+		if pass == 1 {
+			r.repeats++
+			defer func() { r.repeats-- }()
+		}
 		for _, name := range names {
-			if r.now().After(r.end) {
+			if r.repeats > 0 && r.now().After(r.end) {
 				r.keep(prefix+name, IsInUse)
 				return
 			}

@@ -21,6 +21,12 @@ import (
 // ask serves a directory for as long as do asks about it. It returns all answers as they were written.
 func ask(t testing.TB, root string, step func(), do func(tree *Tree)) []byte {
 	t.Helper()
+	return askAt(t, root, time.Now, step, do)
+}
+
+// askAt is ask with a clock.
+func askAt(t testing.TB, root string, now func() time.Time, step func(), do func(tree *Tree)) []byte {
+	t.Helper()
 	if step == nil {
 		step = func() {}
 	}
@@ -28,7 +34,7 @@ func ask(t testing.TB, root string, step func(), do func(tree *Tree)) []byte {
 	from, answers := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := serveTree(questions, answers, time.Now, step)
+		err := serveTree(questions, answers, now, step)
 		ended <- errors.Join(err, answers.Close(), questions.Close())
 	}()
 	var raw bytes.Buffer
@@ -189,17 +195,21 @@ func TestARemovalEndsBesideAProgramThatMakesFiles(t *testing.T) {
 	root := t.TempDir()
 	for _, at := range []string{"", "a", "a/b/c"} {
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan struct{})
+		ended, begun := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
 			for i := 0; ctx.Err() == nil; i++ {
+				if i == 1000 {
+					close(begun)
+				}
 				dir := filepath.Join(root, at, fmt.Sprint("d", i))
 				_ = os.MkdirAll(dir, 0o755)
 				_ = os.WriteFile(filepath.Join(dir, "f"), nil, 0o644)
 			}
 		}()
+		<-begun
 		ask(t, root, nil, func(tree *Tree) {
-			for range 5 {
+			for range 2 {
 				mustAnswer(t, tree.RemoveAll())
 			}
 		})
@@ -209,6 +219,22 @@ func TestARemovalEndsBesideAProgramThatMakesFiles(t *testing.T) {
 		if got := list(t, root); got != "" {
 			t.Errorf("left: %s", got)
 		}
+	}
+}
+
+// A large tree on a slow disk takes its time: only what is filled again is in use.
+func TestARemovalMayTakeLong(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	shell(t, root, "mkdir -p a/b c; touch a/f a/b/g c/h i")
+	at := time.Unix(0, 0)
+	slow := func() time.Time {
+		at = at.Add(removalTime)
+		return at
+	}
+	askAt(t, root, slow, func() { slow() }, func(tree *Tree) { must(t, tree.RemoveAll()) })
+	if got := list(t, root); got != "" {
+		t.Errorf("left: %s", got)
 	}
 }
 
