@@ -41,8 +41,10 @@ for (const [width, height] of [
     await page.reload();
     for (const text of [own?.name ?? '', '1 file +2 −0', 'main (uncommitted changes)']) {
       const fact = bar(page).getByText(text, { exact: true });
-      await fact.scrollIntoViewIfNeeded();
-      await expect(fact).toBeInViewport({ ratio: 0.9 });
+      await expect(async () => {
+        await fact.scrollIntoViewIfNeeded(); // again, as facts that arrive later move it
+        await expect(fact).toBeInViewport({ ratio: 0.9, timeout: 1000 });
+      }).toPass();
     }
     await expect(bar(page).getByRole('combobox', { name: 'Permissions' })).toHaveValue('ask');
     await accessible(page, 'status bar');
