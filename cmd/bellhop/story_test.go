@@ -15,6 +15,7 @@ import (
 
 	"bellhop/deploy/headless/backend"
 	"bellhop/internal/testenv"
+	"bellhop/internal/testenv/testlist"
 )
 
 // Under the name bellhop the test binary runs main, so that stories start, kill
@@ -27,7 +28,30 @@ type withPostgres struct{ m *testing.M }
 
 func (w withPostgres) Run() int { return testenv.Main(w.m) }
 
-// TestStories runs the scripts of testdata/stories. These commands are available in
+// dailyStories returns the scripts of testdata/stories: with the tag full all of them, else those whose first line has
+// @daily.
+func dailyStories(t *testing.T) (files []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join("testdata", "stories", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range all {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first, _, _ := strings.Cut(string(content), "\n"); testlist.IsFull || strings.Contains(first, "@daily") {
+			files = append(files, file)
+		}
+	}
+	if len(files) == 0 {
+		t.Fatal("there are no stories")
+	}
+	return files
+}
+
+// TestStories runs scripts of testdata/stories. These commands are available in
 // addition to those of testscript. They wait for conditions, never for a time:
 //
 //	start NAME bellhop ARGS…   runs a server until it answers; its URLs are then in $broker and $host
@@ -60,7 +84,7 @@ func TestStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                filepath.Join("testdata", "stories"),
+		Files:              dailyStories(t),
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			jar, err := cookiejar.New(nil)

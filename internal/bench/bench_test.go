@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"bellhop/internal/testenv/testlist"
 )
 
 // The test binary also plays the roles of the benchmarks that it runs.
@@ -38,7 +40,7 @@ func TestEveryScenarioRuns(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(reference, "node_modules")); err != nil {
 		t.Fatalf("the Node broker's packages are missing: run make reference: %v", err)
 	}
-	for _, s := range usual {
+	for _, s := range testlist.OrEvery(3, usual) {
 		t.Run(s.name, func(t *testing.T) {
 			rows, err := (&settings{scale: smoke, reference: reference, log: t.Logf}).run(t.Context(), s)
 			if err != nil {

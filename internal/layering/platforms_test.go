@@ -16,16 +16,17 @@ import (
 	"testing"
 
 	"bellhop/internal/release"
+	"bellhop/internal/testenv/testlist"
 )
 
 // TestTheProgramCompilesForEverySystemOfARelease checks types only, and of the packages of others their declarations:
 // compiling all dependencies for six systems takes some ten minutes. Of each system it takes one architecture, and not
-// that of most machines, which compile it anyway.
+// that of most machines, which compile it anyway; without the tag full, or under the race detector, of Windows alone.
 func TestTheProgramCompilesForEverySystemOfARelease(t *testing.T) {
 	t.Parallel()
 	parsed := &parsedFiles{set: token.NewFileSet(), files: map[string]*ast.File{}}
 	for _, target := range release.AllTargets() {
-		if target.Arch != "arm64" || testing.Short() && target.OS != "windows" { // slow under the race detector
+		if target.Arch != "arm64" || (testing.Short() || !testlist.IsFull) && target.OS != "windows" {
 			continue
 		}
 		t.Run(target.String(), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"bellhop/internal/testenv/testlist"
 	"bellhop/notebook"
 	"bellhop/notebook/verify"
 	"bellhop/protocol"
@@ -251,7 +252,8 @@ func TestHostileNestingEndsOnlyTheWorker(t *testing.T) {
 	t.Parallel()
 	v := newVerifier(t, "verify-worker")
 	const n = 250_000
-	for _, c := range []struct{ name, language, code string }{
+	type bomb struct{ name, language, code string }
+	for _, c := range testlist.OrEvery(4, []bomb{
 		{"brackets", "javascript", strings.Repeat("[", n)},
 		{"brackets", "typescript", strings.Repeat("(", n)},
 		{"blocks", "css", strings.Repeat("a{", n)},
@@ -283,7 +285,7 @@ func TestHostileNestingEndsOnlyTheWorker(t *testing.T) {
 		{"parentheses", "kotlin", "val x = " + strings.Repeat("(", n)},
 		{"random bytes", "cpp", noise(n)},
 		{"invalid UTF-8", "python", strings.Repeat("\xff\xfe\x00(", n/4)},
-	} {
+	}) {
 		t.Run(c.language+" "+c.name, func(t *testing.T) {
 			if got := v.Verify(t.Context(), c.language, c.code); got.Verdict == protocol.Verified {
 				t.Errorf("verified by %s", got.Tool)

@@ -58,7 +58,7 @@ for (const [width, height] of [
     await expect(page.getByRole('button', { name: 'Commit the changes' })).toBeHidden();
   });
 
-test('the palette does what can be done with the shown task', { tag: '@daily' }, async ({ bell, world, far }) => {
+test('the palette does what can be done with the shown task', async ({ bell, world, far }) => {
   const { page } = bell;
   const task = await world.api.newTask('acts', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);

@@ -95,7 +95,7 @@ test('an answer is announced on other pages, counted, and read once it was shown
   }
 });
 
-test('a disconnected agent is shown as such, and renewed', { tag: '@daily' }, async ({ bell, world }) => {
+test('a disconnected agent is shown as such, and renewed', async ({ bell, world }) => {
   const { notebook, source } = await saveNotebook(world.api, 'leaving');
   const { page } = bell;
   await page.goto(`/sources/${source.id}`);

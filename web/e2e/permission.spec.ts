@@ -70,7 +70,7 @@ test('Ctrl+Shift+Backspace denies, and nothing is written', { tag: ['@core', '@d
   expect(written(world, id, 'denied.txt')).toBeUndefined();
 });
 
-test('a reason reaches the agent', { tag: '@daily' }, async ({ bell }) => {
+test('a reason reaches the agent', async ({ bell }) => {
   await bell.newTask('run rm -r everything');
   await expect(bell.dock).toContainText('rm -r everything');
   await bell.dock.getByRole('button', { name: 'Deny with reason' }).click();
@@ -105,7 +105,7 @@ test('an open permission survives a reload, shows in the title, and is answered 
   expect(written(world, id, 'inbox.txt')).toContain('from the inbox');
 });
 
-test('stopping removes the question', { tag: '@daily' }, async ({ bell, world }) => {
+test('stopping removes the question', async ({ bell, world }) => {
   const id = await bell.newTask('write stopped.txt: never');
   await expect(bell.dock).toBeVisible();
   await bell.stop.click();

@@ -44,7 +44,7 @@ const accepted = (world: World, id: string, messages: number) =>
     .poll(async () => (await asked(world, id)).length + ((await world.api.task(id)).queue?.messages ?? 0))
     .toBe(messages);
 
-test('the queue runs on after its page was closed', { tag: '@daily' }, async ({ bell, world }) => {
+test('the queue runs on after its page was closed', async ({ bell, world }) => {
   test.slow();
   const id = await bell.newTask('write hold.txt: closed');
   await expect(bell.dock).toBeVisible();

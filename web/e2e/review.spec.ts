@@ -189,10 +189,7 @@ test('comments are queued while the agent works, and kept when the broker refuse
   await expect.poll(async () => (await world.api.task(id)).queue?.messages).toBe(1);
 });
 
-test('the keyboard alone reviews: lines by arrows, a comment by Enter, Escape leaves', { tag: '@daily' }, async ({
-  bell,
-  world,
-}) => {
+test('the keyboard alone reviews: lines by arrows, a comment by Enter, Escape leaves', async ({ bell, world }) => {
   const { page } = bell;
   await showChanges(page, [first]);
   await bell.newTask('write hold.txt: keys'); // the turn is open until its question is answered

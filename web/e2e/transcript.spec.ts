@@ -58,10 +58,7 @@ test('permissions keep who decided and why; an unanswered one is not denied', as
   await accessible(bell.page, 'a transcript with permissions');
 });
 
-test('the composer answers an open question, and the draft of the next message stays', { tag: '@daily' }, async ({
-  bell,
-  world,
-}) => {
+test('the composer answers an open question, and the draft of the next message stays', async ({ bell, world }) => {
   const id = await bell.newTask('write draft.txt: kept then ask Which colour?');
   await expect(bell.allow).toBeEnabled();
   await bell.message.fill('the next message');
@@ -95,7 +92,7 @@ test('a question that is left open says so for ever', async ({ bell }) => {
   await expect(question).toContainText('Not answered');
 });
 
-test('the changes of a turn appear by themselves, once', { tag: '@daily' }, async ({ bell }) => {
+test('the changes of a turn appear by themselves, once', async ({ bell }) => {
   await bell.newTask('write counted.txt: one');
   await bell.allow.click();
   await bell.done();

@@ -1,0 +1,6 @@
+//go:build full
+
+package testlist
+
+// IsFull reports whether the tests are built with the tag full.
+const IsFull = true
