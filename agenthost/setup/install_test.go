@@ -103,7 +103,7 @@ func TestInstallErrors(t *testing.T) {
 		{
 			"a registry that falls silent", program("1.2.3"),
 			func(w *testRegistry) {
-				w.installer.Stall = 50 * time.Millisecond
+				w.installer.Stall = 2 * time.Second // a busy machine sends the first bytes in this time
 				w.handle(tarballURL, func(rw http.ResponseWriter, r *http.Request) {
 					_, _ = rw.Write([]byte("short"))
 					_ = http.NewResponseController(rw).Flush()
