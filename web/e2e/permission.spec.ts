@@ -105,6 +105,38 @@ test('an open permission survives a reload, shows in the title, and is answered 
   expect(written(world, id, 'inbox.txt')).toContain('from the inbox');
 });
 
+test('in the inbox a key answers the card that shows it, and none that is off screen', async ({ bell, world }) => {
+  const { page } = bell;
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) {
+    const task = await world.api.newTask(`card ${n}`);
+    await world.api.prompt(task.id, `write card${n}.txt: ${n}`);
+    await expect.poll(async () => (await world.api.interactions(task.id)).length).toBe(1);
+    ids.push(task.id);
+  }
+  await page.setViewportSize({ width: 1000, height: 480 });
+  await page.goto('/inbox');
+  const cards = page.locator('main').getByRole('listitem');
+  const card = (n: number) => cards.filter({ hasText: `card ${n}` });
+  const deny = (n: number) => card(n).getByRole('button', { name: /^Deny( Ctrl|$)/ });
+  const withKeys = cards.filter({ has: page.locator('kbd') });
+  await expect(deny(4)).toBeEnabled();
+  await deny(4).focus();
+  await expect(withKeys).toHaveCount(1);
+  await expect(withKeys).toContainText('card 4');
+  await page.locator('main').evaluate((main) => main.scrollTo({ top: 0, behavior: 'instant' }));
+  await expect(withKeys).toHaveCount(0);
+  await page.keyboard.press('Control+Shift+Backspace');
+  await deny(4).scrollIntoViewIfNeeded();
+  await expect(withKeys).toContainText('card 4');
+  await expect(async () => {
+    await page.keyboard.press('Control+Shift+Backspace'); // ignored until it is aimed
+    await expect(card(4)).toBeHidden({ timeout: 1000 });
+  }).toPass();
+  await expect.poll(async () => (await world.api.interactions(ids[4] ?? '')).length).toBe(0);
+  for (const id of ids.slice(0, 4)) expect(await world.api.interactions(id)).toHaveLength(1);
+});
+
 test('stopping removes the question', async ({ bell, world }) => {
   const id = await bell.newTask('write stopped.txt: never');
   await expect(bell.dock).toBeVisible();

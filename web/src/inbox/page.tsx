@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { useRef } from 'react';
 import { Dock } from '../task/dock/dock.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Empty, Page } from '../ui/page.tsx';
@@ -6,6 +7,7 @@ import { QueryStatus } from '../ui/query.tsx';
 import { Ago } from '../ui/time.tsx';
 import { useOpenInteractions } from './api.ts';
 import { useTitle } from './attention.ts';
+import { useSelected } from './selected.ts';
 import styles from './inbox.module.css';
 
 /** All open questions of all tasks, the oldest first. */
@@ -13,6 +15,8 @@ export function InboxPage() {
   useTitle('Inbox');
   const query = useOpenInteractions();
   const list = query.data ?? [];
+  const cards = useRef<HTMLUListElement>(null);
+  const selected = useSelected(cards);
   return (
     <Page
       title="Inbox"
@@ -24,9 +28,9 @@ export function InboxPage() {
           <p>When an agent needs a permission or has a question, it appears here and in the browser's tab.</p>
         </Empty>
       )}
-      <ul className={styles.list}>
-        {list.map((i, at) => (
-          <li key={i.id}>
+      <ul className={styles.list} ref={cards}>
+        {list.map((i) => (
+          <li key={i.id} data-card={i.id}>
             <p className={styles.from}>
               <Link to="/tasks/$taskId" params={{ taskId: i.taskId }} dir="auto">
                 {i.taskTitle || 'Untitled task'}
@@ -34,8 +38,7 @@ export function InboxPage() {
               <Ago at={i.createdAt} />
               {i.expiresAt && <Expiry at={i.expiresAt} />}
             </p>
-            {/* Keys answer only the first question, which is the one in view. */}
-            <Dock interactions={[i]} keys={at === 0} />
+            <Dock interactions={[i]} keys={i.id === selected} />
           </li>
         ))}
       </ul>

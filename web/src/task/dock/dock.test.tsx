@@ -10,6 +10,7 @@ const calls: { url: string; body: unknown }[] = [];
 
 beforeEach(() => {
   vi.useFakeTimers();
+  vi.spyOn(Element.prototype, 'getBoundingClientRect').mockReturnValue(new DOMRect(0, 0, 100, 100));
   calls.length = 0;
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
     calls.push({ url, body: JSON.parse(String(init.body)) });
@@ -20,6 +21,7 @@ afterEach(() => {
   cleanup();
   vi.useRealTimers();
   vi.unstubAllGlobals();
+  vi.restoreAllMocks();
 });
 
 function show(interactions: Interaction[]) {

@@ -17,7 +17,7 @@ export function Dock({
   composer,
 }: {
   interactions: readonly Interaction[];
-  /** Whether keyboard shortcuts answer the question. */
+  /** Whether keyboard shortcuts answer the question while it is in view. */
   keys?: boolean;
   /** The mutation with which the page's composer answers questions. The dock uses it too, and shows its failures. */
   composer?: ReturnType<typeof useAnswer>;

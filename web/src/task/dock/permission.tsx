@@ -1,10 +1,11 @@
-import { useEffect, useRef, useState } from 'react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import type { Answer, Interaction } from '../../app/types.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { spellHidden } from '../../ui/bidi.ts';
 import { Button } from '../../ui/button.tsx';
 import { argumentsOf, summarise } from '../tool/summary.ts';
 import { dockKey, useArmed } from './armed.ts';
+import { isInView } from './inview.ts';
 import styles from './dock.module.css';
 
 export interface DockProps {
@@ -30,11 +31,13 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
   const { verb } = summarise(interaction.toolName ?? '', interaction.args);
   const severity = (interaction.level ?? '').toUpperCase();
   const level = levels[severity];
-  useDockKeys(keys && ready, onAnswer);
+  const card = useRef<HTMLDivElement>(null);
+  const aimed = useArmed(keys ? interaction.id : '');
+  useDockKeys(card, keys && aimed && ready, onAnswer);
 
   return (
-    <div className={styles.question}>
-      <header>
+    <div className={styles.question} ref={card}>
+      <header data-question>
         <strong id={`ask-${interaction.id}`}>
           Allow {interaction.toolName ? <code>{interaction.toolName}</code> : 'this'}?
         </strong>
@@ -76,14 +79,14 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
           onDeny={(reason) => onAnswer({ approved: false, ...(reason && { reason }) })}
         />
       ) : (
-        <div className={styles.buttons}>
+        <div className={styles.buttons} data-answers>
           <Button
             kind="primary"
             disabled={!ready}
             onClick={() => onAnswer({ approved: true })}
-            aria-keyshortcuts="Control+Enter Meta+Enter"
+            aria-keyshortcuts={keys ? 'Control+Enter Meta+Enter' : undefined}
           >
-            Allow once <kbd aria-hidden="true">{mac ? '⌘⏎' : 'Ctrl Enter'}</kbd>
+            Allow once {keys && <kbd aria-hidden="true">{mac ? '⌘⏎' : 'Ctrl Enter'}</kbd>}
           </Button>
           {/* A host asks about each dangerous call, whatever was allowed before. */}
           {severity !== 'CRITICAL' && (
@@ -100,9 +103,9 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
             kind="danger"
             disabled={!ready}
             onClick={() => onAnswer({ approved: false })}
-            aria-keyshortcuts="Control+Shift+Backspace Meta+Shift+Backspace"
+            aria-keyshortcuts={keys ? 'Control+Shift+Backspace Meta+Shift+Backspace' : undefined}
           >
-            Deny <kbd aria-hidden="true">{mac ? '⌘⇧⌫' : 'Ctrl Shift ⌫'}</kbd>
+            Deny {keys && <kbd aria-hidden="true">{mac ? '⌘⇧⌫' : 'Ctrl Shift ⌫'}</kbd>}
           </Button>
           <Button kind="quiet" disabled={!ready} onClick={() => setGivingReason(true)}>
             Deny with reason
@@ -158,7 +161,7 @@ function DenyReason({
 /** Whether a key belongs to a program in the terminal. */
 const isInTerminal = ({ target }: KeyboardEvent) => target instanceof Element && target.closest('[data-terminal]');
 
-function useDockKeys(ready: boolean, onAnswer: (answer: Answer) => void) {
+function useDockKeys(card: RefObject<Element | null>, ready: boolean, onAnswer: (answer: Answer) => void) {
   const latest = useRef(onAnswer);
   latest.current = onAnswer;
   useEffect(() => {
@@ -166,13 +169,14 @@ function useDockKeys(ready: boolean, onAnswer: (answer: Answer) => void) {
     const onKey = (event: KeyboardEvent) => {
       const key = dockKey(event);
       if (!key || document.querySelector('dialog[open]') || isInTerminal(event)) return;
+      if (!card.current || !isInView(card.current)) return;
       event.preventDefault();
       event.stopPropagation();
       latest.current({ approved: key === 'allow' });
     };
     addEventListener('keydown', onKey, true);
     return () => removeEventListener('keydown', onKey, true);
-  }, [ready]);
+  }, [card, ready]);
 }
 
 /** The prompt without the command, which is shown below it. */
