@@ -17,7 +17,7 @@ type CreateRequest struct {
 	Title           string         `json:"title,omitempty" jsonschema:"title of the notebook; your name if left out"`
 	Description     string         `json:"description,omitempty" jsonschema:"what the notebook is about, in a sentence"`
 	WebhookURL      string         `json:"webhookUrl,omitempty" jsonschema:"https URL that takes the user's questions; leave it out to poll with get_followup_messages"`
-	WebhookSecret   string         `json:"webhookSecret,omitempty" jsonschema:"whsec_ and the base64 of 24 to 64 bytes; made for you if left out"`
+	WebhookSecret   string         `json:"webhookSecret,omitempty" jsonschema:"whsec_ and the base64 of 24 to 64 bytes, or 16 to 256 printable characters without this prefix; made for you if left out"`
 	Metadata        map[string]any `json:"metadata,omitempty" jsonschema:"anything else worth keeping about you, as a JSON object"`
 }
 

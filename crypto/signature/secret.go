@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
@@ -18,6 +20,8 @@ const (
 	prefix       = "whsec_"
 	minKey       = 24
 	maxKey       = 64
+	minText      = 16
+	maxText      = 256
 	generatedKey = 32
 	sessionInfo  = "bellhop webhook signature 1"
 )
@@ -32,20 +36,35 @@ func Generate() seal.Secret {
 	return seal.NewSecret(prefix + base64.StdEncoding.EncodeToString(raw))
 }
 
-// Parse reads "whsec_" and the base64 of 24 to 64 bytes; anything else is CodeInvalid. The
-// library would accept an empty secret and line feeds within it.
+// Parse reads "whsec_" and the base64 of 24 to 64 bytes, or a text without this prefix: 16 to 256
+// printable characters, whose UTF-8 bytes are the key. Anything else is CodeInvalid.
 func Parse(secret seal.Secret) (Key, error) {
-	encoded, ok := strings.CutPrefix(secret.Reveal(), prefix)
-	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if !ok || err != nil || len(raw) < minKey || len(raw) > maxKey || strings.ContainsAny(encoded, "\r\n") {
+	raw, ok := keyOf(secret.Reveal())
+	if !ok {
 		return Key{}, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "The webhook secret is not usable",
-			Hint: "Send whsec_ followed by the base64 of 24 to 64 random bytes, or none to have one made",
+			Hint: "Send whsec_ followed by the base64 of 24 to 64 random bytes, 16 to 256 printable characters without " +
+				"this prefix, or none to have one made",
 		}
 	}
 	webhook, err := webhooks.NewWebhookRaw(raw)
 	return Key{webhook: webhook}, err
 }
+
+// keyOf returns the key of a secret. The library would accept an empty secret, line feeds within it,
+// and base64 without the prefix.
+func keyOf(secret string) (raw []byte, ok bool) {
+	encoded, prefixed := strings.CutPrefix(secret, prefix)
+	if !prefixed {
+		n := utf8.RuneCountInString(secret)
+		printable := utf8.ValidString(secret) && !strings.ContainsFunc(secret, unprintable)
+		return []byte(secret), printable && n >= minText && n <= maxText
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	return raw, err == nil && len(raw) >= minKey && len(raw) <= maxKey && !strings.ContainsAny(encoded, "\r\n")
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // OfSession returns the key that a host signs the posts of a session with: HKDF-SHA256 of the agent
 // password, with the session's id as salt. An empty password is an error, because it

@@ -2,6 +2,8 @@ package signature_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -36,7 +38,15 @@ func TestParse(t *testing.T) {
 		{"65 bytes", secretOf(65), false},
 		{"nothing", "", false},
 		{"only the prefix", "whsec_", false},
-		{"no prefix", strings.TrimPrefix(secretOf(32), "whsec_"), false},
+		{"base64 without the prefix is a text", strings.TrimPrefix(secretOf(32), "whsec_"), true},
+		{"16 characters", strings.Repeat("x", 16), true},
+		{"256 characters", strings.Repeat("ä", 256), true},
+		{"15 characters", strings.Repeat("ä", 15), false},
+		{"257 characters", strings.Repeat("x", 257), false},
+		{"a space", "correct horse battery staple", true},
+		{"a tab", "correct\thorse battery staple", false},
+		{"a line feed at the end", "correct horse battery staple\n", false},
+		{"no UTF-8", strings.Repeat("x", 16) + "\xff", false},
 		{"no base64", "whsec_" + strings.Repeat("!", 40), false},
 		{"a line feed inside", secretOf(24)[:12] + "\n" + secretOf(24)[12:], false},
 		{"no padding", strings.TrimRight(secretOf(25), "="), false},
@@ -76,6 +86,29 @@ func TestTheOfficialLibraryVerifiesWhatWeSign(t *testing.T) {
 			t.Errorf("a stranger's key: %v", err)
 		}
 	})
+}
+
+// A receiver that signs with a text as it stands, without knowing Standard Webhooks' form of secrets.
+func TestATextIsTheKeyByItsBytes(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{
+		"0123456789abcdef", "mon secret très long 🔑", base64.StdEncoding.EncodeToString(make([]byte, 32)),
+	} {
+		key, err := signature.Parse(seal.NewSecret(secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := http.Header{}
+		if err := signature.Sign(header, "msg_1", time.Unix(1_800_000_000, 0), []byte(`{"a":1}`), key); err != nil {
+			t.Fatal(err)
+		}
+		mac := hmac.New(sha256.New, []byte(secret))
+		_, _ = mac.Write([]byte(`msg_1.1800000000.{"a":1}`))
+		want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+		if got := header.Get(signature.HeaderSignature); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
 }
 
 // Any changed bit of body, id, timestamp or signature is rejected.

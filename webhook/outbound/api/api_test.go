@@ -274,7 +274,7 @@ func TestBadInput(t *testing.T) {
 		{
 			"a short secret", "POST", "/api/webhooks",
 			`{"url":"https://x.example","events":["turn.finished"],"secret":"canary"}`, 400,
-			`{"error":"The webhook secret is not usable","code":"invalid","hint":"Send whsec_ followed by the base64 of 24 to 64 random bytes, or none to have one made"}`,
+			`{"error":"The webhook secret is not usable","code":"invalid","hint":"Send whsec_ followed by the base64 of 24 to 64 random bytes, 16 to 256 printable characters without this prefix, or none to have one made"}`,
 		},
 		{
 			"an unknown state", "GET", "/api/deliveries?state=lost", "",
