@@ -32,7 +32,8 @@ func (s *Service) Conversation(ctx context.Context, userID, sourceID string) (*p
 			return err
 		}
 		resp = &protocol.Conversation{
-			SourceID: source.ID, AgentSessionID: source.SessionID, LastMessageAt: source.LastMessageAt,
+			SourceID: source.ID, NotebookID: source.NotebookID, UserID: source.UserID,
+			AgentSessionID: source.SessionID, LastMessageAt: source.LastMessageAt,
 			Messages: showMessages(messages),
 		}
 		return s.addProgress(ctx, userID, source.SessionID, messages, resp.Messages)
@@ -180,10 +181,19 @@ func (s *Service) Sessions(ctx context.Context, userID string) (*SessionsRespons
 	if err != nil {
 		return nil, err
 	}
+	notebooks, err := s.o.Store.Notebooks(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	bySession := byID(notebooks, func(n *Notebook) string { return n.SessionID })
 	now := s.nowUTC()
 	resp := &SessionsResponse{AgentSessions: make([]protocol.AgentSession, len(sessions))}
 	for i := range sessions {
-		resp.AgentSessions[i] = s.showSession(&sessions[i], now)
+		notebookID := ""
+		if n := bySession[sessions[i].ID]; n != nil {
+			notebookID = n.ID
+		}
+		resp.AgentSessions[i] = s.showSession(&sessions[i], notebookID, now)
 	}
 	return resp, nil
 }
@@ -226,11 +236,24 @@ func (s *Service) reconnect(ctx context.Context, userID, id string, fn sessionCh
 		if err := fn(ctx, session, now); err != nil {
 			return err
 		}
-		resp = &SessionResponse{AgentSession: s.showSession(session, now)}
-		return nil
+		shown, err := s.sessionWithNotebook(ctx, session, now)
+		resp = &SessionResponse{AgentSession: shown}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return resp, nil
+}
+
+// sessionWithNotebook shows a session with the id of its notebook, if it has one.
+func (s *Service) sessionWithNotebook(
+	ctx context.Context, session *Session, now time.Time) (protocol.AgentSession, error,
+) {
+	notebookID := ""
+	n, err := s.o.Store.NotebookOf(ctx, session.UserID, session.ID)
+	if err == nil {
+		notebookID = n.ID
+	}
+	return s.showSession(session, notebookID, now), ignoreMissing(err)
 }

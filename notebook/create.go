@@ -108,7 +108,7 @@ func (s *Service) create(ctx context.Context, userID string, r *CreateRequest, n
 		return nil, err
 	}
 	return &CreateResponse{
-		Notebook: s.showNotebook(notebook, session, now), AgentSession: s.showSession(session, now),
+		Notebook: s.showNotebook(notebook, session, now), AgentSession: s.showSession(session, notebook.ID, now),
 		WebhookSecret: shown.Reveal(), Created: created,
 	}, nil
 }

@@ -167,6 +167,6 @@ func shorten(text string) string {
 
 // historyCost is about the size of a message as JSON.
 func historyCost(m *Message) int {
-	const members = 250
+	const members = 300
 	return members + len(m.Content) + len(m.Description)
 }

@@ -100,7 +100,7 @@ func TestASourceKeepsItsNotebookAndContext(t *testing.T) {
 		saved, err := d.Save(t.Context(), a.caller, request)
 		must(d.t, err)
 		want := protocol.Source{
-			ID: saved.Source.ID, NotebookID: a.notebook.ID, Title: request.Title, Type: "code",
+			ID: saved.Source.ID, UserID: d.user, NotebookID: a.notebook.ID, Title: request.Title, Type: "code",
 			Content: request.Code, Version: 1,
 			Metadata: protocol.SourceMetadata{
 				Language: "go", IsVerified: !strings.Contains(request.Code, "error"), AgentSessionID: a.session.ID,

@@ -6,9 +6,11 @@ import (
 	"bellhop/protocol"
 )
 
-func (s *Service) showSession(session *Session, now time.Time) protocol.AgentSession {
+// showSession shows a session; notebookID is "" if it has no notebook.
+func (s *Service) showSession(session *Session, notebookID string, now time.Time) protocol.AgentSession {
 	return protocol.AgentSession{
-		ID: session.ID, AgentName: session.AgentName, AgentIdentifier: session.AgentIdentifier,
+		ID: session.ID, UserID: session.UserID, NotebookID: notebookID,
+		AgentName: session.AgentName, AgentIdentifier: session.AgentIdentifier,
 		Status: session.Status(now, s.lifetime()), WebhookURL: session.WebhookURL, LastActivity: session.LastActivity,
 		Metadata: orEmpty(session.Metadata), CreatedAt: session.CreatedAt,
 	}
@@ -16,7 +18,8 @@ func (s *Service) showSession(session *Session, now time.Time) protocol.AgentSes
 
 func (s *Service) showNotebook(n *Notebook, session *Session, now time.Time) protocol.Notebook {
 	return protocol.Notebook{
-		ID: n.ID, Title: n.Title, Description: n.Description, AgentName: session.AgentName, AgentIcon: session.AgentIcon,
+		ID: n.ID, UserID: n.UserID, Title: n.Title, Description: n.Description,
+		AgentName: session.AgentName, AgentIcon: session.AgentIcon,
 		AgentSessionID: session.ID, AgentStatus: session.Status(now, s.lifetime()),
 		IsAgentNotebook: true, CreatedAt: n.CreatedAt,
 	}
@@ -24,8 +27,8 @@ func (s *Service) showNotebook(n *Notebook, session *Session, now time.Time) pro
 
 func (s *Service) showSource(source *Source, v *Version, session *Session, now time.Time) protocol.Source {
 	shown := protocol.Source{
-		ID: source.ID, NotebookID: source.NotebookID, Title: source.Title, Type: "code", Content: v.Code,
-		ContentOmitted: v.Omitted, Version: source.Version,
+		ID: source.ID, UserID: source.UserID, NotebookID: source.NotebookID,
+		Title: source.Title, Type: "code", Content: v.Code, ContentOmitted: v.Omitted, Version: source.Version,
 		Metadata: protocol.SourceMetadata{
 			Language: source.Language, Verification: showVerification(v.Verification),
 			AgentSessionID: source.SessionID, AgentName: session.AgentName, AgentStatus: session.Status(now, s.lifetime()),
@@ -48,7 +51,7 @@ func showVersion(v *Version) protocol.SourceVersion {
 
 func showMessage(m *Message) protocol.FollowupMessage {
 	shown := protocol.FollowupMessage{
-		ID: m.ID, Role: m.Role, Content: m.Content, Timestamp: m.CreatedAt,
+		ID: m.ID, SourceID: m.SourceID, Role: m.Role, Content: m.Content, Timestamp: m.CreatedAt,
 		Metadata: protocol.FollowupMetadata{
 			Delivered: m.DeliveredAt != nil, Read: m.ReadAt != nil, InReplyTo: m.ReplyTo, Failure: m.Failure,
 			Attachments: m.Attachments,

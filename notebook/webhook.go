@@ -71,8 +71,9 @@ func (s *Service) RemoveWebhook(ctx context.Context, c Caller, sessionID string)
 			session.EndpointID, session.WebhookURL = "", ""
 			session.changed(protocol.AgentEventWebhookGone, "", now)
 		}
-		resp = &SessionResponse{AgentSession: s.showSession(session, now)}
-		return nil
+		shown, err := s.sessionWithNotebook(ctx, session, now)
+		resp = &SessionResponse{AgentSession: shown}
+		return err
 	})
 	if err != nil {
 		return nil, err

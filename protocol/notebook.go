@@ -12,9 +12,12 @@ const (
 	AgentDisconnected AgentSessionStatus = "disconnected" // by the user, who alone can renew it
 )
 
-// AgentSession is a third-party coding agent's connection to a user's notebook.
+// AgentSession is a third-party coding agent's connection to a user's notebook. NotebookID is
+// absent after the user deleted the notebook.
 type AgentSession struct {
 	ID              string             `json:"id" jsonschema:"id of the agent session"`
+	UserID          string             `json:"userId"`
+	NotebookID      string             `json:"notebookId,omitempty"`
 	AgentName       string             `json:"agentName"`
 	AgentIdentifier string             `json:"agentIdentifier"`
 	Status          AgentSessionStatus `json:"status" jsonschema:"active, expired or disconnected"`
@@ -29,6 +32,7 @@ type AgentSession struct {
 // user's page has not shown; only routes of the user have it.
 type Notebook struct {
 	ID              string             `json:"id" jsonschema:"id of the notebook; save_code_with_context needs it"`
+	UserID          string             `json:"userId"`
 	Title           string             `json:"title"`
 	Description     string             `json:"description"`
 	AgentName       string             `json:"agentName"`
@@ -88,6 +92,7 @@ type Verification struct {
 // Content is left out (and ContentOmitted set) beyond a total size. Unread is as in Notebook.
 type Source struct {
 	ID             string         `json:"id" jsonschema:"id of the source"`
+	UserID         string         `json:"userId"`
 	NotebookID     string         `json:"notebookId"`
 	Title          string         `json:"title"`
 	Type           string         `json:"type"`
@@ -139,6 +144,7 @@ const (
 // FollowupMessage is a message of the conversation about a source.
 type FollowupMessage struct {
 	ID        string           `json:"id"`
+	SourceID  string           `json:"sourceId"`
 	Role      FollowupRole     `json:"role" jsonschema:"user or agent"`
 	Content   string           `json:"content"`
 	Timestamp time.Time        `json:"timestamp"`
@@ -204,6 +210,8 @@ type DeliverySubject struct {
 // Conversation has the messages about a source.
 type Conversation struct {
 	SourceID       string            `json:"sourceId"`
+	NotebookID     string            `json:"notebookId"`
+	UserID         string            `json:"userId"`
 	AgentSessionID string            `json:"agentSessionId"`
 	LastMessageAt  *time.Time        `json:"lastMessageAt"`
 	Messages       []FollowupMessage `json:"messages"`

@@ -103,11 +103,11 @@ func (s *site) do(w who, method, path, body string) *httptest.ResponseRecorder {
 	return rec
 }
 
-// want compares the complete response; ids are replaced by <0>, <1> … in the order of their
-// first appearance.
+// want compares the complete response; the user's id is replaced by <ada>, and other ids by <0>, <1> … in the
+// order of their first appearance.
 func (s *site) want(rec *httptest.ResponseRecorder, status int, body string) {
 	s.t.Helper()
-	got := strings.TrimSpace(rec.Body.String())
+	got := strings.ReplaceAll(strings.TrimSpace(rec.Body.String()), s.ada, "<ada>")
 	got = idPattern.ReplaceAllStringFunc(got, func(id string) string {
 		if s.names[id] == "" {
 			s.names[id] = "<" + strconv.Itoa(len(s.names)) + ">"

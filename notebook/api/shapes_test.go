@@ -13,9 +13,9 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	agent, user := who{s.ada, "claude-code"}, who{user: s.ada}
-	const book = `{"id":"<0>","title":"T","description":"D","agentName":"Claude <Code>","agentIcon":"🤖","agentSessionId":"<1>",` +
+	const book = `{"id":"<0>","userId":"<ada>","title":"T","description":"D","agentName":"Claude <Code>","agentIcon":"🤖","agentSessionId":"<1>",` +
 		`"agentStatus":"active","isAgentNotebook":true,"createdAt":` + at + `}`
-	const session = `{"id":"<1>","agentName":"Claude <Code>","agentIdentifier":"claude-code","status":"active","lastActivity":` + at +
+	const session = `{"id":"<1>","userId":"<ada>","notebookId":"<0>","agentName":"Claude <Code>","agentIdentifier":"claude-code","status":"active","lastActivity":` + at +
 		`,"metadata":{"v":1},"createdAt":` + at + `}`
 	create := `{"agentName":"Claude <Code>","agentIdentifier":"claude-code","agentIcon":"🤖","title":"T","description":"D","metadata":{"v":1},"unknown":[]}`
 	first := s.do(agent, "POST", "/api/coding-agent/notebooks", create)
@@ -33,7 +33,7 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 			`,"agentSessionId":"<1>",` +
 			`"agentName":"Claude <Code>","agentStatus":"active","originalContext":"why","custom":{"p":"a.json"}}`
 	}
-	source := `{"id":"<2>","notebookId":"<0>","title":"S","type":"code","content":"{}","version":1,"metadata":` +
+	source := `{"id":"<2>","userId":"<ada>","notebookId":"<0>","title":"S","type":"code","content":"{}","version":1,"metadata":` +
 		metadata("true", verification, at) + `}`
 	saved := s.do(agent, "POST", "/api/coding-agent/sources/with-context",
 		`{"notebookId":"`+pick(t, first,
@@ -51,10 +51,10 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 	s.want(s.do(agent, "POST", "/api/coding-agent/verify", `{"code":"{}"}`), 200, verification)
 
 	empty := s.do(user, "GET", "/api/sources/"+id+"/conversation", "")
-	s.want(empty, 200, `{"sourceId":"<2>","agentSessionId":"<1>","lastMessageAt":null,"messages":[]}`)
+	s.want(empty, 200, `{"sourceId":"<2>","notebookId":"<0>","userId":"<ada>","agentSessionId":"<1>","lastMessageAt":null,"messages":[]}`)
 	asked := s.do(user, "POST", "/api/sources/"+id+"/conversation", `{"content":"Why?"}`)
 	s.want(asked, 201,
-		`{"message":{"id":"<3>","role":"user","content":"Why?","timestamp":`+at+
+		`{"message":{"id":"<3>","sourceId":"<2>","role":"user","content":"Why?","timestamp":`+at+
 			`,"metadata":{"delivered":false,"read":false}}}`)
 	s.want(s.do(agent, "GET", "/api/coding-agent/followups?agentSessionId="+pick(t, first, "agentSession.id"), ""), 200,
 		`{"messages":[{"id":"<3>","sourceId":"<2>","sourceTitle":"S","sourceVersion":1,"sourceLanguage":"json","sourceCode":"{}",`+
@@ -66,16 +66,16 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 		`"diagnostics":[{"line":1,"column":2,"message":"unexpected EOF","severity":"error"}],` +
 		`"verifiedAt":null,"digest":"sha256:245843abef9e72e7efac30138a994bf6301e7e1d7d7042a33d42e863d2638811"}`
 	const diff = `"--- version 1\n+++ version 2\n@@ -1 +1 @@\n-{}\n\\ No newline at end of file\n+[\n\\ No newline at end of file\n"`
-	const reply = `{"id":"<4>","role":"agent","content":"So.","timestamp":` + at +
+	const reply = `{"id":"<4>","sourceId":"<2>","role":"agent","content":"So.","timestamp":` + at +
 		`,"metadata":{"delivered":true,"read":false,"inReplyTo":"<3>",` +
 		`"codeModification":{"version":2,"description":"d","diff":` + diff + `}}}`
 	s.want(answered, 200,
 		`{"message":`+reply+
-			`,"source":{"id":"<2>","notebookId":"<0>","title":"S","type":"code","content":"[","version":2,"metadata":`+
+			`,"source":{"id":"<2>","userId":"<ada>","notebookId":"<0>","title":"S","type":"code","content":"[","version":2,"metadata":`+
 			metadata("false", failed, "null")+`}}`)
 	s.want(s.do(user, "GET", "/api/sources/"+id+"/conversation", ""), 200,
-		`{"sourceId":"<2>","agentSessionId":"<1>","lastMessageAt":`+at+`,"messages":[`+
-			`{"id":"<3>","role":"user","content":"Why?","timestamp":`+at+`,"metadata":{"delivered":true,"read":true}},`+reply+
+		`{"sourceId":"<2>","notebookId":"<0>","userId":"<ada>","agentSessionId":"<1>","lastMessageAt":`+at+`,"messages":[`+
+			`{"id":"<3>","sourceId":"<2>","role":"user","content":"Why?","timestamp":`+at+`,"metadata":{"delivered":true,"read":true}},`+reply+
 			`]}`)
 	s.want(s.do(user, "GET", "/api/notebooks", ""), 200,
 		`{"notebooks":[`+strings.Replace(book, `"createdAt"`, `"unread":1,"createdAt"`, 1)+`]}`)
@@ -102,6 +102,10 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 	s.want(s.do(user, "DELETE", "/api/sources/"+id, ""), 200, `{"success":true}`)
 	s.want(s.do(user, "DELETE", "/api/notebooks/"+pick(t, first, "notebook.id"), ""), 200, `{"success":true}`)
 	s.want(s.do(user, "GET", "/api/notebooks", ""), 200, `{"notebooks":[]}`)
+	without := strings.Replace(session, `"notebookId":"<0>",`, "", 1)
+	s.want(s.do(user, "GET", "/api/agent-sessions", ""), 200, `{"agentSessions":[`+without+`]}`)
+	s.want(s.do(user, "POST", "/api/agent-sessions/"+pick(t, first, "agentSession.id")+"/renew", ""), 200,
+		`{"agentSession":`+without+`}`)
 }
 
 func TestAnUnknownLanguageIsSavedUnverified(t *testing.T) {

@@ -121,6 +121,7 @@ class AgentHint(TypedDict):
 
 class _AgentSession(TypedDict):
     id: str
+    userId: str
     agentName: str
     agentIdentifier: str
     status: AgentSessionStatus
@@ -130,7 +131,9 @@ class _AgentSession(TypedDict):
 
 
 class AgentSession(_AgentSession, total=False):
-    """AgentSession is a third-party coding agent's connection to a user's notebook."""
+    """AgentSession is a third-party coding agent's connection to a user's notebook. notebookId is absent
+    after the user deleted the notebook."""
+    notebookId: str
     webhookUrl: str
 
 
@@ -447,6 +450,8 @@ class ContentsResponse(TypedDict):
 class Conversation(TypedDict):
     """Conversation has the messages about a source."""
     sourceId: str
+    notebookId: str
+    userId: str
     agentSessionId: str
     lastMessageAt: Optional[str]
     messages: List[FollowupMessage]
@@ -864,6 +869,7 @@ class FollowupFailedWebhook(TypedDict):
 class FollowupMessage(TypedDict):
     """FollowupMessage is a message of the conversation about a source."""
     id: str
+    sourceId: str
     role: FollowupRole
     content: str
     timestamp: str
@@ -1210,6 +1216,7 @@ class MessageResponse(TypedDict):
 
 class _Notebook(TypedDict):
     id: str
+    userId: str
     title: str
     description: str
     agentName: str
@@ -1733,6 +1740,7 @@ class SignInsResponse(TypedDict):
 
 class _Source(TypedDict):
     id: str
+    userId: str
     notebookId: str
     title: str
     type: str

@@ -1242,9 +1242,14 @@ export type AgentSessionStatus =
   | 'expired' // inactive for too long; renewable
   | 'disconnected'; // by the user, who alone can renew it
 
-/** AgentSession is a third-party coding agent's connection to a user's notebook. */
+/**
+ * AgentSession is a third-party coding agent's connection to a user's notebook. notebookId is absent after the user
+ * deleted the notebook.
+ */
 export interface AgentSession {
   id: string;
+  userId: string;
+  notebookId?: string;
   agentName: string;
   agentIdentifier: string;
   status: AgentSessionStatus;
@@ -1261,6 +1266,7 @@ export interface AgentSession {
  */
 export interface Notebook {
   id: string;
+  userId: string;
   title: string;
   description: string;
   agentName: string;
@@ -1310,6 +1316,7 @@ export interface Verification {
  */
 export interface Source {
   id: string;
+  userId: string;
   notebookId: string;
   title: string;
   type: string;
@@ -1358,6 +1365,7 @@ export type FollowupRole = 'user' | 'agent';
 /** FollowupMessage is a message of the conversation about a source. */
 export interface FollowupMessage {
   id: string;
+  sourceId: string;
   role: FollowupRole;
   content: string;
   timestamp: string;
@@ -1421,6 +1429,8 @@ export interface DeliverySubject {
 /** Conversation has the messages about a source. */
 export interface Conversation {
   sourceId: string;
+  notebookId: string;
+  userId: string;
   agentSessionId: string;
   lastMessageAt: string | null;
   messages: FollowupMessage[];

@@ -20,6 +20,7 @@ const metadata = (more: Partial<FollowupMetadata>): FollowupMetadata => ({ deliv
 
 const message = (id: string, role: 'user' | 'agent', more: Partial<FollowupMetadata> = {}): FollowupMessage => ({
   id,
+  sourceId: 's1',
   role,
   content: `text of ${id}`,
   timestamp: '2026-03-01T12:00:00Z',
