@@ -22,10 +22,12 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(value)
 }
 
-// isOwner reports whether the request has the server's token. The tokens are compared as
-// hashes, in constant time.
-func (s *Server) isOwner(r *http.Request) bool {
-	got, want := sha256.Sum256([]byte(bearer(r))), sha256.Sum256([]byte(s.config.Token))
+// isOwner reports whether the request has the server's token.
+func (s *Server) isOwner(r *http.Request) bool { return s.isToken(bearer(r)) }
+
+// isToken compares with the server's token, as hashes and in constant time.
+func (s *Server) isToken(plain string) bool {
+	got, want := sha256.Sum256([]byte(plain)), sha256.Sum256([]byte(s.config.Token))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
@@ -86,32 +88,56 @@ func (s *Server) requireMember(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// member returns the session that the request's token opens. The token may be in the query,
-// because browsers cannot set headers on a WebSocket.
+// member returns the session that the request's token opens, which may be a new one.
 func (s *Server) member(c echo.Context) (*session, error) {
-	query, err := url.ParseQuery(c.Request().URL.RawQuery)
-	if err != nil { // the error would quote the token
-		return nil, protocol.Errorf(protocol.CodeInvalid, "The query string is malformed")
-	}
-	given, header := query["token"], bearer(c.Request())
-	switch {
-	case len(given) > 1, len(given) == 1 && header != "" && given[0] != header:
-		return nil, protocol.Errorf(protocol.CodeInvalid, "token is given more than once")
-	case len(given) == 1:
-		header = given[0]
-	}
-	hash, err := s.tokenHash(c.Request().Context(), c.Param("id"))
-	if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
+	r, id := c.Request(), c.Param("id")
+	plain, err := tokenOf(r)
+	if err != nil {
 		return nil, err
 	}
-	if err != nil || !opens(header, hash) {
-		return nil, unauthorized("Send the token of POST /sessions as ?token= or as Authorization: Bearer")
+	hash, err := s.tokenHash(r.Context(), id)
+	switch {
+	case protocol.CodeOf(err) == protocol.CodeNotFound && s.mayName(r, plain):
+		return s.named(r.Context(), id, plain)
+	case protocol.CodeOf(err) == protocol.CodeNotFound:
+		return nil, errNotMember()
+	case err != nil:
+		return nil, err
 	}
-	one, err := s.find(c.Param("id"))
-	if err != nil {
-		return nil, &protocol.Error{
-			Code: protocol.CodeGone, Message: "The session has ended", Hint: "GET /sessions/ID/history still has its lines",
-		}
+	one, err := s.find(id)
+	switch {
+	case err == nil && one.admits(plain):
+		return one, nil
+	case err == nil || !opens(plain, hash):
+		return nil, errNotMember()
 	}
-	return one, nil
+	return nil, &protocol.Error{
+		Code: protocol.CodeGone, Message: "The session has ended", Hint: "GET /sessions/ID/history still has its lines",
+	}
+}
+
+// tokenOf returns the token of a request, "" without one. It may be in the query, because
+// browsers cannot set headers on a WebSocket.
+func tokenOf(r *http.Request) (string, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // the error would quote the token
+		return "", protocol.Errorf(protocol.CodeInvalid, "The query string is malformed")
+	}
+	given, header := query["token"], bearer(r)
+	switch {
+	case len(given) > 1, len(given) == 1 && header != "" && given[0] != header:
+		return "", protocol.Errorf(protocol.CodeInvalid, "token is given more than once")
+	case len(given) == 1:
+		return given[0], nil
+	}
+	return header, nil
+}
+
+// admits reports whether a token opens the session; "" is none.
+func (one *session) admits(plain string) bool {
+	return one.isFree && plain == "" || opens(plain, one.tokenHash)
+}
+
+func errNotMember() error {
+	return unauthorized("Send the token of POST /sessions as ?token= or as Authorization: Bearer")
 }

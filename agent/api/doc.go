@@ -8,6 +8,8 @@
 //	GET    /ws/:id?token=           protocol section 4, one line a text message; ?replay=all shows the whole session
 //	GET    /healthz
 //
+// GET /ws/:id with an id that is new opens a session with this id, see named.go.
+//
 // A session has a working directory of its own. It exists until it is deleted, or until no
 // client was connected for the idle time-out. It never ends during a turn. An open question
 // waits for the next client as long as the session exists.

@@ -20,8 +20,8 @@ func TestASessionWithoutClientsEndsAfterItsIdleTime(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()
-		one, _, err := s.open(t.Context(), "", "")
-		if err != nil {
+		one, _ := s.newSession("one")
+		if err := s.open(t.Context(), one, "", ""); err != nil {
 			t.Fatal(err)
 		}
 		w, err := one.hub.Watch(false)

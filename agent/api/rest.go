@@ -19,11 +19,10 @@ type createResponse struct {
 }
 
 func (s *Server) create(ctx context.Context, r *createRequest) (*createResponse, error) {
-	one, plain, err := s.open(ctx, r.Model, r.Instructions)
-	if err != nil {
+	one, plain := s.newSession(protocol.NewID())
+	if err := s.open(ctx, one, r.Model, r.Instructions); err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("session begins", "session", one.id, "model", one.model)
 	return &createResponse{SessionID: one.id, Token: plain}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/singleflight"
 
 	"bellhop/agent"
 	"bellhop/agent/api/history"
@@ -57,8 +58,9 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	opening  int  // sessions being opened
-	stopped  bool // no further sessions
+	opening  int                // sessions being opened
+	stopped  bool               // no further sessions
+	naming   singleflight.Group // opens the sessions that clients name
 	clients  sync.WaitGroup
 	changed  chan struct{} // wakes Run: a session may become idle sooner
 }

@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -23,6 +25,7 @@ type session struct {
 	model     string
 	created   time.Time
 	tokenHash []byte
+	isFree    bool // its id alone opens it: a client without a token named it
 	dir       string
 	leave     func() // removes dir, if it is not kept
 	hub       *wsline.Hub
@@ -33,26 +36,33 @@ type session struct {
 	senders   sync.Map // line that is being handled → the *wsline.Watcher that sent it
 }
 
-// open creates a session; plain is its token.
-func (s *Server) open(ctx context.Context, model, instructions string) (one *session, plain string, err error) {
-	if err := s.reserve(); err != nil {
-		return nil, "", err
-	}
-	one = &session{id: protocol.NewID(), created: s.config.Now(), hub: wsline.NewHub(s.config.Limits, s.config.Now)}
+// newSession returns a session that is not open yet. plain is its token.
+func (s *Server) newSession(id string) (one *session, plain string) {
+	one = &session{id: id, created: s.config.Now(), hub: wsline.NewHub(s.config.Limits, s.config.Now)}
 	plain, one.tokenHash = token.NewOpaque("bhs_")
-	if err = s.makeDir(one); err == nil {
+	return one, plain
+}
+
+// open opens a new session.
+func (s *Server) open(ctx context.Context, one *session, model, instructions string) error {
+	if err := s.reserve(); err != nil {
+		return err
+	}
+	err := s.makeDir(one)
+	if err == nil {
 		err = s.begin(ctx, one, model, instructions)
 	}
 	if err != nil {
 		one.end(endFailed)
 		_ = s.release(nil)
-		return nil, "", err
+		return err
 	}
 	if err := s.release(one); err != nil {
 		one.end(endStopped)
-		return nil, "", err
+		return err
 	}
-	return one, plain, nil
+	s.config.Log.Info("session begins", "session", one.id, "model", one.model)
+	return nil
 }
 
 // reserve counts a session that is being opened. release ends that and, unless one is nil, adds
@@ -96,6 +106,11 @@ func (s *Server) makeDir(one *session) (err error) {
 	} else {
 		one.dir, err = s.makeWorkspace(one.id)
 		one.leave = func() { s.leaveWorkspace(one.id) }
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: "A directory with the session's id exists already", Hint: "Choose another id",
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("make working directory: %w", err)
