@@ -215,15 +215,17 @@ func (b *basicServer) turn(s *scope) (id string, parts []protocol.Part) {
 	return id, b.parts(s, b.prompt(s, id, b.open(s, id))) //nolint:bodyclose // as in call
 }
 
-// until waits for a post that holds, and returns all posts of the session.
-func (b *basicServer) until(s *scope, id, what string, holds func([]protocol.Event) bool) []protocol.Event {
+// until waits until the posts of the session hold, and returns them. After Patience it returns those that came.
+func (b *basicServer) until(
+	s *scope, id, what string, holds func([]protocol.Event) bool,
+) (events []protocol.Event, complete bool) {
 	limit := time.NewTimer(b.options.Patience)
 	defer limit.Stop()
 	for {
 		b.mu.Lock()
 		changed, posts := b.changed, slices.Clone(b.posts)
 		b.mu.Unlock()
-		var events []protocol.Event
+		events = nil
 		for _, p := range posts {
 			switch {
 			case p.problem != "":
@@ -233,12 +235,12 @@ func (b *basicServer) until(s *scope, id, what string, holds func([]protocol.Eve
 			}
 		}
 		if holds(events) {
-			return events
+			return events, true
 		}
 		select {
 		case <-changed:
 		case <-limit.C:
-			s.stopf("%s was not posted to the webhook within %s", what, b.options.Patience)
+			return events, false
 		case <-s.ctx.Done():
 			s.stopf("ended while %s was awaited", what)
 		}

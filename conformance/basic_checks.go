@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -94,6 +95,40 @@ func streamedText(parts []protocol.Part) string {
 	return text.String()
 }
 
+// expectText waits until the webhook has got what was streamed, and reports what it has got instead.
+func (b *basicServer) expectText(s *scope, id, what, streamed string, holds func(posted string) bool) []protocol.Event {
+	events, complete := b.until(s, id, what, func(events []protocol.Event) bool { return holds(postedText(events)) })
+	posted := postedText(events)
+	switch {
+	case !complete && posted == "":
+		s.stopf("%s was not posted to the webhook within %s", what, b.options.Patience)
+	case posted != streamed:
+		s.failf("%s: what users see after a reload differs", textDifference(streamed, posted))
+	}
+	return events
+}
+
+// textDifference shows two texts from shortly before the place at which they differ.
+func textDifference(streamed, posted string) string {
+	const before, after = 40, 160
+	a, b, same := []rune(streamed), []rune(posted), 0
+	for same < len(a) && same < len(b) && a[same] == b[same] {
+		same++
+	}
+	part := func(text []rune) string {
+		from, to := max(0, same-before), min(len(text), same+after)
+		start, end := "", ""
+		if from > 0 {
+			start = "…"
+		}
+		if to < len(text) {
+			end = "…"
+		}
+		return start + string(text[from:to]) + end
+	}
+	return fmt.Sprintf("streamed is %q, posted is %q", part(a), part(b))
+}
+
 // postedText joins the posted texts.
 func postedText(events []protocol.Event) string {
 	var text strings.Builder
@@ -108,12 +143,7 @@ func postedText(events []protocol.Event) string {
 func checkBasicTexts(s *scope, b *basicServer) {
 	id, parts := b.turn(s)
 	text := streamedText(parts)
-	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool {
-		return len(postedText(events)) >= len(text)
-	})
-	if posted := postedText(events); posted != text {
-		s.failf("streamed is %q, posted is %q: what users see after a reload differs", brief(text), brief(posted))
-	}
+	events := b.expectText(s, id, "the streamed text", text, func(posted string) bool { return len(posted) >= len(text) })
 	for i := range parts {
 		call := parts[i].ToolCallID
 		isPosted := slices.ContainsFunc(events, func(e protocol.Event) bool { return e.ToolCallID == call })
@@ -129,9 +159,12 @@ func checkBasicFinish(s *scope, b *basicServer) {
 	finish := func(events []protocol.Event) bool {
 		return slices.ContainsFunc(events, func(e protocol.Event) bool { return e.Type == protocol.EventFinish })
 	}
-	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool {
+	events, complete := b.until(s, id, "the streamed text", func(events []protocol.Event) bool {
 		return finish(events) || len(postedText(events)) >= len(text)
 	})
+	if !complete && len(events) == 0 {
+		s.stopf("nothing of the turn was posted to the webhook within %s", b.options.Patience)
+	}
 	if !finish(events) {
 		s.skip("no finish event came with the text: a turn whose stream is not read to its end " +
 			"ends at the next message, or after 15 minutes")
@@ -149,8 +182,8 @@ func checkBasicRetry(s *scope, b *basicServer) {
 	})
 	id, parts := b.turn(s)
 	text := streamedText(parts)
-	b.until(s, id, "the text, whose first post was answered with 503,", func(events []protocol.Event) bool {
-		return postedText(events) == text
+	b.expectText(s, id, "the text, whose first post was answered with 503,", text, func(posted string) bool {
+		return posted == text
 	})
 }
 

@@ -60,6 +60,11 @@ var (
 		_, _ = io.WriteString(w, "data: {\"type\":\"text-delta\",\"id\":\"more\",\"text\":\"More. \"}\n\n")
 		next.ServeHTTP(w, r)
 	})
+	silent = streams(func(w http.ResponseWriter, _ *http.Request, _ int32, _ http.Handler) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"type\":\"text-delta\",\"id\":\"1\",\"text\":\"Hello\"}\n\n"+
+			"data: {\"type\":\"finish\",\"finishReason\":\"stop\"}\n\n")
+	})
 	preflightTurn = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodOptions {
@@ -86,15 +91,21 @@ func TestBasicFindsFaults(t *testing.T) {
 		check, want string
 		spoil       func(http.Handler) http.Handler
 	}{
-		"any password opens a session":      {"the password", "anyone could run the agent", anyPassword},
-		"no token":                          {"a session", `must answer 200 {"token":"…"}`, onlyHTML},
-		"a preflight is a turn":             {"pages", "answered twice", preflightTurn},
-		"any token opens a stream":          {"the stream token", "anyone could read and prompt", anyToken},
-		"a page instead of a stream":        {"a turn", "text/event-stream", pageAsStream},
-		"two ends":                          {"a turn", "2 parts of type finish", twoEnds},
-		"a turn without text":               {"a turn", "the stream has no text", anyToken},
-		"a text that is not posted":         {"the texts", "was not posted", moreText},
-		"events are not repeated":           {"a webhook that fails", "was not posted", unchanged},
+		"any password opens a session": {"the password", "anyone could run the agent", anyPassword},
+		"no token":                     {"a session", `must answer 200 {"token":"…"}`, onlyHTML},
+		"a preflight is a turn":        {"pages", "answered twice", preflightTurn},
+		"any token opens a stream":     {"the stream token", "anyone could read and prompt", anyToken},
+		"a page instead of a stream":   {"a turn", "text/event-stream", pageAsStream},
+		"two ends":                     {"a turn", "2 parts of type finish", twoEnds},
+		"a turn without text":          {"a turn", "the stream has no text", anyToken},
+		"a text that is not posted":    {"the texts", "was not posted", silent},
+		"no event at all":              {"the end of a turn", "nothing of the turn was posted", silent},
+		"a part that is not posted": {
+			"the texts", `streamed is "More. Let me look.You said: Say hello", posted is "Let me look.You said: Say hello"`, moreText,
+		},
+		"events are not repeated": {
+			"a webhook that fails", `streamed is "Let me look.You said: Say hello", posted is "You said: Say hello"`, unchanged,
+		},
 		"no finish event":                   {"the end of a turn", "15 minutes", unchanged},
 		"no CORS":                           {"pages", "relay", unchanged},
 		"one turn for each session":         {"a second turn", "a turn has no text", oneTurn},
@@ -105,7 +116,7 @@ func TestBasicFindsFaults(t *testing.T) {
 			server := httptest.NewServer(c.spoil(&basic.Host{Password: password, Client: client}))
 			t.Cleanup(server.Close)
 			options := BasicOptions{URL: server.URL, Password: password, only: []string{c.check}}
-			if c.want == "was not posted" {
+			if strings.Contains(c.want, "posted") {
 				options.Patience = 100 * time.Millisecond
 			}
 			report := checkBasic(t, options)
@@ -114,6 +125,22 @@ func TestBasicFindsFaults(t *testing.T) {
 				t.Errorf("found %s", found)
 			}
 		})
+	}
+}
+
+func TestADifferenceOfTextsIsShownWhereItIs(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ä", 1000)
+	for _, c := range []struct{ streamed, posted, want string }{
+		{"Hello ", "Hello", `streamed is "Hello ", posted is "Hello"`},
+		{"Hello", "HelloHello", `streamed is "Hello", posted is "HelloHello"`},
+		{
+			long + "x", long + "y" + long, `streamed is "…` + long[:80] + `x", posted is "…` + long[:80] + "y" + long[:318] + `…"`,
+		},
+	} {
+		if got := textDifference(c.streamed, c.posted); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
 	}
 }
 
