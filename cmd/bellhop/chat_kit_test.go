@@ -16,7 +16,8 @@ type chatBroker struct {
 	tokenFile string
 	// prompted answers a prompt; nil: with endTurn.
 	prompted     func(w http.ResponseWriter, r *http.Request, prompt *protocol.PromptRequest)
-	capabilities []string // of the host
+	capabilities []string           // of the host
+	lastTurn     *protocol.LastTurn // of the task
 	checkIns     []protocol.CheckInRequest
 	created      []protocol.CreateTaskRequest
 }
@@ -27,7 +28,9 @@ func startChatBroker(t *testing.T) *chatBroker {
 	reply := func(v any) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
 	}
-	mux.HandleFunc("GET /api/tasks/t", reply(protocol.Task{ID: "t", Title: "T"}))
+	mux.HandleFunc("GET /api/tasks/t", func(w http.ResponseWriter, r *http.Request) {
+		reply(protocol.Task{ID: "t", Title: "T", LastTurn: b.lastTurn})(w, r)
+	})
 	mux.HandleFunc("POST /api/tasks", func(w http.ResponseWriter, r *http.Request) {
 		var req protocol.CreateTaskRequest
 		_ = json.NewDecoder(r.Body).Decode(&req)

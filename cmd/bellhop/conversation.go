@@ -25,20 +25,40 @@ type chat struct {
 	cancel      context.CancelFunc
 }
 
-// sendOne sends a message and shows its turn. errUnfinished: the turn ended early.
+// sendOne sends a message and shows its turn. errUnfinished: the turn ended early. The stream of a
+// basic host may end without saying how the turn did, or be cut: then the task says it.
 func (c *chat) sendOne(ctx context.Context, message string) error {
-	end, err := c.send(ctx, message)
-	if err == nil && !isFinished(end) {
-		err = errUnfinished
+	turnID, end, err := c.send(ctx, message)
+	switch {
+	case err == nil && isFinished(end), turnID != "" && c.isDone(ctx, turnID):
+	case err == nil:
+		return errUnfinished
+	default:
+		return err
 	}
-	return err
+	if err != nil {
+		c.screen.line("%s", c.screen.dim(fmt.Sprintf("The turn is done, but its stream was cut: %v", err)))
+	}
+	return nil
+}
+
+// isDone reports whether the broker knows that the agent completed the turn.
+func (c *chat) isDone(ctx context.Context, turnID string) bool {
+	task, err := c.client.Task(ctx, c.task.ID)
+	if err != nil || task.LastTurn == nil {
+		return false
+	}
+	return task.LastTurn.ID == turnID && isComplete(task.LastTurn.FinishReason)
 }
 
 // isFinished reports whether the agent completed the turn: interrupts, errors and
 // limits of the host do not count.
 func isFinished(end *client.End) bool {
-	return end != nil && end.Type == protocol.PartFinish &&
-		end.FinishReason != protocol.FinishOther && end.FinishReason != protocol.FinishError
+	return end != nil && end.Type == protocol.PartFinish && isComplete(end.FinishReason)
+}
+
+func isComplete(reason protocol.FinishReason) bool {
+	return reason != protocol.FinishOther && reason != protocol.FinishError
 }
 
 // converse shows the history and the open turn, then sends line after line.
@@ -67,7 +87,7 @@ func (c *chat) converse(ctx context.Context) error {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if _, err := c.send(ctx, line); err != nil {
+		if _, _, err := c.send(ctx, line); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
@@ -102,15 +122,17 @@ func (c *chat) showHistory(ctx context.Context) error {
 	return nil
 }
 
-func (c *chat) send(ctx context.Context, message string) (*client.End, error) {
+// send sends a message and follows its turn. turnID is "" if the check-in failed.
+func (c *chat) send(ctx context.Context, message string) (turnID string, end *client.End, err error) {
 	stream, err := c.client.Send(ctx, &protocol.CheckInRequest{
 		TaskID: c.task.ID, Message: message, PermissionMode: c.mode,
 	})
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	c.mode = "" // the task keeps it, until another client changes it
-	return c.follow(ctx, stream)
+	end, err = c.follow(ctx, stream)
+	return stream.TurnID, end, err
 }
 
 // streamItem is one result of the stream's reader.
