@@ -4,12 +4,17 @@ package e2e
 
 import (
 	"encoding/json"
+	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"bellhop/broker"
+	"bellhop/client"
 	"bellhop/internal/testenv"
+	"bellhop/internal/testenv/basic"
 	"bellhop/internal/testenv/faultproxy"
 )
 
@@ -48,5 +53,37 @@ func TestThePythonExampleTakesATurnThatIsCut(t *testing.T) {
 		if strings.Count(printed, want) != 1 {
 			t.Errorf("printed %q %d times, want once:\n%s", want, strings.Count(printed, want), printed)
 		}
+	}
+}
+
+// The example of plain fetch works with a server that names no capabilities, and reports the end of its turn.
+func TestThePlainExampleTakesATurnOfABasicServer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(&basic.Host{Password: hostPassword, Client: direct})
+	t.Cleanup(server.Close)
+	b := loneBroker(t)
+	_, err := b.Hosts.Create(t.Context(), broker.Caller{Admin: true}, &broker.HostRequest{
+		Name: "basic", URL: server.URL, Password: hostPassword,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := json.Marshal(map[string]string{"brokerUrl": b.URL, "apiToken": b.token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "dev.json")
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join("..", "..", "web", "client", "examples", "plain", "chat.mjs")
+	out, err := exec.CommandContext(t.Context(), "node", script, file, "hi").CombinedOutput()
+	const want = "Let me look.\n→ list_dir {\"path\":\".\"}\nYou said: hi\n(stop)\n4 messages are stored\n"
+	if err != nil || string(out) != want {
+		t.Fatalf("%v, printed %q, want %q", err, out, want)
+	}
+	page, err := b.client().Tasks(t.Context(), client.TaskQuery{})
+	if err != nil || len(page.Tasks) != 1 || page.Tasks[0].LastTurn == nil || page.Tasks[0].LastTurn.FinishReason != "stop" {
+		t.Errorf("the task is %+v, %v", page, err)
 	}
 }

@@ -21,16 +21,18 @@ async function broker(path, body) {
 }
 
 const task = await broker('/api/tasks', { title: message });
-const { streamUrl, streamToken, turnId } = await broker('/api/agent', { taskId: task.id, message });
+const { streamUrl, streamToken, turnId, capabilities } = await broker('/api/agent', { taskId: task.id, message });
 
-const stream = await fetch(streamUrl, {
+// A basic server names no capabilities: it takes the token in the query, and no Authorization.
+const stream = await fetch(capabilities ? streamUrl : `${streamUrl}?token=${encodeURIComponent(streamToken)}`, {
   method: 'POST',
-  headers: { authorization: `Bearer ${streamToken}`, 'content-type': 'application/json' },
+  headers: { ...(capabilities && { authorization: `Bearer ${streamToken}` }), 'content-type': 'application/json' },
   body: JSON.stringify({ prompt: message }),
 });
 if (!stream.ok) throw new Error(await stream.text());
 
 const terminal = createInterface({ input: process.stdin, output: process.stdout });
+let finishReason;
 for await (const part of parts(stream.body)) {
   switch (part.type) {
     case 'text-delta':
@@ -48,20 +50,27 @@ for await (const part of parts(stream.body)) {
       await broker(`/api/interactions/${part.id}`, { text: await terminal.question(`${part.data.prompt} `) });
       break;
     case 'finish':
-      console.log(`\n(${part.finishReason})`);
+    case 'abort':
+    case 'error':
+      finishReason = { abort: 'other', error: 'error' }[part.type] ?? part.finishReason;
+      console.log(`\n(${finishReason})`);
   }
 }
 terminal.close();
+// Only the reader of its stream knows that a basic server's turn is over.
+const reasons = ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other'];
+if (!reasons.includes(finishReason)) finishReason = 'stop';
+if (!capabilities) await broker('/api/agent/finish', { taskId: task.id, turnId, finishReason });
 // The rows come by the webhook: the broker waits for those of the turn.
 const { messages } = await broker(`/api/tasks/${task.id}/messages?turn=${turnId}&wait=5s`);
 console.log(`${messages.length} messages are stored`);
 
-/** Parses the server-sent events of a Bellhop host, which have one data line each. A real client also resumes by id. */
+/** Parses the server-sent events of an agent server, which have one data line each. A real client also resumes by id. */
 async function* parts(body) {
   let rest = '';
   for await (const text of body.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) if (line.startsWith('data: ')) yield JSON.parse(line.slice(6));
+    for (const line of lines) if (/^data: ?\{/.test(line)) yield JSON.parse(line.slice(5));
   }
 }
