@@ -53,7 +53,7 @@ func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEve
 		return nil
 	}
 	task, ok := s.remembered().last.get(taskID, s.Incarnation.ID())
-	if !ok || task.DeletedAt != nil || !onlyText(events, task.OpenTurn) {
+	if !ok || task.DeletedAt != nil || task.isQuiet() || !onlyText(events, task.OpenTurn) {
 		return nil
 	}
 	state := sequencer.State{Cursor: task.Cursor}

@@ -97,6 +97,7 @@ type RelayedTurn struct {
 	task     *Task
 	turnID   string
 	stream   streamEnd
+	signedAt time.Time // when its bytes were last a sign of life
 }
 
 // relayedTurn returns the turn that a POST to a basic host has started, nil if there
@@ -107,12 +108,6 @@ func (s *Sessions) relayedTurn(ctx context.Context, task *Task) (*RelayedTurn, e
 		return nil, err
 	}
 	return &RelayedTurn{sessions: s, task: task, turnID: turns[len(turns)-1].ID}, nil
-}
-
-// Write reads the bytes of the stream. It never fails.
-func (t *RelayedTurn) Write(p []byte) (int, error) {
-	t.stream.read(p)
-	return len(p), nil
 }
 
 // Ended ends the turn after its stream has ended. It must not be called for a stream that

@@ -222,7 +222,7 @@ func TestTheEndOfARelayedStreamEndsABasicHostsTurn(t *testing.T) {
 			t.Error("closed before its end")
 		}
 		for _, piece := range []string{stream[:len(stream)/2], stream[len(stream)/2:]} {
-			_, _ = got.Turn.Write([]byte(piece))
+			_, _ = got.Turn.Reader(k.ctx).Write([]byte(piece))
 		}
 		k.must(got.Turn.Ended(k.ctx))
 		same(t, k.ending(task), ended(turn, want[0], want[1]))

@@ -88,7 +88,13 @@ func (e *effects) effect(ctx context.Context, in *incomingEvent) error {
 // not open its turn. A status other than busy does not either, because it may
 // concern the agent program alone.
 func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
-	if in.turn == "" || in.turn == e.task.OpenTurn || in.event.Type == protocol.EventFinish {
+	if in.turn == "" || in.event.Type == protocol.EventFinish {
+		return nil
+	}
+	if in.turn == e.task.OpenTurn {
+		if in.event.Type != protocol.EventStatus {
+			e.wake()
+		}
 		return nil
 	}
 	if in.event.Type == protocol.EventStatus && in.event.Status != protocol.StatusBusy {

@@ -27,6 +27,7 @@ type Maintenance struct {
 // MaintenanceStore finds and removes overdue or expired rows.
 type MaintenanceStore interface {
 	DueStore
+	QuietStore
 	// StuckMessages returns messages that are SENDING since before a time. Those in a queue are left
 	// out: they are sent again.
 	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)
@@ -45,10 +46,11 @@ const (
 
 // Run sweeps and prunes until ctx ends. Pruning may take long and delays no sweep.
 func (m *Maintenance) Run(ctx context.Context) error {
-	var pruning sync.WaitGroup
-	pruning.Go(func() { wait.Every(ctx, pruneEvery, m.Prune) })
+	var beside sync.WaitGroup
+	beside.Go(func() { wait.Every(ctx, pruneEvery, m.Prune) })
+	beside.Go(func() { wait.Every(ctx, quietEvery, m.MarkQuiet) })
 	wait.Every(ctx, sweepEvery, m.Sweep)
-	pruning.Wait()
+	beside.Wait()
 	return nil
 }
 

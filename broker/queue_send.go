@@ -193,7 +193,7 @@ func (s *queuedSend) follow(ctx context.Context, cancel context.CancelFunc, c *c
 			defer close(watched)
 			turn.EndWith(watching, cancel)
 		}()
-		_, broken := io.Copy(turn, response.Body)
+		_, broken := io.Copy(turn.Reader(ctx), response.Body)
 		unwatch()
 		<-watched
 		if broken == nil {

@@ -36,6 +36,8 @@ type UpdateStore interface {
 	ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]Message, error)
 	// RunningTools are the tool rows of a turn that have a call and no result.
 	RunningTools(ctx context.Context, taskID, turnID string) ([]Message, error)
+	// LastAnswer returns the agent's newest message; CodeNotFound without one.
+	LastAnswer(ctx context.Context, taskID string) (*Message, error)
 	Turns(ctx context.Context, taskID string, ids []string) ([]Turn, error)
 	// TurnsIn returns a task's turns in these states, oldest first.
 	TurnsIn(ctx context.Context, taskID string, states ...TurnState) ([]Turn, error)

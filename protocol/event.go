@@ -124,7 +124,7 @@ const (
 	StatusBusy Status = "busy"
 
 	ReasonNone     StatusReason = ""         // nothing goes on, or the status is another
-	ReasonWaiting  StatusReason = "waiting"  // a question to the user is open
+	ReasonWaiting  StatusReason = "waiting"  // a question to the user is open, or a basic host is silent behind its answer
 	ReasonChecking StatusReason = "checking" // the connection to the agent is lost, with a question open
 	ReasonTerminal StatusReason = "terminal" // a program in a user's terminal works in the session's workspace
 )

@@ -81,7 +81,7 @@ func (a *API) relay(c echo.Context) error {
 func (a *API) forwardTurn(
 	ctx context.Context, w http.ResponseWriter, control *http.ResponseController, resp *broker.Relayed,
 ) error {
-	stream := io.TeeReader(resp.Body, resp.Turn)
+	stream := io.TeeReader(resp.Body, resp.Turn.Reader(database.WithoutBudget(ctx)))
 	left := forward(w, control, stream)
 	err := left
 	if errors.Is(left, errBrowserLeft) {

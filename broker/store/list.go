@@ -95,6 +95,9 @@ func (s *Store) listedOf(
 	if f.State != "" { // the index has only tasks with a state: the second condition lets the planner use it
 		where, values = where+" AND state = ? AND state <> ''", append(values, string(f.State))
 	}
+	if f.State == broker.TaskFailed { // the state of a quiet task is that of its last turn, while another is open
+		where += " AND open_turn = ''"
+	}
 	if which.sql != "" {
 		where, values = where+" AND "+which.sql, append(values, which.args...)
 	}

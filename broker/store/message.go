@@ -199,6 +199,11 @@ func (s *Store) RunningTools(ctx context.Context, taskID, turnID string) ([]brok
 	})
 }
 
+// LastAnswer implements broker.UpdateStore.
+func (s *Store) LastAnswer(ctx context.Context, taskID string) (*broker.Message, error) {
+	return s.oneMessage(ctx, taskID, selection{condition: "role = 'ASSISTANT'", newestFirst: true})
+}
+
 var texts = table.New("log",
 	table.Integer("seq", func(m *broker.StoredText) *int64 { return &m.Seq }),
 	table.Text("event_id", func(m *broker.StoredText) *string { return &m.EventID }),

@@ -133,6 +133,10 @@ func readsOfLists() map[string]read {
 			_, _, err := s.DueTasks(ctx, true, broker.Overdue{Silent: at, Announced: at, Future: at}, "", 50)
 			return err
 		},
+		"SilentTasks": func(ctx context.Context, s storetest.Store) error {
+			_, _, err := s.SilentTasks(ctx, at, "", 50)
+			return err
+		},
 		"TasksOfUser": func(ctx context.Context, s storetest.Store) error {
 			_, err := s.TasksOfUser(ctx, plans.Owner, "task-1", 50)
 			return err
@@ -191,6 +195,10 @@ func readsOfTask() map[string]read {
 		"RunningTools": func(ctx context.Context, s storetest.Store) error {
 			_, err := s.RunningTools(ctx, plans.Large, "turn-7")
 			return err
+		},
+		"LastAnswer": func(ctx context.Context, s storetest.Store) error {
+			_, err := s.LastAnswer(ctx, plans.Large)
+			return missing(err)
 		},
 		"Texts": func(ctx context.Context, s storetest.Store) error {
 			_, err := s.Texts(ctx, plans.Large, mid, 50)

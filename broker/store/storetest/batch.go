@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -310,6 +311,49 @@ func testDue(t *testing.T, s suite) {
 	future = now.Add(2 * time.Minute)
 	if got := due(true, now, now); got[stale] == "" || len(got) != 4 {
 		t.Errorf("%v", got)
+	}
+}
+
+func testSilent(t *testing.T, s suite) {
+	user := s.user()
+	early := now.Add(-time.Minute)
+	add := func(change func(b *broker.Batch)) string {
+		task := s.task(user)
+		s.must(s.apply(task.ID, func(b *broker.Batch) {
+			b.Task.AgentStatus, b.Task.OpenTurn, b.Task.LastEventAt = protocol.StatusBusy, "t", &early
+			b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, State: broker.TurnOpen, AnnouncedAt: early}}
+			change(b)
+		}))
+		return task.ID
+	}
+	silent := []string{add(func(*broker.Batch) {}), add(func(*broker.Batch) {})}
+	slices.Sort(silent)
+	for _, change := range []func(b *broker.Batch){
+		func(b *broker.Batch) { b.Task.HostEvents = true },
+		func(b *broker.Batch) { b.Task.AgentStatus = protocol.StatusIdle },
+		func(b *broker.Batch) { b.Task.OpenQuestions = 1 },
+		func(b *broker.Batch) { b.Task.LastEventAt = nil },
+		func(b *broker.Batch) { b.Task.LastEventAt = &now },
+		func(b *broker.Batch) { b.Task.DeletedAt = &now },
+		func(b *broker.Batch) { b.Task.OpenTurn = "u" },
+		func(b *broker.Batch) { b.Turns[0].State = broker.TurnClosed },
+		func(b *broker.Batch) { b.Turns[0].AnnouncedAt = now }, // the event was of an earlier turn
+	} {
+		add(change)
+	}
+	for _, limit := range []int{1, 3, 100} {
+		var all []string
+		for after := ""; ; {
+			page, last, err := s.store.SilentTasks(s.ctx, early, after, limit)
+			s.must(err)
+			all = append(all, page...)
+			if after = last; after == "" {
+				break
+			}
+		}
+		if !slices.Equal(all, silent) {
+			t.Errorf("pages of %d have %q, want %q", limit, all, silent)
+		}
 	}
 }
 

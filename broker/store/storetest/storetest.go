@@ -87,6 +87,7 @@ func Run(t *testing.T, open func(t testing.TB) Store, without ...string) {
 		{"Append", testAppend},
 		{"Locking", testLocking},
 		{"Due", testDue},
+		{"Silent", testSilent},
 		{"Purge", testPurge},
 		{"Ends", testEnds},
 		{"Queue", testQueue},

@@ -964,7 +964,7 @@ export type Status =
 /** StatusReason says why the status is 'idle' while something goes on. */
 export type StatusReason =
   | '' // nothing goes on, or the status is another
-  | 'waiting' // a question to the user is open
+  | 'waiting' // a question to the user is open, or a basic host is silent behind its answer
   | 'checking' // the connection to the agent is lost, with a question open
   | 'terminal'; // a program in a user's terminal works in the session's workspace
 

@@ -1,6 +1,7 @@
 import { config } from '../app/config.ts';
 import type { Task, TaskHint } from '../app/types.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
+import { isQuiet } from '../tasks/status.ts';
 
 const supported = () => typeof Notification !== 'undefined';
 
@@ -29,8 +30,8 @@ export async function setNotifications(on: boolean): Promise<boolean> {
 export function notice(before: Task | undefined, hint: TaskHint): string | null {
   if (!before || hint.rev <= before.rev) return null;
   if (hint.openInteractions > before.openInteractions) return 'Waiting for you';
-  if (before.agentStatus === 'busy' && hint.agentStatus === 'idle' && hint.reason !== 'waiting')
-    return 'The turn is over';
+  const worked = before.agentStatus === 'busy' || isQuiet(before);
+  if (worked && hint.agentStatus === 'idle' && hint.reason !== 'waiting') return 'The turn is over';
   return null;
 }
 

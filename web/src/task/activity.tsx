@@ -12,10 +12,13 @@ import styles from './activity.module.css';
 export function verbOf(o: {
   submitted: boolean;
   waiting: boolean;
+  /** The host is silent behind a complete text. */
+  quiet: boolean;
   connection: Connection['state'];
   message: UIMessage | undefined;
 }): string {
   if (o.waiting) return 'Waiting for your answer';
+  if (o.quiet) return 'Quiet, the agent may go on';
   const last = o.message?.parts.findLast((p) => p.type !== 'step-start' && !p.type.startsWith('data-'));
   if (!last) {
     if (o.connection === 'connecting') return 'Connecting to the agent host';

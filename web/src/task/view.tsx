@@ -6,7 +6,7 @@ import type { Diff, Task } from '../app/types.ts';
 import { useDiff } from '../diff/query.ts';
 import { useAnswer, useOpenInteractions } from '../inbox/api.ts';
 import { useMarkRead } from '../tasks/api.ts';
-import { isUnread } from '../tasks/status.ts';
+import { isQuiet, isUnread } from '../tasks/status.ts';
 import { Failure } from '../ui/failure.tsx';
 import { Activity, ReconnectBanner, TurnNotices, verbOf } from './activity.tsx';
 import { Composer } from './composer/composer.tsx';
@@ -90,8 +90,7 @@ export function TaskView({
         <Reconnecting task={task} chat={chat} connected={connected} />
         <TurnNotices notices={chat.notices} />
         <Progress
-          chat={chat}
-          busy={busy}
+          {...{ chat, task, busy }}
           waiting={interactions.length > 0}
           message={chat.live.get(runningTurn)}
           sentAt={lastRow?.createdAt}
@@ -130,6 +129,7 @@ function Reconnecting({ task, chat, connected }: { task: Task; chat: LiveChat; c
 
 interface ProgressProps {
   chat: LiveChat;
+  task: Task;
   busy: boolean;
   /** A question is open. */
   waiting: boolean;
@@ -139,13 +139,14 @@ interface ProgressProps {
   sentAt: string | undefined;
 }
 
-function Progress({ chat, busy, waiting, message, sentAt }: ProgressProps) {
+function Progress({ chat, task, busy, waiting, message, sentAt }: ProgressProps) {
   const { stop, stopping } = useStop(busy, chat.stop);
   const since = useTurnStart(busy, sentAt);
   if (!busy) return null;
   const verb = verbOf({
     submitted: chat.status === 'submitted',
     waiting,
+    quiet: isQuiet(task) && chat.status !== 'submitted' && chat.status !== 'streaming',
     connection: chat.connection.state,
     message,
   });

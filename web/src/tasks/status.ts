@@ -3,7 +3,7 @@ import type { IconName } from '../ui/icon.tsx';
 import type { Tone } from '../ui/badge.tsx';
 
 export interface Status {
-  kind: 'waiting' | 'busy' | 'offline' | 'failed' | 'stopped' | 'done' | 'new';
+  kind: 'waiting' | 'busy' | 'quiet' | 'offline' | 'failed' | 'stopped' | 'done' | 'new';
   label: string;
   tone: Tone;
   icon?: IconName;
@@ -46,12 +46,21 @@ export function endOf(finishReason: FinishReason, reason: string): End | null {
   }
 }
 
+/** Whether a basic server has been silent behind a complete text: it may go on, and does not say that it will not. */
+export const isQuiet = (task: Task) =>
+  task.basicHost === true &&
+  task.openTurn !== null &&
+  task.agentStatus === 'idle' &&
+  task.reason === 'waiting' &&
+  task.openInteractions === 0;
+
 /** The one state of a task that matters most. */
 export function statusOf(task: Task, offlineHosts: ReadonlySet<string>): Status {
   if (task.openInteractions > 0) return { kind: 'waiting', label: 'Waiting for you', tone: 'wait', icon: 'bell' };
   if (offlineHosts.has(task.hostId)) return { kind: 'offline', label: 'Host offline', tone: 'bad', icon: 'host' };
   if (task.agentStatus === 'busy' || (task.openTurn && task.reason !== 'waiting'))
     return { kind: 'busy', label: 'Working', tone: 'busy' };
+  if (isQuiet(task)) return { kind: 'quiet', label: 'Quiet', tone: 'soft' };
   const end = task.lastTurn && endOf(task.lastTurn.finishReason, task.lastTurn.reason);
   if (end?.failed) return { kind: 'failed', label: 'Failed', tone: 'bad', icon: 'warn' };
   if (end) return { kind: 'stopped', label: 'Stopped', tone: 'soft', icon: 'stop' };

@@ -30,6 +30,7 @@ const task = (change: Partial<Task> = {}): Task => ({
 const ended = (finishReason: 'stop' | 'error' | 'other', reason = '') => ({
   lastTurn: { id: 'x', finishReason, reason, usage: null },
 });
+const quiet = { basicHost: true, openTurn: 'turn', reason: 'waiting' } as const;
 const none = new Set<string>();
 
 describe('statusOf', () => {
@@ -37,6 +38,10 @@ describe('statusOf', () => {
     ['a question beats everything', task({ openInteractions: 1, agentStatus: 'busy' }), none, 'waiting'],
     ['an offline host beats work', task({ agentStatus: 'busy' }), new Set(['h']), 'offline'],
     ['work', task({ agentStatus: 'busy', ...ended('error') }), none, 'busy'],
+    ['a basic server that is silent', task({ ...quiet, ...ended('error') }), none, 'quiet'],
+    ['one that goes on', task({ ...quiet, agentStatus: 'busy', reason: '' }), none, 'busy'],
+    ['one that asks', task({ ...quiet, openInteractions: 1 }), none, 'waiting'],
+    ['its end', task({ ...quiet, openTurn: null, reason: '', ...ended('stop') }), none, 'done'],
     ['an error', task(ended('error')), none, 'failed'],
     ['a lost host', task(ended('other', 'host-lost')), none, 'failed'],
     ['an interrupt is no failure', task(ended('other', 'aborted')), none, 'stopped'],
@@ -192,6 +197,12 @@ describe('notice', () => {
         openInteractions: 0,
       }),
     ).toBe('The turn is over'));
+  it('notifies of the end of a quiet turn, not of its silence', () => {
+    const silent = { taskId: 't', rev: 6, agentStatus: 'idle', reason: 'waiting', openInteractions: 0 } as const;
+    expect(notice(task({ ...quiet, agentStatus: 'busy', reason: '' }), silent)).toBeNull();
+    expect(notice(task(quiet), { ...silent, agentStatus: 'busy', reason: '' })).toBeNull();
+    expect(notice(task(quiet), { ...silent, reason: '' })).toBe('The turn is over');
+  });
   it('ignores old changes', () =>
     expect(
       notice(task({ agentStatus: 'busy' }), {
