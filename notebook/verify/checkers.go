@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 
 	esbuild "github.com/evanw/esbuild/pkg/api"
@@ -13,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"mvdan.cc/sh/v3/syntax"
 
+	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
 
@@ -24,7 +26,7 @@ var checkers = map[string]func(code string) finding{
 	"tsx":        esbuildChecker(esbuild.LoaderTSX),
 	"css":        esbuildChecker(esbuild.LoaderCSS),
 	"shell":      shellChecker(syntax.LangBash),
-	"sh":         shellChecker(syntax.LangPOSIX),
+	"sh":         checkSh,
 	"yaml":       checkYAML,
 	"toml":       checkTOML,
 	"xml":        checkXML,
@@ -75,6 +77,9 @@ func shellChecker(variant syntax.LangVariant) func(string) finding {
 		switch {
 		case errors.As(err, &parse):
 			found.Diagnostics = problem(int(parse.Pos.Line()), int(parse.Pos.Col()), parse.Text)
+		case errors.As(err, &lang) && variant == syntax.LangBash:
+			// A subscript such as a[b.c]=1: arithmetic, or any text if a is an associative array.
+			found.Unsupported, found.Reason = true, "The parser takes this for "+lang.Feature+", and bash may not"
 		case errors.As(err, &lang):
 			found.Diagnostics = problem(int(lang.Pos.Line()), int(lang.Pos.Col()),
 				lang.Feature+" is not part of this shell's language")
@@ -83,6 +88,27 @@ func shellChecker(variant syntax.LangVariant) func(string) finding {
 		}
 		return found
 	}
+}
+
+var otherShell = lazyregexp.New(`\A#!.*\b(bash|ksh)\b`)
+
+// checkSh checks code that was named "sh". People give that name to scripts of any shell. So the first line decides, and
+// without one what is not POSIX is a warning if it is bash.
+func checkSh(code string) finding {
+	bash := shellChecker(syntax.LangBash)
+	if otherShell.MatchString(code) {
+		return bash(code)
+	}
+	found := shellChecker(syntax.LangPOSIX)(code)
+	if other := bash(code); strings.HasPrefix(code, "#!") || len(found.Diagnostics) == 0 || other.Unsupported ||
+		len(other.Diagnostics) > 0 {
+		return found
+	}
+	for i := range found.Diagnostics {
+		found.Diagnostics[i].Severity = severityWarning
+	}
+	found.Reason = "It is a script of bash, and not every sh runs it"
+	return found
 }
 
 func checkYAML(code string) finding {
@@ -116,14 +142,22 @@ func checkTOML(code string) finding {
 	return found
 }
 
+var encodingName = lazyregexp.New(`\A[A-Za-z][A-Za-z0-9._-]*\z`)
+
+// asDecoded reads a document as it is, whatever encoding it declares: its bytes were decoded before the text came here.
+func asDecoded(encoding string, text io.Reader) (io.Reader, error) {
+	if !encodingName.MatchString(encoding) {
+		return nil, errors.New("this is no name of an encoding: " + strconv.Quote(encoding))
+	}
+	return text, nil
+}
+
 // checkXML checks well-formedness and that there is exactly one root, which the decoder does
 // not.
 func checkXML(code string) finding {
 	found := finding{Tool: "encoding/xml", Version: runtime.Version()}
 	dec := xml.NewDecoder(strings.NewReader(code))
-	dec.CharsetReader = func(string, io.Reader) (io.Reader, error) {
-		return nil, errors.New("the encoding must be UTF-8")
-	}
+	dec.CharsetReader = asDecoded
 	depth, roots := 0, 0
 	for {
 		token, err := dec.Token()

@@ -30,6 +30,11 @@ func canonical(language string) string {
 	return name
 }
 
+// isHeader reports that a language was named by the suffix of headers, which C and C++ share. canonical takes it for C.
+func isHeader(language string) bool {
+	return strings.EqualFold(strings.TrimPrefix(strings.TrimSpace(language), "."), "h")
+}
+
 // Unknown is Detect's result when no pattern matches.
 const Unknown = "unknown"
 

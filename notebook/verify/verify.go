@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -130,7 +131,12 @@ func (v *Verifier) Verify(ctx context.Context, language, code string) protocol.V
 		Language: name, Verdict: protocol.VerifyUnsupported, Diagnostics: []protocol.Diagnostic{},
 		Digest: "sha256:" + hex.EncodeToString(sum[:]),
 	}
-	found := v.check(ctx, name, code)
+	found := v.checkText(ctx, name, code)
+	if isHeader(language) && !found.Unsupported && verdictOf(found.Diagnostics) == protocol.VerifyFailed {
+		if cpp := v.checkText(ctx, "cpp", code); cpp.Unsupported || verdictOf(cpp.Diagnostics) == protocol.Verified {
+			name, found, result.Language = "cpp", cpp, "cpp"
+		}
+	}
 	if reason := tolerant[name]; reason != "" && !found.Unsupported {
 		found.tolerate(reason)
 	}
@@ -170,6 +176,24 @@ const (
 	severityError   = "error"
 	severityWarning = "warning"
 )
+
+const byteOrderMark = "\uFEFF"
+
+// checkText checks code without the byte order mark that some editors write before it. In a shell script it stays: there
+// it would be a part of the first command.
+func (v *Verifier) checkText(ctx context.Context, language, code string) finding {
+	text, marked := strings.CutPrefix(code, byteOrderMark)
+	if !marked || language == "shell" || language == "sh" {
+		return v.check(ctx, language, code)
+	}
+	found := v.check(ctx, language, text)
+	for i := range found.Diagnostics {
+		if found.Diagnostics[i].Line == 1 {
+			found.Diagnostics[i].Column += len(byteOrderMark)
+		}
+	}
+	return found
+}
 
 func (v *Verifier) check(ctx context.Context, language, code string) finding {
 	_, _, hasGrammar := treesitter.Find(language)
