@@ -18,13 +18,17 @@ var tolerant = map[string]string{
 	"markdown": "Markdown gives every text a meaning, so no text is wrong",
 }
 
-// preprocessed languages have macros, which can stand for any syntax.
-var preprocessed = map[string]bool{"c": true, "cpp": true}
-
 var extras = map[string]treesitter.Extra{"markdown": treesitter.Fences, "python": treesitter.Python}
 
 // prefixes come before code that is a fragment without them.
 var prefixes = map[string]string{"php": "<?php "}
+
+func prefixOf(language, code string) string {
+	if strings.Contains(code, "<?") {
+		return ""
+	}
+	return prefixes[language]
+}
 
 // grammarCheck is one check of a piece of code.
 type grammarCheck struct {
@@ -38,14 +42,20 @@ type grammarCheck struct {
 func (w *worker) checkGrammar(ctx context.Context, language, code string) finding {
 	grammar, number, _ := treesitter.Find(language)
 	found := finding{Tool: grammar.Package, Version: grammar.Version}
-	prefix := prefixes[language]
-	if strings.Contains(code, "<?") {
-		prefix = ""
-	}
+	prefix := prefixOf(language, code)
 	c := &grammarCheck{module: w.grammars, number: number, extra: extras[language], code: prefix + code}
-	result, err := c.module.Parse(ctx, number, c.code, c.extra)
+	result, err := c.parse(ctx)
+	known, doubt := dialects[language], ""
+	if err == nil && hasErrors(result) {
+		result, doubt, err = c.again(ctx, known, result)
+	}
 	if err != nil {
 		return unsupported("The parser ran out of memory: the code is too complex for it")
+	}
+	if doubt != "" && !hasErrors(result) {
+		found.Unsupported = true
+		found.Reason = "The grammar of " + grammar.Package + " " + grammar.Version + " reports an error, but does not know " + doubt
+		return found
 	}
 	found.Diagnostics = c.diagnose(ctx, result)
 	for i := range found.Diagnostics {
@@ -53,10 +63,14 @@ func (w *worker) checkGrammar(ctx context.Context, language, code string) findin
 			found.Diagnostics[i].Column = max(1, found.Diagnostics[i].Column-len(prefix))
 		}
 	}
-	if preprocessed[language] && len(found.Diagnostics) > 0 && strings.Contains(code, "#") {
+	if known.macros && len(found.Diagnostics) > 0 && strings.Contains(code, "#") {
 		found.Diagnostics[0].Message += " (macros are not expanded)"
 	}
 	return found
+}
+
+func (c *grammarCheck) parse(ctx context.Context) (treesitter.Result, error) {
+	return c.module.Parse(ctx, c.number, c.code, c.extra)
 }
 
 // diagnose writes the findings as diagnostics. The first error is placed where the parser could

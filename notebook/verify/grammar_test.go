@@ -3,6 +3,7 @@ package verify_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"bellhop/protocol"
@@ -131,5 +132,78 @@ func TestTolerantLanguagesGetWarningsOnly(t *testing.T) {
 		if at != [2]int{c.line, c.column} || errorsIn(got) > 0 {
 			t.Errorf("%s %q: %+v", c.language, c.code, got.Diagnostics)
 		}
+	}
+}
+
+// Where macros or a form that the grammar does not know may be the cause of an error, the code is not checked. An error
+// elsewhere in the same file fails.
+func TestAnErrorThatMayBeTheGrammarsIsNotTheCodes(t *testing.T) {
+	t.Parallel()
+	const (
+		guard = "#ifndef QUEUE_H\n#define QUEUE_H\n#include <stddef.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+		end   = "\n#ifdef __cplusplus\n}\n#endif\n#endif\n"
+		api   = "#define QUEUE_API __attribute__((visibility(\"default\")))\nQUEUE_API int queue_push(struct queue *q, int value);\n"
+		size  = "\nstatic size_t size(const struct queue *q)\n{\n    if (!q) {\n        return 0;\n    }\n    return q->size;\n}\n"
+		loop  = "\nint total(const int *v, int n) {\n  int sum = 0;\n#ifdef FORWARD\n  for (int i = 0; i < n; i++) {\n" +
+			"#else\n  for (int i = n; i-- > 0;) {\n#endif\n    sum += v[i];\n  }\n  return sum;\n}\n"
+		each  = "\nvoid drop(struct list *l) {\n  struct item *i;\n  list_for_each_entry(i, l, node) {\n    item_free(i);\n  }\n}\n"
+		suite = "#include \"suite.h\"\nSUITE_BEGIN(queues)\nCASE(empty) { expect(size(q), ==, 0); }\nSUITE_END()\n"
+		shape = "namespace ui {\n\nclass UI_EXPORT Shape final : public Base {\n public:\n  void draw() const UI_OVERRIDE;\n};\n\n" +
+			"int area(int w, int h) {\n  return w * h;\n}\n\n}  // namespace ui\n"
+		dart = "library;\n\nString name(Object o) {\n  switch (o) {\n    case Circle():\n      return 'circle';\n    case Square(:final side) when side > 1 || side < 0:\n" +
+			"      return 'square';\n  }\n  return '';\n}\n\nint add(int a, int b) {\n  return a + b;\n}\n"
+		notMuch = "The grammar of "
+	)
+	v := newVerifier(t, "verify-worker")
+	without := func(code, part string) string {
+		if !strings.Contains(code, part) {
+			t.Fatalf("%q lacks %q", code, part)
+		}
+		return strings.Replace(code, part, "", 1)
+	}
+	for _, c := range []struct {
+		name, language, code string
+		want                 protocol.Verdict
+		line                 int
+	}{
+		{"a header of C", "c", guard + api + end, protocol.VerifyUnsupported, 0},
+		{"a header and a function", "c", guard + api + size + end, protocol.VerifyUnsupported, 0},
+		{"a header without a semicolon", "c", guard + api + without(size, "0;") + end, protocol.VerifyFailed, 15},
+		{"a header without the end of a block", "c", guard + api + without(size, "    }\n") + end, protocol.VerifyFailed, 0},
+		{"a header without the end of a function", "c", guard + api + without(size, "\n}") + end + each, protocol.VerifyFailed, 0},
+		{"branches that begin the same block", "c", loop, protocol.VerifyUnsupported, 0},
+		{"an error beside branches", "c", loop + without(size, "(!q"), protocol.VerifyFailed, 0},
+		{"a loop that is a macro", "c", each + size, protocol.VerifyUnsupported, 0},
+		{"declarations that are macros", "cpp", suite + size, protocol.VerifyUnsupported, 0},
+		{"an error beside macros", "cpp", suite + size + without(size, "size(const"), protocol.VerifyFailed, 0},
+		{"an error, and no macro", "c", "#include <stddef.h>\n" + without(size, "return 0;\n    }"), protocol.VerifyFailed, 0},
+		{"a class with a macro", "cpp", shape, protocol.VerifyUnsupported, 0},
+		{"an error beside the class", "cpp", without(shape, "w * h;"), protocol.VerifyFailed, 9},
+		{"modules of C++", "cpp", "module;\n#include <cstdio>\nexport module a:part;\nimport <vector>;\nexport int f();\n", protocol.VerifyUnsupported, 0},
+		{"a header of C++", "h", "template <class T> class Stack : Base<T> {};\n", protocol.Verified, 0},
+		{"a header of neither", "h", "class Stack : Base {\n  int f( { };\n", protocol.VerifyFailed, 0},
+		{"a macro before the end of a namespace", "cpp", "namespace a {\n\nint f();\n\nDEFINE_STACK(int)\n}\n", protocol.VerifyUnsupported, 0},
+		{"patterns of Dart", "dart", dart, protocol.VerifyUnsupported, 0},
+		{"an error beside patterns", "dart", without(dart, "b;"), protocol.VerifyFailed, 0},
+		{"a library of Dart", "dart", "library;\nimport 'a.dart';\nvoid main() {}\n", protocol.Verified, 0},
+		{"PHP 8.3", "php", "<?php\nclass A { const int B = 1; public const ?C VOID = null; const STRING = 2; }\n", protocol.Verified, 0},
+		{"wrong PHP 8.3", "php", "<?php\nclass A { const int B C = 1; }\n", protocol.VerifyFailed, 2},
+		{"Scala 3", "scala", "object A {\n  def b: Boolean =\n    c\n      && d.e\n      || f.g\n}\n", protocol.VerifyUnsupported, 0},
+		{"wrong Scala 2", "scala", "object A {\n  def b(c: Int): Boolean = c == )\n}\n", protocol.VerifyFailed, 2},
+		{"Java 25", "java", "import module java.base;\nvoid main() { IO.println(1); }\nclass A extends B { A(int x) { check(x); super(x); } }\n", protocol.Verified, 0},
+		{"wrong Java 25", "java", "import module java.base;\nclass A { A() { super(; } }\n", protocol.VerifyFailed, 2},
+		{"Rust 2024", "rust", "unsafe extern \"C\" {\n    pub safe fn a(x: u8) -> u8;\n    unsafe fn b();\n    safe static C: u8;\n}\n" +
+			"#[unsafe(no_mangle)]\npub extern \"C\" fn d() {}\nfn e<'a>(x: &'a u8) -> impl Sized + use<'a> { x }\n", protocol.Verified, 0},
+		{"wrong Rust 2024", "rust", "unsafe extern \"C\" {\n    safe fn a(x: ) -> u8;\n}\n", protocol.VerifyFailed, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := v.Verify(t.Context(), c.language, c.code)
+			if got.Verdict != c.want || (got.Verdict == protocol.VerifyUnsupported) != strings.HasPrefix(got.Reason, notMuch) {
+				t.Fatalf("%+v\n%s", got, c.code)
+			}
+			if c.line > 0 && got.Diagnostics[0].Line != c.line {
+				t.Errorf("%+v, want line %d", got.Diagnostics, c.line)
+			}
+		})
 	}
 }
