@@ -11,6 +11,7 @@ TORTURE ?= bellhop-torture
 FUZZTIME ?= 10m
 # Kept between runs, because the agents' programs take a gigabyte and never change.
 AGENTS  ?= $(or $(BELLHOP_AGENTS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bellhop/agents)
+CORPUS  ?= $(or $(BELLHOP_CORPUS),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bellhop/corpus)
 export CGO_ENABLED := 0
 # Without the folder of the checkout in what is compiled, all clones share one build cache.
 export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
@@ -106,6 +107,9 @@ test-agents: ready ## the real agents with a scripted model, and a story in the 
 test-long: setup ## a part of the tests at full length, at most an hour each; continues if interrupted (PART=name, SEED=n; without PART it lists them)
 	@SEED='$(SEED)' scripts/test-long $(PART)
 
+corpus: ## fetch the real files that the part "corpus" of test-long checks, from the registries of Go, npm and Debian, into the cache
+	go run ./notebook/verify/corpus '$(CORPUS)'
+
 torture: setup ## the proof: 50 rounds of faults on real processes; continues where it stopped (SEED=n, TORTURE=DIR, ARGS)
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop-torture ./cmd/bellhop
 	bin/bellhop-torture torture --dir '$(TORTURE)' $(if $(SEED),--seed $(SEED)) $(ARGS)
@@ -194,4 +198,4 @@ check-agents: ready
 	$(MAKE) lint
 	$(MAKE) test-agents
 
-.PHONY: help dev reference console console-dev generate setup ready program test test-go test-web test-web-core check-web test-client test-agents test-long torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check check-go check-agents
+.PHONY: help dev reference console console-dev generate setup ready program test test-go test-web test-web-core check-web test-client test-agents test-long corpus torture race fuzz fuzz-long vulncheck lint site build release release-check bench bench-agents bench-web check check-go check-agents
