@@ -87,6 +87,10 @@ func (a *Answer) read() (Fact, error) {
 		return a.file()
 	case frameName:
 		return a.name()
+	case frameInner:
+		return a.inner()
+	case frameStaged:
+		return a.staged()
 	case frameSame:
 		s := Same{Known: a.index(), Sum: a.d.sum(), Signature: a.d.signature()}
 		return s, nil
@@ -154,14 +158,32 @@ func (a *Answer) file() (Fact, error) {
 
 func (a *Answer) name() (Fact, error) {
 	f := Name{a.d.text(maxPath), a.d.bool()}
+	return f, a.keep(f.Path)
+}
+
+func (a *Answer) inner() (Fact, error) {
+	f := Inner{a.d.text(maxPath), int(a.d.below(maxKnown))}
+	return f, a.keep(f.Path)
+}
+
+func (a *Answer) staged() (Fact, error) {
+	f := Staged{a.d.text(maxPath), a.d.mode(), a.d.text(maxID), a.d.bool()}
+	if a.d.err == nil && !isID(f.ID, a.request.HashSize) {
+		return nil, fmt.Errorf("the entry %.200q", f.Path)
+	}
+	return f, a.keep(f.Path)
+}
+
+// keep checks a path without content.
+func (a *Answer) keep(path string) error {
 	if a.d.err != nil {
-		return nil, a.d.err
+		return a.d.err
 	}
 	a.kept++
-	if a.names += len(f.Path); a.kept > a.request.Limits.Entries || a.names > maxNames || !IsPath(f.Path) {
-		return nil, fmt.Errorf("the name %.200q", f.Path)
+	if a.names += len(path); a.kept > a.request.Limits.Entries || a.names > maxNames || !IsPath(path) {
+		return fmt.Errorf("the name %.200q", path)
 	}
-	return f, nil
+	return nil
 }
 
 // take checks a path with content.

@@ -138,6 +138,7 @@ func TestRequestsAreReadAsTheyAreWritten(t *testing.T) {
 func FuzzAnswer(f *testing.F) {
 	f.Add(encode(f, Head{Ref: "refs/heads/a", Commit: ""}, newFile("a", ModeFile, "content"), LeftOut{"x", IsFIFO}))
 	f.Add(encode(f, Kept{"a", ModeCommit, strings.Repeat("a", 40)}, Same{}, Attributes{"b", nil}))
+	f.Add(encode(f, Name{"a", true}, Inner{"b", 2}, Staged{"c", ModeFile, strings.Repeat("a", 40), true}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		facts, _ := readAll(data)
 		size := int64(0)

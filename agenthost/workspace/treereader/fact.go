@@ -2,7 +2,7 @@ package treereader
 
 import "io"
 
-// Fact is one thing that a reading tells of a tree: a File, Name, Same, Kept, Deleted, Attributes,
+// Fact is one thing that a reading tells of a tree: a File, Name, Inner, Staged, Same, Kept, Deleted, Attributes,
 // LeftOut, MoreLeftOut or Head.
 type Fact interface{ isFact() }
 
@@ -20,6 +20,20 @@ type File struct {
 type Name struct {
 	Path      string
 	IsIgnored bool
+}
+
+// Inner is a directory below the work tree's with something of the name ".git". Nothing below it is told.
+type Inner struct {
+	Path  string
+	Files int // those of its git directory do not count
+}
+
+// Staged is an entry of the index with a file's content, or a commit of a repository inside.
+type Staged struct {
+	Path     string
+	Mode     Mode
+	ID       string
+	IsHidden bool // git passes over changes of the file
 }
 
 // Same is a known file whose content is what is known of it. Only its sum and signature are new.
@@ -65,6 +79,8 @@ type Head struct {
 
 func (File) isFact()        {}
 func (Name) isFact()        {}
+func (Inner) isFact()       {}
+func (Staged) isFact()      {}
 func (Same) isFact()        {}
 func (Kept) isFact()        {}
 func (Deleted) isFact()     {}

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// tracked is what git's index says of a path. Its times, sizes and the flag assume-unchanged are not read, because
+// tracked is what git's index says of a path. Its times and sizes are not read, and no flag says what has changed, because
 // programs of the session can write them.
 type tracked struct {
 	path         string // of a directory that a sparse index leaves out: with a slash at its end
 	mode         Mode
-	id           string // only of an entry that can be without a file
+	id           string // unless all are asked for, only of an entry that can be without a file
 	skipWorktree bool
+	isHidden     bool // by one of the flags with which git passes over changes
 	isUnmerged   bool // a stage of a conflict
 	isPresent    bool // the walk has found a file or directory of this path
 }
@@ -33,12 +34,14 @@ const (
 	entryStat    = 40 // bytes of an entry before its id; the mode is at modeOffset
 	modeOffset   = 24
 	flagExtended = 0x4000
+	flagAssumed  = 0x8000
 	flagStage    = 0x3000
 	flagSkip     = 0x4000 // of the extended flags
 )
 
-// parseIndex reads an index. Its checksum is not compared: an agent can write it too.
-func parseIndex(data []byte, hashSize int) (*index, error) {
+// parseIndex reads an index, on request with the ids of all entries. Its checksum is not compared: an agent can write it
+// too.
+func parseIndex(data []byte, hashSize int, withIDs bool) (*index, error) {
 	if len(data) < indexHeader+hashSize || string(data[:4]) != "DIRC" {
 		return nil, errIndex
 	}
@@ -46,7 +49,7 @@ func parseIndex(data []byte, hashSize int) (*index, error) {
 	if version < 2 || version > 4 || int64(count) > int64(len(data)/(entryStat+hashSize)) {
 		return nil, errIndex
 	}
-	p := indexParser{data: data[:len(data)-hashSize], at: indexHeader, version: version, hashSize: hashSize}
+	p := indexParser{data: data[:len(data)-hashSize], at: indexHeader, version: version, hashSize: hashSize, withIDs: withIDs}
 	parsed := &index{entries: make([]tracked, 0, count)}
 	for range count {
 		e, ok := p.entry()
@@ -76,6 +79,7 @@ type indexParser struct {
 	at       int
 	version  uint32
 	hashSize int
+	withIDs  bool
 	path     []byte // of the last entry
 }
 
@@ -105,7 +109,8 @@ func (p *indexParser) entry() (e tracked, ok bool) {
 		}
 		e.skipWorktree = binary.BigEndian.Uint16(more)&flagSkip != 0
 	}
-	if e.skipWorktree || e.mode == ModeCommit {
+	e.isHidden = e.skipWorktree || flags&flagAssumed != 0
+	if e.skipWorktree || e.mode == ModeCommit || p.withIDs {
 		e.id = hex.EncodeToString(fixed[entryStat : entryStat+p.hashSize])
 	}
 	if !p.readPath(start) {

@@ -46,7 +46,7 @@ func TestIndex(t *testing.T) {
 				dir, err := openDirectory(filepath.Join(root, ".git"), func() {})
 				must(t, err)
 				defer dir.close()
-				got, ok := repository{dir, hashSize}.readIndex()
+				got, ok := repository{dir, hashSize}.readIndex(false)
 				if !ok {
 					t.Fatal("the index cannot be read")
 				}
@@ -97,14 +97,14 @@ func TestDamagedIndexes(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join(root, ".git/index"))
 	must(t, err)
 	for length := range whole {
-		if _, err := parseIndex(whole[:length:length], 20); err == nil && length < indexHeader+20 {
+		if _, err := parseIndex(whole[:length:length], 20, false); err == nil && length < indexHeader+20 {
 			t.Errorf("the first %d bytes are an index", length)
 		}
 	}
 	for at := range whole {
 		damaged := append([]byte(nil), whole...)
 		damaged[at] ^= 0xff
-		if x, err := parseIndex(damaged, 20); err == nil {
+		if x, err := parseIndex(damaged, 20, false); err == nil {
 			x.sorted()
 		}
 	}
@@ -119,11 +119,11 @@ func FuzzIndex(f *testing.F) {
 		f.Add(index, index)
 	}
 	f.Fuzz(func(t *testing.T, data, shared []byte) {
-		x, err := parseIndex(data, 20)
+		x, err := parseIndex(data, 20, true)
 		if err != nil {
 			return
 		}
-		if base, err := parseIndex(shared, 20); err == nil && x.shared != nil {
+		if base, err := parseIndex(shared, 20, true); err == nil && x.shared != nil {
 			x.merge(base)
 		}
 		for _, e := range x.sorted() {

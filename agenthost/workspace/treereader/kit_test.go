@@ -48,6 +48,8 @@ var wide = Limits{Files: 50_000, Bytes: 512 << 20, FileSize: 64 << 20, Large: 1 
 type result struct {
 	files      map[string]string
 	names      []string
+	inner      []Inner
+	staged     []Staged
 	modes      map[string]Mode
 	signatures map[string]Signature
 	same       []Same
@@ -113,6 +115,10 @@ func (got *result) add(t testing.TB, known Files, fact Fact) {
 		got.files[f.Path], got.modes[f.Path], got.signatures[f.Path] = string(content), f.Mode, f.Signature
 	case Name:
 		got.names = append(got.names, f.Path)
+	case Inner:
+		got.inner = append(got.inner, f)
+	case Staged:
+		got.staged = append(got.staged, f)
 	case Same:
 		got.same = append(got.same, f)
 	case Kept:

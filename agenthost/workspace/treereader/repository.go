@@ -25,8 +25,8 @@ type repository struct {
 	hashSize int
 }
 
-// readIndex returns the tracked names. ok is false if the index cannot be read; a missing one is empty, as for git.
-func (r repository) readIndex() (entries []tracked, ok bool) {
+// readIndex returns the tracked names, on request with the ids of all. ok is false if the index cannot be read; a missing one is empty, as for git.
+func (r repository) readIndex(withIDs bool) (entries []tracked, ok bool) {
 	data, err := r.read("index", maxIndexFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, true
@@ -34,7 +34,7 @@ func (r repository) readIndex() (entries []tracked, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	x, err := parseIndex(data, r.hashSize)
+	x, err := parseIndex(data, r.hashSize, withIDs)
 	if err != nil {
 		return nil, false
 	}
@@ -42,7 +42,7 @@ func (r repository) readIndex() (entries []tracked, ok bool) {
 		if data, err = r.read("sharedindex."+x.shared.id, maxIndexFile); err != nil {
 			return nil, false
 		}
-		shared, err := parseIndex(data, r.hashSize)
+		shared, err := parseIndex(data, r.hashSize, withIDs)
 		if err != nil || !x.merge(shared) {
 			return nil, false
 		}

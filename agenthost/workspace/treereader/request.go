@@ -22,6 +22,10 @@ type Request struct {
 
 	// Ignored asks with NamesOnly also for the names of ignored files, and for those in repositories inside.
 	Ignored bool
+
+	// Unkept asks, instead of all else, for what no snapshot has: a Name for each ignored file that no tool makes again, an
+	// Inner for each directory that is a repository of its own, and a Staged for each entry of the index.
+	Unkept bool
 }
 
 // Limits bound what one reading takes.

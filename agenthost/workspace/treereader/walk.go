@@ -50,7 +50,12 @@ func (w *walker) run() error {
 	if err := w.walk(root); err != nil {
 		return err
 	}
-	if err := w.keepSparse(); err != nil {
+	if w.request.Unkept {
+		err = w.staged()
+	} else {
+		err = w.keepSparse()
+	}
+	if err != nil {
 		return err
 	}
 	for i, seen := range w.seen {
@@ -93,7 +98,12 @@ func (w *walker) openRepository() error {
 		defer dir.close()
 		git := repository{dir, w.request.HashSize}
 		var ok bool
-		w.tracked, ok = git.readIndex()
+		w.tracked, ok = git.readIndex(w.request.Unkept)
+		if w.request.Unkept && !ok {
+			if err := w.leaveOut(".git/index", Unreadable); err != nil {
+				return err
+			}
+		}
 		head := git.head()
 		head.IsUnmerged = slices.ContainsFunc(w.tracked, func(e tracked) bool { return e.isUnmerged })
 		if err := w.tell(head); err != nil || ok {
@@ -194,7 +204,11 @@ func (w *walker) visitOnce(p place, name, path string) error {
 	if e.kind == KindDirectory {
 		return w.visitDirectory(p, name, path)
 	}
-	if !w.isTracked(p, path) && (p.isIgnored || ignores(p.lists, path, false)) {
+	isIgnored := !w.isTracked(p, path) && (p.isIgnored || ignores(p.lists, path, false))
+	if w.request.Unkept {
+		return w.unkept(name, path, e, isIgnored)
+	}
+	if isIgnored {
 		if w.request.Ignored && len(path) <= maxPath {
 			return w.name(path, true)
 		}
@@ -249,8 +263,9 @@ func (w *walker) visitDirectory(p place, name, path string) error {
 	child, link := w.child(p, path)
 	isLink := link >= 0
 	hasTracked := child.tracked.from < child.tracked.to || child.isSparse && child.known.from < child.known.to
+	isUnkept := child.isIgnored && !hasTracked && !isLink
 	switch {
-	case child.isIgnored && !hasTracked && !isLink && !w.request.Ignored:
+	case isUnkept && !w.request.Ignored && !w.request.Unkept, isUnkept && w.request.Unkept && madeDirectories[name]:
 		return nil
 	case isRefused(name):
 		return w.leaveOut(path, RefusedName)
@@ -270,6 +285,12 @@ func (w *walker) visitDirectory(p place, name, path string) error {
 	}
 	if self.signature.Device != w.device {
 		return w.leaveOut(path, OtherFileSystem)
+	}
+	if w.request.Unkept {
+		if isInner, err := w.inner(child.directory, path); isInner || err != nil {
+			return err
+		}
+		return w.walk(child)
 	}
 	if (isLink || !hasTracked) && !w.request.Ignored {
 		id, isRepository := w.nestedCommit(child.directory, path)

@@ -11,6 +11,8 @@ import (
 const (
 	frameFile       = 'f'
 	frameName       = 'n'
+	frameInner      = 'i'
+	frameStaged     = 't'
 	frameSame       = 's'
 	frameKept       = 'k'
 	frameDeleted    = 'd'
@@ -87,6 +89,16 @@ func (e *encoder) fact(fact Fact) error {
 		e.b = append(e.b, frameName)
 		e.text(f.Path)
 		e.number(number(f.IsIgnored))
+	case Inner:
+		e.b = append(e.b, frameInner)
+		e.text(f.Path)
+		e.number(uint64(f.Files))
+	case Staged:
+		e.b = append(e.b, frameStaged)
+		e.text(f.Path)
+		e.number(uint64(f.Mode))
+		e.text(f.ID)
+		e.number(number(f.IsHidden))
 	case Same:
 		e.b = append(e.b, frameSame)
 		e.number(uint64(f.Known))
@@ -197,7 +209,7 @@ func WriteRequest(to io.Writer, r *Request, known Files) error {
 	e.text(r.Root)
 	e.text(r.Exclude)
 	for _, v := range [...]uint64{
-		uint64(r.HashSize), uint64(r.Fresh), number(r.Skipped), number(r.NamesOnly), number(r.Ignored),
+		uint64(r.HashSize), uint64(r.Fresh), number(r.Skipped), number(r.NamesOnly), number(r.Ignored), number(r.Unkept),
 		uint64(r.Limits.Files), uint64(r.Limits.Bytes), uint64(r.Limits.FileSize), uint64(r.Limits.Large), uint64(r.Limits.Entries), uint64(r.Limits.Depth), uint64(len(known)),
 	} {
 		e.number(v)
@@ -235,7 +247,7 @@ func readRequest(from io.Reader) (*Request, Files, error) {
 	d := newDecoder(from)
 	r := &Request{Root: d.text(maxPath), Exclude: d.text(maxRules)}
 	r.HashSize, r.Fresh = int(d.below(33)), int64(d.number())
-	r.Skipped, r.NamesOnly, r.Ignored = d.bool(), d.bool(), d.bool()
+	r.Skipped, r.NamesOnly, r.Ignored, r.Unkept = d.bool(), d.bool(), d.bool(), d.bool()
 	r.Limits = Limits{
 		Files: int(d.below(maxKnown)), Bytes: d.below(maxNumber), FileSize: d.below(maxNumber),
 		Large: d.below(maxNumber), Entries: int(d.below(maxKnown)), Depth: int(d.below(maxKnown)),
