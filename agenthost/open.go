@@ -317,7 +317,7 @@ func (h *Host) Revoke(_ context.Context, sessionID string) error {
 }
 
 // Delete ends a session for good: its turn, its agent, its journal. worktreeKept
-// means that its directory stays, because it holds unfinished work.
+// means that its directory stays, because something exists only there.
 func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool, err error) {
 	s, err := h.session(sessionID)
 	if err != nil {

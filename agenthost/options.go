@@ -16,7 +16,8 @@ import (
 	"bellhop/protocol"
 )
 
-// WorkspaceRemover is a Workspaces that can clear up after a deleted session. A directory with unfinished work is kept.
+// WorkspaceRemover is a Workspaces that can clear up after a deleted session. A directory is kept if something
+// exists only there.
 type WorkspaceRemover interface {
 	Remove(ctx context.Context, sessionID, project string) (kept bool, err error)
 }

@@ -99,7 +99,7 @@ func (s *Server) addTools(server *mcpserver.Server) {
 	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_delete", Title: "workspace.delete",
 		Description: "Deletes a workspace that you made with workspace_create. " +
-			"Uncommitted or unpushed work is refused unless force is true. " +
+			"It is refused if anything exists only there, unless force is true: changes, ignored files, commits, repositories inside. " +
 			"Workspaces in which a session works cannot be deleted, your own among them.",
 		Annotations: &sdk.ToolAnnotations{OpenWorldHint: newFalse()},
 	}, s.deleteWorkspace)

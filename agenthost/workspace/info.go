@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"bellhop/protocol"
 )
 
 // Info describes one workspace.
@@ -29,6 +31,9 @@ type Info struct {
 	Gone      bool      `json:"gone"`     // its session was deleted
 	CreatedAt time.Time `json:"createdAt"`
 	DiskBytes int64     `json:"diskBytes"`
+
+	// OnlyHere is what deleting the workspace would lose; nil = it was not searched for.
+	OnlyHere *protocol.OnlyCopies `json:"onlyHere,omitempty"`
 }
 
 // Info describes the workspace that contains path. CodeNotFound: path is not in
@@ -83,10 +88,34 @@ func (m *Manager) recorded(rec *record) Info {
 	return info
 }
 
-// List describes all workspaces, the oldest first. If a workspace cannot be
+// List describes all workspaces with what exists only in them, the oldest first. If a workspace cannot be
 // inspected, its entry comes from its record and counts as dirty.
 func (m *Manager) List(ctx context.Context) ([]Info, error) {
-	return m.list(ctx, m.info, func(*record) bool { return true })
+	return m.list(ctx, m.whole, func(*record) bool { return true })
+}
+
+// whole is info with what exists only in the workspace.
+func (m *Manager) whole(ctx context.Context, rec *record) (Info, error) {
+	info, err := m.info(ctx, rec)
+	if err == nil && rec.Kind != kindShared {
+		info.OnlyHere, err = m.onlyCopies(ctx, rec)
+	}
+	return info, err
+}
+
+// Recorded describes all workspaces by their records alone, in no order.
+func (m *Manager) Recorded() ([]Info, error) {
+	all, err := m.readRecords()
+	if err != nil {
+		return nil, err
+	}
+	infos := []Info{}
+	for _, rec := range all {
+		if rec.State == stateReady && rec.Kind != kindNamed {
+			infos = append(infos, m.recorded(rec))
+		}
+	}
+	return infos, nil
 }
 
 func (m *Manager) list(
@@ -108,7 +137,7 @@ func (m *Manager) list(
 			}
 			m.log.Warn("a workspace cannot be inspected", "workspace", rec.Key, "error", err)
 			info = m.recorded(rec)
-			info.Dirty = true
+			info.Dirty, info.OnlyHere = true, unknownCopies(err)
 		}
 		out = append(out, info)
 	}
@@ -118,14 +147,12 @@ func (m *Manager) list(
 	return out, nil
 }
 
-// unfinished is the work that deleting a workspace would lose.
+// unfinished is the work in a workspace that its description shows.
 type unfinished struct {
 	branch  string // the branch that is checked out; "" = none
 	dirty   bool
 	commits int
 }
-
-func (u unfinished) exists() bool { return u.dirty || u.commits > 0 }
 
 // unfinishedWork finds uncommitted changes, and commits that no other branch of
 // the repository and no remote has.

@@ -168,7 +168,7 @@ func mirrorObjects(agent *tree, target string) error {
 // mirrorDirectory gives target the same files as the agent's directory. A pack gets
 // its index last: git reads a pack only through its index.
 func mirrorDirectory(agent *tree, source, target string, wanted *lazyregexp.Regexp) error {
-	entries, err := agent.entries(source, maxObjectFiles)
+	entries, err := agent.entries(source)
 	if err != nil {
 		return err
 	}
@@ -313,21 +313,21 @@ func writeCopy(target string, of treereader.Entry, fill func(to *os.File) error)
 }
 
 // entries returns what is in a directory of a git directory. A missing directory is empty. CodeConflict: it cannot be
-// read, or has more entries than limit.
-func (t *tree) entries(dir string, limit int) ([]treereader.Entry, error) {
-	entries, isCut, err := t.List(dir, limit)
+// read, or has too many entries.
+func (t *tree) entries(dir string) ([]treereader.Entry, error) {
+	entries, isCut, err := t.List(dir, maxObjectFiles)
 	switch {
 	case err != nil:
 		return nil, t.errGitDir(err)
 	case isCut:
-		return nil, protocol.Errorf(protocol.CodeConflict, "%s in the workspace's git directory has over %d entries", dir, limit)
+		return nil, protocol.Errorf(protocol.CodeConflict, "%s in the workspace's git directory has over %d entries", dir, maxObjectFiles)
 	}
 	return entries, nil
 }
 
 // names returns the names of entries.
 func (t *tree) names(dir string) ([]string, error) {
-	entries, err := t.entries(dir, maxObjectFiles)
+	entries, err := t.entries(dir)
 	names := make([]string, len(entries))
 	for i := range entries {
 		names[i] = entries[i].Name

@@ -133,7 +133,7 @@ func TestDeletingASessionKeepsTheWorkspaceThatItDidNotCreate(t *testing.T) {
 	}
 	k.use("s3")
 	must(t, os.RemoveAll(filepath.Join(k.data, "state", "s3"))) // the host crashed while it deleted the session
-	_, err = k.Prune(t.Context(), false)
+	_, _, err = k.Prune(t.Context(), false)
 	must(t, err)
 	if exists(k.recordPath("s3")) || !exists(dir) {
 		t.Error("the record of a deleted session is left, or the workspace is gone")

@@ -45,6 +45,18 @@ func mirroredRef(mirror repository, ref string) (string, error) {
 	return "", err
 }
 
+// mirroredRefs returns the refs of a mirror with their objects.
+func mirroredRefs(mirror repository) (map[string]string, error) {
+	content, err := os.ReadFile(filepath.Join(mirror.gitDir, "packed-refs"))
+	refs := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		if id, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
+			refs[name] = id
+		}
+	}
+	return refs, err
+}
+
 // readRefs returns the agent's refs with their objects.
 func readRefs(agent *tree) (map[string]string, error) {
 	packed, err := agent.readFile("packed-refs", maxRefFile)
@@ -87,7 +99,7 @@ func errManyRefs() error {
 const maxRefDepth = 32
 
 func findLooseRefs(agent *tree, dir string, found *[]treereader.Part, depth int) error {
-	entries, err := agent.entries(dir, maxRefs)
+	entries, err := agent.entries(dir)
 	if err != nil {
 		return err
 	}

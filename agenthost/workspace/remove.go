@@ -15,7 +15,7 @@ import (
 )
 
 // Delete removes the workspace that contains path, and its branch. Without force
-// it refuses to lose uncommitted changes or unpushed commits, and to delete a workspace created
+// it refuses to lose what exists only there, and to delete a workspace created
 // by name in which a session works (CodeConflict). It never deletes a project's own directory
 // (CodeInvalid). If the session still exists, its next turn gets a new workspace.
 func (m *Manager) Delete(ctx context.Context, path string, force bool) error {
@@ -41,64 +41,58 @@ func (m *Manager) Delete(ctx context.Context, path string, force bool) error {
 		return errTaken(strings.TrimPrefix(rec.Key, "@"), user)
 	}
 	if !force {
-		work, err := m.unfinishedWork(ctx, rec)
+		only, err := m.onlyCopies(ctx, rec)
 		if err != nil {
 			return err
 		}
-		if work.exists() {
-			return errUnfinished(work)
+		if only.Exist() {
+			return errOnlyCopies(only)
 		}
 	}
 	_, err = m.removeLocked(ctx, rec, true)
 	return err
 }
 
-func errUnfinished(work unfinished) error {
-	var what []string
-	if work.dirty {
-		what = append(what, "changes that are not committed")
-	}
-	if work.commits > 0 {
-		what = append(what, fmt.Sprintf("%d commits that are nowhere else", work.commits))
-	}
+func errOnlyCopies(only *protocol.OnlyCopies) error {
 	return &protocol.Error{
-		Code: protocol.CodeConflict, Message: "The workspace holds " + strings.Join(what, " and "),
-		Hint: "Commit and push or merge them, or delete with force to lose them",
+		Code: protocol.CodeConflict, Message: "Only this workspace has " + only.Summary(false),
+		Hint: "Commit and push or merge it, or copy it elsewhere. Delete with force to lose it",
 	}
 }
 
-// Prune removes the workspaces whose session was deleted and that hold no
-// unfinished work, and returns them. With dryRun it only returns them.
-func (m *Manager) Prune(ctx context.Context, dryRun bool) ([]Info, error) {
-	all, err := m.List(ctx)
+// Prune removes the workspaces whose session was deleted and that hold nothing which exists only there, and returns
+// them, and those that it keeps. With dryRun it only returns them.
+func (m *Manager) Prune(ctx context.Context, dryRun bool) (pruned, kept []Info, err error) {
+	all, err := m.list(ctx, m.whole, func(rec *record) bool { return rec.Kind != kindShared && m.isSessionDeleted(rec) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := []Info{}
+	pruned = []Info{}
 	for _, info := range all {
-		if !info.Gone || info.Shared || info.Dirty || info.Unpushed > 0 {
-			continue
-		}
-		if !dryRun {
-			pruned, err := m.pruneOne(ctx, info)
+		if !dryRun && !info.OnlyHere.Exist() {
+			isPruned, err := m.pruneOne(ctx, &info)
 			if err != nil {
-				return out, err
+				return pruned, kept, err
 			}
-			if !pruned {
-				continue
+			if !isPruned && !info.OnlyHere.Exist() {
+				continue // its session was opened meanwhile
 			}
 		}
-		out = append(out, info)
+		if info.OnlyHere.Exist() {
+			kept = append(kept, info)
+		} else {
+			pruned = append(pruned, info)
+		}
 	}
 	if dryRun {
-		return out, nil
+		return pruned, kept, nil
 	}
-	return out, m.pruneRemains(ctx)
+	return pruned, kept, m.pruneRemains(ctx)
 }
 
 // pruneOne checks again under the session's lock, because the session may have
-// been opened since List. It reports whether it removed the workspace.
-func (m *Manager) pruneOne(ctx context.Context, info Info) (bool, error) {
+// been opened since it was listed. It reports whether it removed the workspace, and else stores why not.
+func (m *Manager) pruneOne(ctx context.Context, info *Info) (bool, error) {
 	release, err := m.locks.acquire(ctx, info.Session)
 	if err != nil {
 		return false, err
@@ -111,8 +105,8 @@ func (m *Manager) pruneOne(ctx context.Context, info Info) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	kept, err := m.removeLocked(ctx, rec, false)
-	return !kept, err
+	info.OnlyHere, err = m.removeLocked(ctx, rec, false)
+	return !info.OnlyHere.Exist(), err
 }
 
 // pruneRemains removes the remains of workspaces that are not ready and whose
@@ -142,40 +136,36 @@ func (m *Manager) pruneRemains(ctx context.Context) error {
 	return nil
 }
 
-// removeLocked removes a workspace: directory, mirror, branch and record. Without force
-// it keeps a workspace with unfinished work. The caller holds the session's lock.
-func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (kept bool, err error) {
+// removeLocked removes a workspace: directory, mirror, branch and record. Without force it keeps a workspace with what
+// exists only there, and returns that. The caller holds the session's lock.
+func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (kept *protocol.OnlyCopies, err error) {
 	if rec.Kind == kindShared {
-		return false, errors.Join(m.removeStore(rec), m.releaseRecord(rec))
+		return nil, errors.Join(m.removeStore(rec), m.releaseRecord(rec))
 	}
 	if rec.Kind == kindNamed { // the workspace stays: the session did not create it
-		return false, os.Remove(m.recordPath(rec.Key))
+		return nil, os.Remove(m.recordPath(rec.Key))
 	}
 	if !force && rec.State == stateReady {
-		work, err := m.unfinishedWork(ctx, rec)
-		if err != nil {
-			m.log.Warn("keep a workspace that cannot be inspected", "workspace", rec.Key, "error", err)
-			work.dirty = true
-		}
-		if work.exists() {
-			return true, nil
+		if only := m.onlyCopiesOrUnknown(ctx, rec); only.Exist() {
+			m.log.Info("a workspace is kept", "workspace", rec.Key, "only_there", only.Summary(false))
+			return only, nil
 		}
 	}
 	if err := m.removeTree(ctx, m.sessionIn(rec), m.rootDir(rec)); err != nil {
-		return true, fmt.Errorf("remove the workspace: %w", err)
+		return unknownCopies(err), fmt.Errorf("remove the workspace: %w", err)
 	}
 	if err := os.RemoveAll(m.mirrorDir(rec)); err != nil {
-		return true, fmt.Errorf("remove the workspace's mirror: %w", err)
+		return unknownCopies(err), fmt.Errorf("remove the workspace's mirror: %w", err)
 	}
 	if err := m.removeStore(rec); err != nil {
-		return true, err
+		return unknownCopies(err), err
 	}
 	if rec.Kind == kindClone {
 		if err := m.removeBranch(ctx, rec); err != nil {
 			m.log.Warn("cannot remove a session's branch from its project", "workspace", rec.Key, "error", err)
 		}
 	}
-	return false, m.releaseRecord(rec)
+	return nil, m.releaseRecord(rec)
 }
 
 // removeBranch removes the branch of a clone from the project. Git keeps the branch if it is checked out there.

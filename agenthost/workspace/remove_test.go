@@ -14,11 +14,14 @@ var workCases = map[string]struct {
 	do    func(t *testing.T, shop, dir string)
 	holds bool
 }{
-	"nothing":                    {func(*testing.T, string, string) {}, false},
-	"a new file":                 {func(t *testing.T, _, dir string) { write(t, dir, "a.txt", "a") }, true},
-	"a changed file":             {func(t *testing.T, _, dir string) { write(t, dir, "README", "a") }, true},
-	"ignored files do not count": {func(t *testing.T, _, dir string) { write(t, dir, "ignored/a", "a") }, false},
-	"a commit":                   {func(t *testing.T, _, dir string) { commitIn(t, dir) }, true},
+	"nothing":         {func(*testing.T, string, string) {}, false},
+	"a new file":      {func(t *testing.T, _, dir string) { write(t, dir, "a.txt", "a") }, true},
+	"a changed file":  {func(t *testing.T, _, dir string) { write(t, dir, "README", "a") }, true},
+	"an ignored file": {func(t *testing.T, _, dir string) { write(t, dir, "ignored/a", "a") }, true},
+	"ignored files that a tool makes again do not count": {func(t *testing.T, _, dir string) {
+		write(t, dir, "ignored/node_modules/a", "a")
+	}, false},
+	"a commit": {func(t *testing.T, _, dir string) { commitIn(t, dir) }, true},
 	"a commit that another branch has": {func(t *testing.T, shop, dir string) {
 		commitIn(t, dir)
 		run(t, shop, "pull", "--quiet", dir, "HEAD")
@@ -42,8 +45,8 @@ var workCases = map[string]struct {
 		run(t, dir, "fetch", "--quiet", filepath.Join(filepath.Dir(shop), "remote.git"), "pushed:refs/remotes/origin/pushed")
 	}, false},
 	"a read-only directory": {func(t *testing.T, _, dir string) {
-		write(t, dir, "ignored/cache/x", "x")
-		must(t, os.Chmod(filepath.Join(dir, "ignored/cache"), 0o500)) //nolint:gosec // the case
+		write(t, dir, "ignored/.cache/x", "x")
+		must(t, os.Chmod(filepath.Join(dir, "ignored/.cache"), 0o500)) //nolint:gosec // the case
 	}, false},
 }
 
@@ -184,14 +187,17 @@ func TestPruneRemovesWorkspacesWithoutSessionAndWork(t *testing.T) {
 		must(t, os.RemoveAll(filepath.Join(k.data, "state", id)))
 	}
 	for _, dry := range []bool{true, false} {
-		pruned, err := k.Prune(t.Context(), dry)
+		pruned, kept, err := k.Prune(t.Context(), dry)
 		must(t, err)
 		if len(pruned) != 1 || pruned[0].Path != idle || exists(idle) != dry {
 			t.Errorf("dry %v: %+v", dry, pruned)
 		}
+		if len(kept) != 1 || kept[0].Path != works || kept[0].OnlyHere.Summary(false) != "1 changed file (a.txt)" {
+			t.Errorf("dry %v: kept %+v", dry, kept)
+		}
 	}
 	must(t, k.saveRecord(k.newRecord("cut-short", "cut-short", "")))
-	_, err = k.Prune(t.Context(), false)
+	_, _, err = k.Prune(t.Context(), false)
 	must(t, err)
 	if exists(k.recordPath("cut-short")) {
 		t.Error("the record of an attempt is left")
@@ -218,7 +224,7 @@ func TestRemovingASessionWhoseWorkspaceIsMissing(t *testing.T) {
 	for _, id := range []string{"clean", "works"} {
 		must(t, os.RemoveAll(filepath.Join(k.data, "state", id)))
 	}
-	_, err := k.Prune(t.Context(), false)
+	_, _, err := k.Prune(t.Context(), false)
 	must(t, err)
 	list, err := k.List(t.Context())
 	if err != nil || len(list) != 1 || list[0].Path != works || list[0].Unpushed != 1 {

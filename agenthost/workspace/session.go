@@ -211,7 +211,7 @@ func (m *Manager) makePrivateDir(kind, name string) error {
 }
 
 // Remove deletes the state and the workspaces of a deleted session. It keeps
-// workspaces with unfinished work and reports that as kept. It never touches a
+// workspaces with what exists only there and reports that as kept. It never touches a
 // project's own directory.
 func (m *Manager) Remove(ctx context.Context, sessionID, _ string) (kept bool, err error) {
 	if !plainName(sessionID) {
@@ -236,8 +236,8 @@ func (m *Manager) Remove(ctx context.Context, sessionID, _ string) (kept bool, e
 		return m.removeEmpty(sessionID)
 	}
 	for _, rec := range all {
-		stays, removeErr := m.removeLocked(ctx, rec, false)
-		kept, err = kept || stays, errors.Join(err, removeErr)
+		only, removeErr := m.removeLocked(ctx, rec, false)
+		kept, err = kept || only.Exist(), errors.Join(err, removeErr)
 	}
 	return kept, err
 }

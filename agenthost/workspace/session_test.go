@@ -137,7 +137,7 @@ func TestAWorkspaceOfAnotherKindIsLeftAlone(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := k.Prune(t.Context(), false); err != nil || !exists(dir) {
+	if _, _, err := k.Prune(t.Context(), false); err != nil || !exists(dir) {
 		t.Errorf("pruned: %v", err)
 	}
 }

@@ -15,11 +15,11 @@ import (
 )
 
 type workspacesCommand struct {
-	List   workspacesListCommand   `cmd:"" help:"List the workspaces with their sessions and unfinished work."`
+	List   workspacesListCommand   `cmd:"" help:"List the workspaces with their sessions, and with what exists only there."`
 	Create workspacesCreateCommand `cmd:"" help:"Create a workspace by name, without a session."`
-	Delete workspacesDeleteCommand `cmd:"" help:"Remove a workspace. Unfinished work needs --force."`
+	Delete workspacesDeleteCommand `cmd:"" help:"Remove a workspace. It needs --force if something exists only there."`
 	Stop   workspacesStopCommand   `cmd:"" help:"Stop the agents of a project on a running host."`
-	Prune  workspacesPruneCommand  `cmd:"" help:"Remove workspaces whose session was deleted and that hold no unfinished work."`
+	Prune  workspacesPruneCommand  `cmd:"" help:"Remove workspaces whose session was deleted, unless something exists only there."`
 }
 
 // Help is shown by --help.
@@ -54,11 +54,11 @@ func (c workspacesFlags) printInfos(w io.Writer, all []workspace.Info) error {
 	rows := make([][]string, 0, len(all))
 	for _, info := range all {
 		rows = append(rows, []string{
-			info.Path, orDash(info.Project), owner(info), orDash(info.Branch), unfinishedWork(info),
+			info.Path, orDash(info.Project), owner(info), orDash(info.Branch), onlyHere(info),
 			byteSize(info.DiskBytes), formatTime(&info.CreatedAt),
 		})
 	}
-	return table(w, []string{"PATH", "PROJECT", "SESSION", "BRANCH", "WORK", "SIZE", "CREATED"}, rows)
+	return table(w, []string{"PATH", "PROJECT", "SESSION", "BRANCH", "ONLY HERE", "SIZE", "CREATED"}, rows)
 }
 
 func printJSON(w io.Writer, v any) error {
@@ -78,16 +78,12 @@ func owner(info workspace.Info) string {
 	return orDash(info.Session)
 }
 
-// unfinishedWork describes the work that deleting the workspace would lose.
-func unfinishedWork(info workspace.Info) string {
-	var what []string
-	if info.Dirty {
-		what = append(what, "changes")
+// onlyHere describes what deleting the workspace would lose.
+func onlyHere(info workspace.Info) string {
+	if !info.OnlyHere.Exist() {
+		return "-"
 	}
-	if info.Unpushed > 0 {
-		what = append(what, strconv.Itoa(info.Unpushed)+" commits")
-	}
-	return orDash(strings.Join(what, ", "))
+	return info.OnlyHere.Summary(true)
 }
 
 func byteSize(n int64) string {
@@ -150,13 +146,13 @@ type workspacesDeleteCommand struct {
 	workspacesFlags `embed:""`
 
 	Workspace string `arg:"" help:"Path or name of the workspace, or the id of its session."`
-	Force     bool   `help:"Delete uncommitted changes and unpushed commits, too."`
+	Force     bool   `help:"Delete what exists only there, too: changes, ignored files, commits, repositories inside."`
 }
 
 // Run prints "deleted" and the path.
 func (c workspacesDeleteCommand) Run(env *environment) error {
 	return c.withManager(env, func(m *workspace.Manager) error {
-		path, err := c.findPath(env, m)
+		path, err := c.findPath(m)
 		if err != nil {
 			return err
 		}
@@ -175,12 +171,12 @@ func (c workspacesDeleteCommand) Run(env *environment) error {
 
 // findPath returns the path of the workspace that the argument names. It searches
 // only the list of workspaces, so the argument needs no check.
-func (c workspacesDeleteCommand) findPath(env *environment, m *workspace.Manager) (string, error) {
+func (c workspacesDeleteCommand) findPath(m *workspace.Manager) (string, error) {
 	absolute, err := filepath.Abs(c.Workspace)
 	if err != nil {
 		return "", err
 	}
-	all, err := m.List(env.ctx)
+	all, err := m.Recorded()
 	if err != nil {
 		return "", err
 	}
@@ -212,12 +208,17 @@ type workspacesPruneCommand struct {
 	DryRun bool `help:"Only show the workspaces that would be removed."`
 }
 
-// Run prints the removed workspaces.
+// Run prints the removed workspaces, and on stderr those that it keeps with the reason.
 func (c workspacesPruneCommand) Run(env *environment) error {
 	return c.withManager(env, func(m *workspace.Manager) error {
-		pruned, err := m.Prune(env.ctx, c.DryRun)
+		pruned, kept, err := m.Prune(env.ctx, c.DryRun)
 		if err != nil {
 			return err
+		}
+		for _, info := range kept {
+			if _, err := fmt.Fprintf(env.stderr, "kept %s: only there: %s\n", info.Path, info.OnlyHere.Summary(false)); err != nil {
+				return err
+			}
 		}
 		return c.printInfos(env.stdout, pruned)
 	})

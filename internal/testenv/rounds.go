@@ -40,6 +40,7 @@ var randomTests = []randomTest{
 	{"TestTheDirectoryOfTemporaryFilesLeadsNowhere", 20, 400, "none: two programs race"},
 	{"TestSnapshotsOfARacedTree", 4, 200, "none: two programs race"},
 	{"TestTreesEqualThoseOfGit", 9, 100, "none: the trees are listed"},
+	{"TestNoContentIsLostWithAWorkspace", 8, 500, "the number of the round: what is done in the workspace"},
 	{"TestCrashOfTheDatabaseLosesAndDuplicatesNothing", 3, 30, "none: the moments are fixed"},
 	{"TestCrashOfOneOfTwoReplicasLosesAndDuplicatesNothing", 4, 60, "BELLHOP_SEED: kills and cut connections"},
 }

@@ -1666,6 +1666,41 @@ export interface OfferingHost {
 }
 
 /**
+ * OnlyCopies is what exists only in a workspace, so that deleting the workspace would lose it. Without items that is
+ * nothing.
+ */
+export interface OnlyCopies {
+  /** of this state of the workspace, for who confirms that it may be lost */
+  id: string;
+  items: OnlyCopy[];
+}
+
+/** OnlyCopy is a file, directory, ref or repository that exists only in a workspace. */
+export interface OnlyCopy {
+  kind: OnlyCopyKind;
+  /** path, which ends in a slash for all below a directory; ref; or why the workspace cannot be read */
+  name: string;
+  /** of files, commits or stashes; 0 = it is none of these */
+  count: number;
+}
+
+/** OnlyCopyKind is the kind of an OnlyCopy. */
+export type OnlyCopyKind =
+  | 'changed' // files that differ from the commit that is checked out
+  | 'hidden' // the same, and git was told to pass over them
+  | 'staged' // content that only the index has
+  | 'ignored' // ignored files that no tool makes again
+  | 'unread' // what the host cannot read, or that is too large
+  | 'repository' // a repository inside; Count is its files
+  | 'submodule'
+  | 'worktree' // another work tree of the workspace's repository
+  | 'commits' // that a ref or HEAD leads to; those of an earlier item do not count again
+  | 'object' // a ref to a tag, file or tree
+  | 'stash'
+  | 'reflog' // commits that git's logs lead to, and no ref
+  | 'unknown'; // the workspace cannot be read
+
+/**
  * Part is one element of the native stream: the AI SDK's TextStreamPart as JSON (see docs/architecture.md). One struct
  * has the members of all types; absent ones are left out of the JSON. event is set on the part that completes a
  * persisted event, so that a client can merge stream and history.
