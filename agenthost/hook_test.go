@@ -128,7 +128,7 @@ func TestSessionsOfOneWorkspaceAreOne(t *testing.T) {
 	r.host.Hook(g, agenthost.HookReport{Program: "tui", Status: protocol.StatusBusy})
 	r.shows("s2", protocol.ReasonTerminal)
 	for i, session := range []string{"s1", "s2"} {
-		if _, err := r.host.Delete(t.Context(), session); err != nil {
+		if _, err := r.host.Delete(t.Context(), session, ""); err != nil {
 			t.Fatal(err)
 		}
 		if left := i == 0; r.host.Occupied(dir) != left {

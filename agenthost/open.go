@@ -316,35 +316,66 @@ func (h *Host) Revoke(_ context.Context, sessionID string) error {
 	return err
 }
 
-// Delete ends a session for good: its turn, its agent, its journal. worktreeKept
-// means that its directory stays, because something exists only there.
-func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool, err error) {
+// OnlyCopies returns what exists only in the workspaces of a session.
+func (h *Host) OnlyCopies(ctx context.Context, sessionID string) (*protocol.OnlyCopies, error) {
+	if _, err := h.session(sessionID); err != nil {
+		return nil, err
+	}
+	remover, ok := h.opts.Workspaces.(WorkspaceRemover)
+	if !ok {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "The host keeps all workspaces")
+	}
+	return remover.OnlyCopies(ctx, sessionID)
+}
+
+// Delete ends a session for good: its turn, its agent, its journal. Its directory stays if something exists only there,
+// and that is returned, unless confirmed is the id of that list. CodeConflict: confirmed is that of another list, and
+// nothing was ended.
+func (h *Host) Delete(ctx context.Context, sessionID, confirmed string) (kept *protocol.OnlyCopies, err error) {
 	s, err := h.session(sessionID)
 	if err != nil {
-		return false, err
+		return nil, err
+	}
+	remover, removes := h.opts.Workspaces.(WorkspaceRemover)
+	if confirmed != "" && removes {
+		if err := checkConfirmed(ctx, remover, sessionID, confirmed); err != nil {
+			return nil, err
+		}
 	}
 	s.mu.Lock()
 	prompts{s}.dropQueue()
 	s.mu.Unlock()
 	if _, err := s.stopTurn(ctx, protocol.ReasonAborted); err != nil {
-		return false, err
+		return nil, err
 	}
 	s.agent.close()
 	h.EndShells(sessionID)
 	s.mu.Lock()
-	project := s.state.Record.Project
 	if _, err = s.apply(core.Deleted{}); err == nil {
 		s.removeLocked()
 	}
 	s.mu.Unlock()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	h.changed()
-	if remover, ok := h.opts.Workspaces.(WorkspaceRemover); ok {
-		return remover.Remove(ctx, sessionID, project)
+	if removes {
+		return remover.Remove(ctx, sessionID, confirmed)
 	}
-	return true, nil
+	return &protocol.OnlyCopies{Items: []protocol.OnlyCopy{{
+		Kind: protocol.OnlyUnknown, Name: "The host keeps all workspaces",
+	}}}, nil
+}
+
+func checkConfirmed(ctx context.Context, remover WorkspaceRemover, sessionID, confirmed string) error {
+	now, err := remover.OnlyCopies(ctx, sessionID)
+	if err != nil || !now.Exist() || now.ID == confirmed {
+		return err
+	}
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "The workspace holds other things now than those that were confirmed",
+		Hint: "Look again at what exists only there",
+	}
 }
 
 // removeLocked makes the session unknown to the host. The session's lock is held.

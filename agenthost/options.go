@@ -19,7 +19,11 @@ import (
 // WorkspaceRemover is a Workspaces that can clear up after a deleted session. A directory is kept if something
 // exists only there.
 type WorkspaceRemover interface {
-	Remove(ctx context.Context, sessionID, project string) (kept bool, err error)
+	// OnlyCopies returns what Remove would keep.
+	OnlyCopies(ctx context.Context, sessionID string) (*protocol.OnlyCopies, error)
+	// Remove removes workspaces, and returns what exists only in those that it keeps. It keeps none if confirmed is the
+	// id of what exists only there.
+	Remove(ctx context.Context, sessionID, confirmed string) (kept *protocol.OnlyCopies, err error)
 }
 
 // WorkspaceFetcher is a Workspaces whose sessions commit outside their project.

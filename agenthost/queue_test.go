@@ -122,7 +122,7 @@ func TestDeletingASessionEndsWhatWaits(t *testing.T) {
 	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t1"), ""), 2)
 	waiting := r.post(r.announce("s1", "t2"), "queue")
-	if _, err := r.host.Delete(t.Context(), "s1"); err != nil {
+	if _, err := r.host.Delete(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	r.wantNotStarted(waiting)

@@ -120,7 +120,7 @@ func TestDeleteEndsEverything(t *testing.T) {
 	r := newRig(t).start()
 	stream := r.startNew("s1", "t1", writeText("x"), forever)
 	r.readN(stream, 2)
-	if _, err := r.host.Delete(t.Context(), "s1"); err != nil {
+	if _, err := r.host.Delete(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := types(r.read(stream)); !slices.Equal(got, []string{"text-end", "abort"}) {

@@ -83,7 +83,12 @@ type Link interface {
 	// yet; CodeMethodNotAllowed: the host does not describe workspaces.
 	Workspace(ctx context.Context, t Target, sessionID string) (*protocol.SessionWorkspace, error)
 	Answer(ctx context.Context, t Target, sessionID, interactionID string, req *protocol.AnswerRequest) error
-	Delete(ctx context.Context, t Target, sessionID string) error
+	// OnlyCopies returns what exists only in the session's workspaces. CodeNotFound: no such session;
+	// CodeMethodNotAllowed: the host does not tell.
+	OnlyCopies(ctx context.Context, t Target, sessionID string) (*protocol.OnlyCopies, error)
+	// Delete ends the session. It returns what exists only in the workspaces that the host kept, nil if it kept none or
+	// does not tell. Those whose OnlyCopies have the id confirmed are deleted, too.
+	Delete(ctx context.Context, t Target, sessionID, confirmed string) (*protocol.OnlyCopies, error)
 	// Revoke ends the session's stream tokens and streams. CodeNotFound: no such session;
 	// CodeMethodNotAllowed: the host is basic.
 	Revoke(ctx context.Context, t Target, sessionID string) error

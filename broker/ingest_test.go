@@ -235,7 +235,7 @@ func TestIngestOfAnotherTask(t *testing.T) {
 		k.mustSend(task.ID, "", seqd(1, 1, "t", text("x")))
 		secret, err := k.ingest.Secret(k.ctx, task.ID)
 		k.must(err)
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
+		k.must(k.delete(k.user.UserID, task.ID))
 		_, err = k.send(task.ID, "", seqd(1, 2, "t", text("y")))
 		same(t, fault(err), `{'code':'gone','error':'Task deleted'}`)
 		_, err = k.tasks.Get(k.ctx, k.user.UserID, task.ID, broker.Await{})
@@ -363,7 +363,7 @@ func TestReplicasWithRememberedTasksDoNotOverwriteEachOther(t *testing.T) {
 		`{'success':true,'accepted':0,'duplicates':1,'cursor':{'epoch':1,'seq':7}}`)
 	_, err = one.send(task.ID, "", seqd(1, 7, "t1", text("other")))
 	same(t, fault(err), `{'code':'conflict','error':'An event with this id and other content is known'}`)
-	two.must(two.tasks.Delete(two.ctx, two.user.UserID, task.ID))
+	two.must(two.delete(two.user.UserID, task.ID))
 	_, err = one.send(task.ID, "", seqd(1, 8, "t1", text("7")))
 	same(t, fault(err), `{'code':'gone','error':'Task deleted'}`)
 

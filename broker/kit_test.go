@@ -253,6 +253,8 @@ type fakeHost struct {
 	restarts    int
 	open        *string // the open turn that it tells; nil: it tells none
 	deleted     []string
+	confirmed   string // with the last deletion
+	onlyCopies  *protocol.OnlyCopies
 	revoked     []string
 	failure     error // returned by interrupt
 	signs       bool  // it announces signatures
@@ -322,14 +324,30 @@ func (h *fakeHost) Workspace(context.Context, broker.Target, string) (*protocol.
 	return h.onWorkspace()
 }
 
-func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID string) error {
+func (h *fakeHost) OnlyCopies(context.Context, broker.Target, string) (*protocol.OnlyCopies, error) {
+	if h.onlyCopies == nil {
+		return nil, protocol.Errorf(protocol.CodeMethodNotAllowed, "not told")
+	}
+	return h.onlyCopies, h.failure
+}
+
+func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID, confirmed string) (*protocol.OnlyCopies, error) {
 	h.ending.Lock()
 	defer h.ending.Unlock()
-	h.deleted = append(h.deleted, sessionID)
+	h.deleted, h.confirmed = append(h.deleted, sessionID), confirmed
 	if h.onDelete != nil {
-		return h.onDelete(sessionID)
+		return nil, h.onDelete(sessionID)
 	}
-	return nil
+	if h.onlyCopies.Exist() && h.onlyCopies.ID != confirmed {
+		return h.onlyCopies, nil
+	}
+	return nil, nil //nolint:nilnil // nothing is kept
+}
+
+// delete deletes a task without a confirmation.
+func (k *kit) delete(userID, id string) error {
+	_, err := k.tasks.Delete(k.ctx, userID, id, "")
+	return err
 }
 
 func (h *fakeHost) Revoke(_ context.Context, _ broker.Target, sessionID string) error {

@@ -30,7 +30,7 @@ func TestQueuesOfArchivedAndDeletedTasksAreNotSent(t *testing.T) {
 	q.queue.Round(q.ctx)
 	q.wantStarted("a")
 	q.add("b")
-	q.must(q.tasks.Delete(q.ctx, q.user.UserID, q.task))
+	q.must(q.delete(q.user.UserID, q.task))
 	q.clock.Advance(time.Minute)
 	q.queue.Round(q.ctx)
 	q.wantStarted("a")

@@ -51,7 +51,7 @@ func TestAUserHasNoMoreTasksThanTheQuota(t *testing.T) {
 		if len(list.Tasks) != 2 {
 			t.Errorf("%d tasks are stored", len(list.Tasks))
 		}
-		k.must(k.tasks.Delete(k.ctx, ada.ID, first.ID))
+		k.must(k.delete(ada.ID, first.ID))
 		wantCode(t, "after a deletion", create(), "")
 	})
 }
@@ -90,7 +90,7 @@ func TestMessagesAreStoredWithinTheQuota(t *testing.T) {
 		k.mustSend(task.ID, "", seqd(1, 1, turn, text(strings.Repeat("y", 500))))
 		k.clock.Advance(time.Minute)
 		wantCode(t, "after an agent's message", checkIn(2), protocol.CodeQuota)
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
+		k.must(k.delete(k.user.UserID, task.ID))
 		task = k.task()
 		wantCode(t, "after a deletion", checkIn(600), "")
 	})

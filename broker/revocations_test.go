@@ -48,7 +48,7 @@ func TestAnEndedSessionNeedsNoRevocation(t *testing.T) {
 	k.host.onRevoke = func(string) error { return errDown }
 	k.disabled()
 	k.revokes(0, task)
-	k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
+	k.must(k.delete(k.user.UserID, task))
 	k.host.down(nil)
 	k.host.onRevoke = nil
 	k.round(time.Minute, task)
@@ -69,7 +69,7 @@ func TestTheStreamsOfADisabledUserEnd(t *testing.T) {
 		k.user = k.newUser("eve@example.org", true)
 		first, second, own := k.session(host), k.session(host), k.session("")
 		deleted := k.session(host)
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, deleted))
+		k.must(k.delete(k.user.UserID, deleted))
 		k.task() // never opened
 		k.revokes(0)
 

@@ -25,7 +25,7 @@ func TestMaintenanceRunsByItself(t *testing.T) {
 		}()
 		old := k.task()
 		k.updater.Now = func() time.Time { return time.Now().Add(-48*time.Hour - time.Second) }
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, old.ID))
+		k.must(k.delete(k.user.UserID, old.ID))
 		k.updater.Now = time.Now
 		ctx, cancel := context.WithCancel(k.ctx)
 		done := make(chan error)

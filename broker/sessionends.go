@@ -101,11 +101,57 @@ func (s *SessionEnds) addOwedEndAgain(ctx context.Context, opened *Task) error {
 	return err
 }
 
-// first makes the first attempt, for a user who waits for it.
-func (s *SessionEnds) first(ctx context.Context, taskID string) {
-	if err := s.attempt(context.WithoutCancel(ctx), taskID, firstEndLimit); err != nil {
+// first makes the first attempt, for a user who waits for it. It returns what exists only in the workspaces that the host
+// kept. A later attempt has no confirmation: the host then keeps what exists only there.
+func (s *SessionEnds) first(ctx context.Context, taskID, confirmed string) *protocol.OnlyCopies {
+	kept, err := s.attempt(context.WithoutCancel(ctx), taskID, confirmed, firstEndLimit)
+	if err != nil {
 		s.Log.WarnContext(ctx, "session of a deleted task not ended yet", "task", taskID, "error", err)
 	}
+	return kept
+}
+
+// onlyCopies returns what exists only in the workspaces of a task's session, nil if its host does not tell in the time
+// that a user waits.
+func (s *SessionEnds) onlyCopies(ctx context.Context, task *Task) *protocol.OnlyCopies {
+	if !mayHaveSession(task) || s.Targets.missing(task) {
+		return &protocol.OnlyCopies{Items: []protocol.OnlyCopy{}}
+	}
+	target, err := s.Targets.of(ctx, task)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, firstEndLimit)
+		defer cancel()
+		var found *protocol.OnlyCopies
+		if found, err = s.Link.OnlyCopies(ctx, target, task.ID); err == nil {
+			return cleanOnlyCopies(found)
+		}
+	}
+	switch protocol.CodeOf(err) {
+	case protocol.CodeNotFound, protocol.CodeGone:
+		return &protocol.OnlyCopies{Items: []protocol.OnlyCopy{}}
+	}
+	s.Log.InfoContext(ctx, "a host does not tell what exists only in a workspace", "task", task.ID, "error", err)
+	return nil
+}
+
+// maxOnlyCopies bounds what the broker takes of a host's list.
+const maxOnlyCopies = 5000
+
+// cleanOnlyCopies makes the texts of a host's list safe to show.
+func cleanOnlyCopies(list *protocol.OnlyCopies) *protocol.OnlyCopies {
+	if list == nil {
+		return nil
+	}
+	list.Items = list.Items[:min(len(list.Items), maxOnlyCopies)]
+	if list.Items == nil {
+		list.Items = []protocol.OnlyCopy{}
+	}
+	list.ID = cleanText(list.ID)
+	for i := range list.Items {
+		item := &list.Items[i]
+		item.Kind, item.Name = protocol.OnlyCopyKind(cleanText(string(item.Kind))), cleanText(item.Name)
+	}
+	return list
 }
 
 // Run tries the ends that are due, until ctx ends.
@@ -152,7 +198,10 @@ func (s *SessionEnds) endAll(ctx context.Context, host string, ends []SessionEnd
 			s.report(ctx, "claim", end.TaskID, err)
 			continue
 		}
-		err = s.attempt(ctx, end.TaskID, endTimeout)
+		kept, err := s.attempt(ctx, end.TaskID, "", endTimeout)
+		if kept.Exist() {
+			s.Log.InfoContext(ctx, "the host keeps the workspace of a deleted task", "task", end.TaskID, "only_there", kept.Summary(true))
+		}
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
@@ -169,34 +218,38 @@ func (s *SessionEnds) endAll(ctx context.Context, host string, ends []SessionEnd
 }
 
 // attempt asks the host once to end the session, and stores the outcome.
-func (s *SessionEnds) attempt(ctx context.Context, taskID string, limit time.Duration) error {
+func (s *SessionEnds) attempt(
+	ctx context.Context, taskID, confirmed string, limit time.Duration,
+) (kept *protocol.OnlyCopies, err error) {
 	task, err := s.Store.AnyTask(ctx, taskID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	target, err := s.Targets.of(ctx, task)
 	if err == nil {
-		err = s.end(ctx, target, taskID, limit)
+		kept, err = s.end(ctx, target, taskID, confirmed, limit)
 	}
 	if err == nil {
-		return s.Store.SettleEnd(ctx, taskID)
+		return cleanOnlyCopies(kept), s.Store.SettleEnd(ctx, taskID)
 	}
 	if ctx.Err() == nil {
 		s.report(ctx, "store failure", taskID, s.Store.FailEnd(ctx, taskID, err.Error()))
 	}
-	return err
+	return nil, err
 }
 
-// end returns nil when the host has no such session.
-func (s *SessionEnds) end(ctx context.Context, target Target, taskID string, limit time.Duration) error {
+// end returns no error when the host has no such session.
+func (s *SessionEnds) end(
+	ctx context.Context, target Target, taskID, confirmed string, limit time.Duration,
+) (*protocol.OnlyCopies, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := s.Link.Delete(ctx, target, taskID)
+	kept, err := s.Link.Delete(ctx, target, taskID, confirmed)
 	switch protocol.CodeOf(err) {
 	case protocol.CodeNotFound, protocol.CodeGone:
-		return nil
+		return nil, nil //nolint:nilnil // nothing is kept
 	}
-	return err
+	return kept, err
 }
 
 // abandon gives up an end at a task's own URL.

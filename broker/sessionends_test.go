@@ -79,7 +79,7 @@ func TestASessionEndsWhenItsHostReturns(t *testing.T) {
 		host := k.register("a")
 		task := k.session(host)
 		k.host.down(errDown)
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
+		k.must(k.delete(k.user.UserID, task))
 		same(t, k.host.ended(), `['`+task+`']`)
 		if n := k.owedEnds(host); n != 1 {
 			t.Errorf("the host owes %d ends", n)
@@ -115,9 +115,9 @@ func TestAHealthyProbeHastensTheEnds(t *testing.T) {
 	k.hosts.Probe(k.ctx)
 	k.host.down(errDown)
 	first, second := k.session(host), k.session(host)
-	k.must(k.tasks.Delete(k.ctx, k.user.UserID, first))
+	k.must(k.delete(k.user.UserID, first))
 	k.clock.Advance(time.Second)
-	k.must(k.tasks.Delete(k.ctx, k.user.UserID, second))
+	k.must(k.delete(k.user.UserID, second))
 	k.round(4*time.Second, first) // the host does not answer, so the second one is not tried
 	k.round(7 * time.Second)
 	k.hosts.Probe(k.ctx)
@@ -139,7 +139,7 @@ func TestEndsOfOtherHostsAreMadeMeanwhile(t *testing.T) {
 	lost, ended := k.session(down), k.session(up)
 	k.host.down(errDown)
 	for _, id := range []string{lost, ended} {
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, id))
+		k.must(k.delete(k.user.UserID, id))
 	}
 	k.host.onDelete = func(sessionID string) error {
 		if sessionID == lost {
@@ -161,7 +161,7 @@ func TestReplicasClaimAnEndOnce(t *testing.T) {
 		k := kitOn(t, open(t))
 		task := k.session(k.register("a"))
 		k.host.down(errDown)
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
+		k.must(k.delete(k.user.UserID, task))
 		k.clock.Advance(4 * time.Second)
 		due, err := k.store.DueEnds(k.ctx, k.clock.Now(), 10)
 		k.must(err)
@@ -185,7 +185,7 @@ func TestAHostWithOwedEndsIsRemovedOnlyWithForce(t *testing.T) {
 	host := k.register("a")
 	task := k.session(host)
 	k.host.down(errDown)
-	k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
+	k.must(k.delete(k.user.UserID, task))
 	k.must(k.hosts.Delete(k.ctx, k.user, host, true))
 	k.round(time.Hour)
 }
@@ -206,7 +206,7 @@ func TestATaskDeletedDuringItsCheckInOwesItsEnd(t *testing.T) {
 				k.checkIn(task.ID, "first")
 			}
 			k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-				k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
+				k.must(k.delete(k.user.UserID, task.ID))
 				return &protocol.OpenSessionResponse{Token: "t", Cursor: req.Cursor}, nil
 			}
 			_, err = k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "go"})
@@ -228,7 +228,7 @@ func TestEndsAtURLsOfUsersAreGivenUp(t *testing.T) {
 	k := newKit(t)
 	task := k.session("")
 	k.host.down(errDown)
-	k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
+	k.must(k.delete(k.user.UserID, task))
 	k.round(7*24*time.Hour, task)
 	k.round(time.Hour, task)
 	k.round(time.Hour)
@@ -253,10 +253,49 @@ func TestWhatEndsAnAttempt(t *testing.T) {
 			host := k.register("a")
 			task := k.session(host)
 			k.host.down(c.answer)
-			k.must(k.tasks.Delete(k.ctx, k.user.UserID, task))
+			k.must(k.delete(k.user.UserID, task))
 			if n := k.owedEnds(host); n != c.want {
 				t.Errorf("the host owes %d ends, want %d", n, c.want)
 			}
 		})
 	}
+}
+
+// A user who deletes a task is told what its host keeps, and loses only what was shown.
+func TestADeletionTellsWhatTheHostKeeps(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		host := k.register("a")
+		list := &protocol.OnlyCopies{ID: "shown", Items: []protocol.OnlyCopy{{Kind: protocol.OnlyIgnored, Name: ".env", Count: 1}}}
+		begin := func() string {
+			task := k.session(host)
+			k.host.onlyCopies = list
+			found, err := k.tasks.OnlyCopies(k.ctx, k.user.UserID, task)
+			k.must(err)
+			same(t, found, `{'id':'shown','items':[{'count':1,'kind':'ignored','name':'.env'}]}`)
+			return task
+		}
+		task := begin()
+		_, err := k.tasks.Delete(k.ctx, k.user.UserID, task, "outdated")
+		same(t, fault(err), `{'code':'conflict','error':'The workspace holds other things now than those that were confirmed',
+			'hint':'Look again at what exists only there'}`)
+		if ended := k.host.ended(); len(ended) != 0 {
+			t.Errorf("ended %v", ended)
+		}
+		kept, err := k.tasks.Delete(k.ctx, k.user.UserID, task, "shown")
+		if err != nil || kept != nil || k.host.confirmed != "shown" {
+			t.Errorf("kept %+v, confirmed %q, %v", kept, k.host.confirmed, err)
+		}
+		kept, err = k.tasks.Delete(k.ctx, k.user.UserID, begin(), "")
+		if err != nil || !kept.Exist() || kept.ID != "shown" || k.host.confirmed != "" {
+			t.Errorf("kept %+v, confirmed %q, %v", kept, k.host.confirmed, err)
+		}
+		task = begin()
+		k.host.onlyCopies = nil // an old host, or one that does not answer
+		kept, err = k.tasks.Delete(k.ctx, k.user.UserID, task, "shown")
+		if err != nil || kept != nil {
+			t.Errorf("kept %+v, %v", kept, err)
+		}
+	})
 }

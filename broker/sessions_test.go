@@ -162,7 +162,7 @@ func TestRenew(t *testing.T) {
 		same(t, fault(err), `{'code':'unauthorized','error':'Invalid or expired token'}`)
 	})
 	t.Run("a deleted task is gone", func(t *testing.T) {
-		k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
+		k.must(k.delete(k.user.UserID, task.ID))
 		_, err := k.sessions.Renew(k.ctx, old, "new-password")
 		same(t, fault(err), `{'code':'gone','error':'Task deleted'}`)
 	})

@@ -160,7 +160,7 @@ func TestALinkEndsByTimeByItsOwnerWithItsTaskAndWithItsUser(t *testing.T) {
 	same(t, fault(err), `{'code':'not_found','error':'Task not found'}`)
 	k.must(shares.Revoke(k.ctx, k.user.UserID, long.ID))
 	isGone(long.Token)
-	k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
+	k.must(k.delete(k.user.UserID, task.ID))
 	isGone(kept.Token)
 	k.upkeep.Prune(k.ctx)
 

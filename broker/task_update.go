@@ -128,14 +128,42 @@ func value(s *string) string {
 }
 
 // Delete marks a task as deleted for 48 h, and asks the host to end the session. It
-// succeeds even if the host cannot be reached: then SessionEnds repeats the request.
-func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
+// succeeds even if the host cannot be reached: then SessionEnds repeats the request. The host keeps workspaces in which
+// something exists only, unless confirmed is the id of that list; Delete returns the list if the host answers in time.
+// CodeConflict: another list than the confirmed one is true now, and nothing was deleted.
+func (s *Tasks) Delete(ctx context.Context, userID, id, confirmed string) (kept *protocol.OnlyCopies, err error) {
+	if confirmed != "" {
+		now, err := s.OnlyCopies(ctx, userID, id)
+		if err != nil {
+			return nil, err
+		}
+		if now.ID != "" && now.Exist() && now.ID != confirmed {
+			return nil, &protocol.Error{
+				Code: protocol.CodeConflict, Message: "The workspace holds other things now than those that were confirmed",
+				Hint: "Look again at what exists only there",
+			}
+		}
+	}
 	owed, err := s.remove(ctx, userID, id)
 	if err != nil || !owed {
-		return err
+		return nil, err
 	}
-	s.Ends.first(ctx, id)
-	return nil
+	return s.Ends.first(ctx, id, confirmed), nil
+}
+
+// OnlyCopies returns what exists only in the workspaces of a task's session. Without an id it says that the host does not
+// tell.
+func (s *Tasks) OnlyCopies(ctx context.Context, userID, id string) (*protocol.OnlyCopies, error) {
+	task, err := s.Store.Task(ctx, userID, id)
+	if err != nil {
+		return nil, err
+	}
+	if found := s.Ends.onlyCopies(ctx, task); found != nil {
+		return found, nil
+	}
+	return &protocol.OnlyCopies{Items: []protocol.OnlyCopy{{
+		Kind: protocol.OnlyUnknown, Name: "The agent host does not tell: a deletion keeps the workspace if something exists only there",
+	}}}, nil
 }
 
 // DeleteAll deletes the tasks of a user like Delete, but leaves the first attempt to end a session to

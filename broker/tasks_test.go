@@ -262,7 +262,7 @@ func TestHosts(t *testing.T) {
 
 	same(t, fault(k.hosts.Delete(k.ctx, k.user, host.ID, true)),
 		`{'code':'conflict','error':'Tasks use this host','hint':'move or delete them first'}`)
-	k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
+	k.must(k.delete(k.user.UserID, task.ID))
 	same(t, k.host.deleted, `['`+task.ID+`']`)
 	k.must(k.hosts.Delete(k.ctx, k.user, host.ID, false))
 	same(t, fault(k.hosts.Delete(k.ctx, k.user, host.ID, false)), `{'code':'not_found','error':'Host not found'}`)
@@ -342,7 +342,7 @@ func TestUpdateTask(t *testing.T) {
 	otherUser := k.newUser("eve@example.org", false)
 	_, err = k.tasks.Update(k.ctx, otherUser, task.ID, broker.TaskPatch{Title: &title})
 	same(t, fault(err), `{'code':'not_found','error':'Task not found'}`)
-	same(t, fault(k.tasks.Delete(k.ctx, otherUser.UserID, task.ID)), `{'code':'not_found','error':'Task not found'}`)
+	same(t, fault(k.delete(otherUser.UserID, task.ID)), `{'code':'not_found','error':'Task not found'}`)
 	empty := ""
 	_, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Title: &empty})
 	same(t, fault(err), `{'code':'invalid','error':'title is required'}`)

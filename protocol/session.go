@@ -224,6 +224,16 @@ type Confirmation struct {
 	Success      bool   `json:"success"`
 	SessionID    string `json:"sessionId,omitempty"`
 	WorktreeKept *bool  `json:"worktreeKept,omitempty"` // of DELETE
+
+	// Kept is what exists only in the workspaces that DELETE kept.
+	Kept *OnlyCopies `json:"kept,omitempty"`
+}
+
+// SessionOnlyCopies is the response to GET /session/:id/only-copies on the agent host: what ending the session would
+// lose. DELETE with its id loses it.
+type SessionOnlyCopies struct {
+	SessionID  string     `json:"sessionId"`
+	OnlyCopies OnlyCopies `json:"onlyCopies"`
 }
 
 // EventsResponse is the response to GET /session/:id/events on the agent host.
@@ -277,4 +287,10 @@ type RenewResponse struct {
 // SuccessResponse is the response of a call that returns no data.
 type SuccessResponse struct {
 	Success bool `json:"success"`
+}
+
+// TaskDeletion is the response to DELETE /api/tasks/:id on the broker.
+type TaskDeletion struct {
+	Success bool        `json:"success"`
+	Kept    *OnlyCopies `json:"kept,omitempty"` // what exists only in the workspaces that the host kept
 }

@@ -64,6 +64,7 @@ var routeClasses = map[string]class{
 	"DELETE /installations/:program":      byPassword,
 	"POST /projects/:project/stop":        byOperator,
 	"GET /metrics":                        byPassword,
+	"GET /session/:id/only-copies":        byKey,
 	"GET /session/:id/workspace":          byKey,
 	"POST /session/:id/commit":            byKey,
 	"GET /session/:id/shell":              byKey,

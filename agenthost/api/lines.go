@@ -57,7 +57,7 @@ func (a *API) listSessions(context.Context, *struct{}) (*sessionsResponse, error
 
 // endSession deletes a session for callers of the headless interface.
 func (a *API) endSession(ctx context.Context, req *sessionRequest) (*struct{}, error) {
-	_, err := a.Host.Delete(ctx, req.ID)
+	_, err := a.Host.Delete(ctx, req.ID, "")
 	return nil, err
 }
 

@@ -47,6 +47,7 @@ func (a *API) Routes(e *echo.Echo) {
 	a.act(e, http.MethodPost, "/session/:id/interactions/:iid", httpapi.Handle(ok, a.answer), keyedOrToken)
 	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), keyed)
 	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), keyed)
+	e.GET("/session/:id/only-copies", httpapi.Handle(ok, a.onlyCopies), keyed)
 	e.GET("/session/:id/workspace", httpapi.Handle(ok, a.sessionWorkspace), keyed)
 	a.fileRoutes(e)
 	e.GET("/session/:id/shell", httpapi.Describe(a.shell, describedShell), keyed)

@@ -39,12 +39,30 @@ func (a *API) releaseKey(_ context.Context, req *sessionRequest) (*protocol.Conf
 	return confirmed(req.ID, a.Host.ReleaseKey(req.ID))
 }
 
-func (a *API) deleteSession(ctx context.Context, req *sessionRequest) (*protocol.Confirmation, error) {
-	kept, err := a.Host.Delete(ctx, req.ID)
+type deleteSessionRequest struct {
+	ID         string `param:"id" json:"-"`
+	OnlyCopies string `query:"onlyCopies" json:"-"` // id of the list that may be lost
+}
+
+func (a *API) deleteSession(ctx context.Context, req *deleteSessionRequest) (*protocol.Confirmation, error) {
+	kept, err := a.Host.Delete(ctx, req.ID, req.OnlyCopies)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.Confirmation{Success: true, SessionID: req.ID, WorktreeKept: &kept}, nil
+	done := &protocol.Confirmation{Success: true, SessionID: req.ID, WorktreeKept: new(kept.Exist())}
+	if kept.Exist() {
+		done.Kept = kept
+	}
+	return done, nil
+}
+
+// onlyCopies returns what ending the session would lose.
+func (a *API) onlyCopies(ctx context.Context, req *sessionRequest) (*protocol.SessionOnlyCopies, error) {
+	found, err := a.Host.OnlyCopies(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.SessionOnlyCopies{SessionID: req.ID, OnlyCopies: *found}, nil
 }
 
 type interruptRequest struct {

@@ -257,7 +257,7 @@ func TestASecretSurvivesARestartAndIsNeverLogged(t *testing.T) {
 	if last := specs[len(specs)-1]; last.Local.Secret != spec.Local.Secret || last.Local.HookURL != s.url+"/hook" {
 		t.Errorf("the next life has %+v", last.Local)
 	}
-	if _, err := s.host.Delete(t.Context(), id); err != nil {
+	if _, err := s.host.Delete(t.Context(), id, ""); err != nil {
 		t.Fatal(err)
 	}
 	if status, _ := s.call(request{

@@ -150,7 +150,8 @@ func TestAGitDirectoryOfFIFOsBlocksNothing(t *testing.T) {
 			must(t, unix.Mkfifo(path, 0o600))
 			_, _ = k.Info(t.Context(), dir)
 			_, _ = k.Diff(t.Context(), uuid, "shop")
-			kept, err := k.Remove(t.Context(), uuid, "shop")
+			only, err := k.Remove(t.Context(), uuid, "")
+			kept := only.Exist()
 			if err != nil {
 				t.Errorf("kept %v, %v", kept, err)
 			}

@@ -249,7 +249,7 @@ func TestWhatIsClosedInARepositoryIsNotMissing(t *testing.T) {
 			if _, err := k.mirrored(); protocol.CodeOf(err) != protocol.CodeConflict || !strings.Contains(err.Error(), "cannot be read") {
 				t.Errorf("the mirror: %v", err)
 			}
-			if kept, err := k.Remove(t.Context(), uuid, "shop"); err == nil && !kept {
+			if only, err := k.Remove(t.Context(), uuid, ""); err == nil && !only.Exist() {
 				t.Error("the workspace is removed")
 			}
 			_, _, err = k.Dir(t.Context(), uuid, "shop")

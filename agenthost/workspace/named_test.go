@@ -106,7 +106,7 @@ func TestOneSessionAtATimeWorksInAWorkspace(t *testing.T) {
 	}
 	equal(t, "another session", use("s2", alive), string(protocol.CodeConflict))
 	k.session("s3", "shop")
-	_, err := k.Remove(t.Context(), "s1", "shop")
+	_, err := k.Remove(t.Context(), "s1", "")
 	must(t, err)
 	equal(t, "a session with a workspace of its own", use("s3", alive), string(protocol.CodeConflict))
 	equal(t, "after the first session was deleted", use("s2", alive), "")
@@ -122,13 +122,14 @@ func TestDeletingASessionKeepsTheWorkspaceThatItDidNotCreate(t *testing.T) {
 	t.Parallel()
 	k, _, dir := named(t)
 	k.use("s1")
-	kept, err := k.Remove(t.Context(), "s1", "shop")
+	only, err := k.Remove(t.Context(), "s1", "")
+	kept := only.Exist()
 	if err != nil || kept || !exists(dir) || exists(k.recordPath("s1")) {
 		t.Errorf("a clean workspace: kept %v, %v", kept, err)
 	}
 	k.use("s2")
 	commitIn(t, dir)
-	if _, err := k.Remove(t.Context(), "s2", "shop"); err != nil || !exists(filepath.Join(dir, ".git")) {
+	if _, err := k.Remove(t.Context(), "s2", ""); err != nil || !exists(filepath.Join(dir, ".git")) {
 		t.Errorf("with work that is nowhere else: %v", err)
 	}
 	k.use("s3")

@@ -55,7 +55,10 @@ func unknownCopies(err error) *protocol.OnlyCopies {
 	if errors.As(err, &known) {
 		why = known.Message
 	}
-	return &protocol.OnlyCopies{Items: []protocol.OnlyCopy{{Kind: protocol.OnlyUnknown, Name: why}}}
+	sum := sha256.Sum256([]byte(why))
+	return &protocol.OnlyCopies{
+		ID: hex.EncodeToString(sum[:16]), Items: []protocol.OnlyCopy{{Kind: protocol.OnlyUnknown, Name: why}},
+	}
 }
 
 // onlySearch collects what exists only in a workspace.

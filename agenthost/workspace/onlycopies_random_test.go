@@ -71,7 +71,8 @@ func TestNoContentIsLostWithAWorkspace(t *testing.T) {
 		}
 		lost := tokensIn(t, dir)
 		list := k.only(dir)
-		kept, err := k.Remove(t.Context(), "s1", "shop")
+		only, err := k.Remove(t.Context(), "s1", "")
+		kept := only.Exist()
 		must(t, err)
 		for _, saved := range []string{shop, remote} {
 			for content := range tokensIn(t, saved) {

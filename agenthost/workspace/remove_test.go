@@ -66,7 +66,8 @@ func TestRemoveKeepsUnfinishedWork(t *testing.T) {
 			dir := k.session("s1", "shop")
 			branch := run(t, dir, "branch", "--show-current")
 			c.do(t, shop, dir)
-			kept, err := k.Remove(t.Context(), "s1", "shop")
+			only, err := k.Remove(t.Context(), "s1", "")
+			kept := only.Exist()
 			if kept != c.holds || err != nil {
 				t.Fatalf("kept %v, %v", kept, err)
 			}
@@ -142,7 +143,8 @@ func TestUnfinishedWorkOfASessionsOwnRepository(t *testing.T) {
 			k := open(t, nil)
 			dir := k.session("s1", "")
 			c.do(t, dir)
-			kept, err := k.Remove(t.Context(), "s1", "")
+			only, err := k.Remove(t.Context(), "s1", "")
+			kept := only.Exist()
 			if kept != c.holds || err != nil || exists(dir) != c.holds {
 				t.Errorf("kept %v, %v", kept, err)
 			}
@@ -164,11 +166,12 @@ func TestAProjectsOwnDirectoryIsNeverRemoved(t *testing.T) {
 	} {
 		errorHint(t, k.Delete(t.Context(), path, true), protocol.CodeNotFound)
 	}
-	kept, err := k.Remove(t.Context(), "s1", "plain")
+	only, err := k.Remove(t.Context(), "s1", "")
+	kept := only.Exist()
 	if kept || err != nil || !exists(plain) {
 		t.Errorf("kept %v, %v", kept, err)
 	}
-	if kept, err := k.Remove(t.Context(), "never-seen", ""); kept || err != nil {
+	if only, err := k.Remove(t.Context(), "never-seen", ""); only.Exist() || err != nil {
 		t.Errorf("got %v, %v", kept, err)
 	}
 	_, err = k.Remove(t.Context(), "..", "")
@@ -281,5 +284,27 @@ func TestANewBranchAvoidsExistingNames(t *testing.T) {
 	k = open(t, map[string]Project{"shop": {Path: other}})
 	if got := run(t, k.session(uuid, "shop"), "branch", "--show-current"); !strings.HasPrefix(got, "bellhop-2c3d4e5f-") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Who confirms the list that was shown loses what is in it, and nothing else.
+func TestRemovingLosesOnlyWhatWasConfirmed(t *testing.T) {
+	t.Parallel()
+	shop := newRepository(t)
+	k := open(t, map[string]Project{"shop": {Path: shop}})
+	dir, second := k.session("s1", "shop"), k.session("s1", "")
+	write(t, dir, "ignored/a", "a")
+	write(t, second, "b", "b")
+	shown, err := k.OnlyCopies(t.Context(), "s1")
+	must(t, err)
+	equal(t, "shown", shown.Summary(false), "1 ignored file (shop: ignored/a), 1 changed file (-: b)")
+	write(t, second, "b", "other")
+	kept, err := k.Remove(t.Context(), "s1", shown.ID)
+	if err != nil || kept.Summary(true) != shown.Summary(true) || kept.ID == shown.ID || !exists(dir) || !exists(second) {
+		t.Fatalf("kept %+v, %v", kept, err)
+	}
+	kept, err = k.Remove(t.Context(), "s1", kept.ID)
+	if err != nil || kept.Exist() || exists(dir) || exists(second) {
+		t.Fatalf("kept %+v, %v", kept, err)
 	}
 }

@@ -1,7 +1,10 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -210,49 +213,104 @@ func (m *Manager) makePrivateDir(kind, name string) error {
 	return nil
 }
 
-// Remove deletes the state and the workspaces of a deleted session. It keeps
-// workspaces with what exists only there and reports that as kept. It never touches a
-// project's own directory.
-func (m *Manager) Remove(ctx context.Context, sessionID, _ string) (kept bool, err error) {
+// OnlyCopies finds what exists only in the workspaces that belong to a session: what Remove would keep.
+func (m *Manager) OnlyCopies(ctx context.Context, sessionID string) (*protocol.OnlyCopies, error) {
 	if !plainName(sessionID) {
-		return false, protocol.Errorf(protocol.CodeInvalid, "not a session id")
+		return nil, errSessionID()
 	}
 	release, err := m.locks.acquire(ctx, sessionID)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer release()
-	all, err := m.readRecords()
+	all, err := m.recordsOf(sessionID)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(rec *record) bool { return rec.Session != sessionID })
+	return m.onlyCopiesOf(ctx, all), ctx.Err()
+}
+
+// recordsOf returns the records of a session.
+func (m *Manager) recordsOf(sessionID string) ([]*record, error) {
+	all, err := m.readRecords()
+	return slices.DeleteFunc(all, func(rec *record) bool { return rec.Session != sessionID }), err
+}
+
+// onlyCopiesOf finds what exists only in several workspaces.
+func (m *Manager) onlyCopiesOf(ctx context.Context, all []*record) *protocol.OnlyCopies {
+	lists := make([]*protocol.OnlyCopies, len(all))
+	for i, rec := range all {
+		if rec.State == stateReady && rec.Kind != kindNamed {
+			lists[i] = m.onlyCopiesOrUnknown(ctx, rec)
+		}
+	}
+	return joinCopies(all, lists)
+}
+
+// joinCopies makes one list of those of several workspaces. A name in one of several begins with its project.
+func joinCopies(all []*record, lists []*protocol.OnlyCopies) *protocol.OnlyCopies {
+	if len(lists) == 1 && lists[0] != nil {
+		return lists[0]
+	}
+	sum, joined := sha256.New(), &protocol.OnlyCopies{Items: []protocol.OnlyCopy{}}
+	for i, list := range lists {
+		if list == nil {
+			continue
+		}
+		_, _ = fmt.Fprintln(sum, all[i].Key, list.ID)
+		for _, item := range list.Items {
+			item.Name = cmp.Or(all[i].Project, "-") + ": " + item.Name
+			joined.Items = append(joined.Items, item)
+		}
+	}
+	joined.ID = hex.EncodeToString(sum.Sum(nil)[:16])
+	return joined
+}
+
+// Remove deletes the state and the workspaces of a deleted session. It keeps workspaces with what exists only there, and
+// returns that, unless confirmed is the id of what exists only in all of them. It never touches a project's own directory.
+func (m *Manager) Remove(ctx context.Context, sessionID, confirmed string) (kept *protocol.OnlyCopies, err error) {
+	if !plainName(sessionID) {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "not a session id")
+	}
+	release, err := m.locks.acquire(ctx, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	all, err := m.recordsOf(sessionID)
+	if err != nil {
+		return nil, err
+	}
 	// Removing the state marks the session as deleted: after a crash, Prune removes
 	// its workspaces.
 	if err := m.removeTree(ctx, sessionID, m.dataPath("state", sessionID)); err != nil {
-		return false, fmt.Errorf("remove the session's state: %w", err)
+		return nil, fmt.Errorf("remove the session's state: %w", err)
 	}
 	if len(all) == 0 {
 		return m.removeEmpty(sessionID)
 	}
-	for _, rec := range all {
-		only, removeErr := m.removeLocked(ctx, rec, false)
-		kept, err = kept || only.Exist(), errors.Join(err, removeErr)
+	isConfirmed := confirmed != "" && m.onlyCopiesOf(ctx, all).ID == confirmed
+	lists := make([]*protocol.OnlyCopies, len(all))
+	for i, rec := range all {
+		var removeErr error
+		lists[i], removeErr = m.removeLocked(ctx, rec, isConfirmed)
+		err = errors.Join(err, removeErr)
 	}
-	return kept, err
+	return joinCopies(all, lists), err
 }
 
 // removeEmpty removes the working directory of a session without a record, if the
 // directory is empty.
-func (m *Manager) removeEmpty(sessionID string) (kept bool, err error) {
+func (m *Manager) removeEmpty(sessionID string) (kept *protocol.OnlyCopies, err error) {
 	err = os.Remove(m.dataPath("workspaces", sessionID))
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
-		return false, nil
+		return nil, nil //nolint:nilnil // nothing is kept
 	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, syscall.EEXIST):
-		return true, nil
+		return unknownCopies(protocol.Errorf(protocol.CodeConflict, "The session's workspace has files, but the record of it is gone")), nil
 	default:
-		return false, fmt.Errorf("remove the session's workspace: %w", err)
+		return nil, fmt.Errorf("remove the session's workspace: %w", err)
 	}
 }
 

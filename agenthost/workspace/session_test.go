@@ -150,7 +150,8 @@ func TestASessionThatChangesItsProject(t *testing.T) {
 	if first == second || k.session("s1", "") != first || k.session("s1", "shop") != second {
 		t.Errorf("got %s and %s", first, second)
 	}
-	kept, err := k.Remove(t.Context(), "s1", "shop")
+	only, err := k.Remove(t.Context(), "s1", "")
+	kept := only.Exist()
 	if kept || err != nil || exists(first) || exists(second) {
 		t.Errorf("removed: %v, %v", kept, err)
 	}

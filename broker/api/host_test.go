@@ -180,7 +180,13 @@ func (h *host) Announce(_ context.Context, t broker.Target, req *protocol.HostAn
 	return h.call(t)
 }
 
-func (h *host) Delete(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
+func (h *host) OnlyCopies(_ context.Context, t broker.Target, _ string) (*protocol.OnlyCopies, error) {
+	return &protocol.OnlyCopies{ID: "list", Items: []protocol.OnlyCopy{{Kind: protocol.OnlyIgnored, Name: ".env", Count: 1}}}, h.call(t)
+}
+
+func (h *host) Delete(_ context.Context, t broker.Target, _, _ string) (*protocol.OnlyCopies, error) {
+	return nil, h.call(t)
+}
 
 func (h *host) Revoke(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
 

@@ -67,6 +67,7 @@ func (a *API) taskRoutes(e *echo.Echo, noStore, user echo.MiddlewareFunc) {
 	e.DELETE("/api/tasks/:id", httpapi.Handle(ok, a.deleteTask), noStore, user)
 	e.GET("/api/tasks/:id/messages", httpapi.Handle(ok, a.listMessages), noStore, user)
 	e.GET("/api/tasks/:id/usage", httpapi.Handle(ok, a.taskUsage), noStore, user)
+	e.GET("/api/tasks/:id/only-copies", httpapi.Handle(ok, a.onlyCopies), noStore, user)
 	e.GET("/api/tasks/:id/workspace", httpapi.Handle(ok, a.taskWorkspace), noStore, user)
 	a.fileRoutes(e, noStore, user)
 	e.POST("/api/tasks/:id/commit", httpapi.Handle(ok, a.commit), noStore, user, withActKey)

@@ -41,7 +41,7 @@ var guarded = []string{
 	"GET /api/users/:id/sign-ins", "DELETE /api/users/:id/sign-ins/:signInId",
 	"GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/:id",
 	"GET /api/forge-tokens", "POST /api/forge-tokens", "DELETE /api/forge-tokens/:id",
-	"POST /api/tasks", "GET /api/tasks", "GET /api/tasks/:id", "PATCH /api/tasks/:id", "DELETE /api/tasks/:id",
+	"POST /api/tasks", "GET /api/tasks", "GET /api/tasks/:id", "PATCH /api/tasks/:id", "DELETE /api/tasks/:id", "GET /api/tasks/:id/only-copies",
 	"GET /api/tasks/:id/messages", "GET /api/tasks/:id/events", "GET /api/events",
 	"GET /api/tasks/:id/queue", "POST /api/tasks/:id/queue", "PATCH /api/tasks/:id/queue",
 	"PATCH /api/tasks/:id/queue/:messageId", "DELETE /api/tasks/:id/queue/:messageId",

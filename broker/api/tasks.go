@@ -67,8 +67,22 @@ func (a *API) updateTask(ctx context.Context, req *updateTaskRequest) (*protocol
 	return a.Tasks.Update(ctx, a.Auth.Caller(ctx), req.ID, req.TaskPatch)
 }
 
-func (a *API) deleteTask(ctx context.Context, req *taskRequest) (*protocol.SuccessResponse, error) {
-	return success(a.Tasks.Delete(ctx, a.Auth.Caller(ctx).UserID, req.ID))
+type deleteTaskRequest struct {
+	ID         string `param:"id" json:"-"`
+	OnlyCopies string `query:"onlyCopies" json:"-"` // id of the list that may be lost
+}
+
+func (a *API) deleteTask(ctx context.Context, req *deleteTaskRequest) (*protocol.TaskDeletion, error) {
+	kept, err := a.Tasks.Delete(ctx, a.Auth.Caller(ctx).UserID, req.ID, req.OnlyCopies)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.TaskDeletion{Success: true, Kept: kept}, nil
+}
+
+// onlyCopies returns what deleting the task's workspaces would lose.
+func (a *API) onlyCopies(ctx context.Context, req *taskRequest) (*protocol.OnlyCopies, error) {
+	return a.Tasks.OnlyCopies(ctx, a.Auth.Caller(ctx).UserID, req.ID)
 }
 
 func (a *API) listMessages(ctx context.Context, req *listMessagesRequest) (*protocol.MessageList, error) {

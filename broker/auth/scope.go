@@ -81,6 +81,7 @@ var routeScopes = map[string]broker.Scope{
 	"GET /api/tasks/:id/commands":                 tasksRead,
 	"GET /api/tasks/:id/shell":                    noToken,
 	"GET /api/workspaces":                         tasksRead,
+	"GET /api/tasks/:id/only-copies":              tasksRead,
 	"GET /api/tasks/:id/workspace":                tasksRead,
 	"GET /api/tasks/:id/usage":                    tasksRead,
 	"POST /api/tasks/:id/commit":                  tasksWrite,

@@ -73,8 +73,43 @@ func (c *Client) Answer(
 }
 
 // Delete implements broker.Link.
-func (c *Client) Delete(ctx context.Context, t broker.Target, sessionID string) error {
-	return c.act(ctx, t, call{method: http.MethodDelete}, sessionID)
+func (c *Client) Delete(ctx context.Context, t broker.Target, sessionID, confirmed string) (*protocol.OnlyCopies, error) {
+	var query url.Values
+	if confirmed != "" {
+		query = url.Values{"onlyCopies": {confirmed}}
+	}
+	resp, err := c.confirmed(ctx, t, call{method: http.MethodDelete, query: query}, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	return resp.kept(sessionID), nil
+}
+
+// kept returns what exists only in the workspaces that a host kept, nil if it kept none or does not tell.
+func (r *response) kept(sessionID string) *protocol.OnlyCopies {
+	var body protocol.Confirmation
+	if json.Unmarshal(r.body, &body) != nil || body.SessionID != sessionID || !body.Kept.Exist() {
+		return nil
+	}
+	return body.Kept
+}
+
+// OnlyCopies implements broker.Link.
+func (c *Client) OnlyCopies(ctx context.Context, t broker.Target, sessionID string) (*protocol.OnlyCopies, error) {
+	resp, err := c.do(ctx, t, sessionCall(sessionID, call{method: http.MethodGet, path: "/only-copies"}))
+	switch {
+	case err != nil:
+		return nil, unreachable(err)
+	case resp.lacksRoute(), resp.hidesRoute():
+		return nil, protocol.Errorf(protocol.CodeMethodNotAllowed, "The agent host does not tell what exists only in a workspace")
+	case !resp.ok():
+		return nil, resp.failed()
+	}
+	var found protocol.SessionOnlyCopies
+	if json.Unmarshal(resp.body, &found) != nil || found.SessionID != sessionID || found.OnlyCopies.ID == "" {
+		return nil, notHost(errNotHost)
+	}
+	return &found.OnlyCopies, nil
 }
 
 // Revoke implements broker.Link. Hosts with events know this route: a 404 or 401 without a code is a gateway's then.

@@ -40,7 +40,7 @@ var calls = map[string]func(context.Context, *hosts.Client, broker.Target) (any,
 		return nil, c.Answer(ctx, t, "s1", "q1", &protocol.AnswerRequest{})
 	},
 	"Delete": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
-		return nil, c.Delete(ctx, t, "s1")
+		return c.Delete(ctx, t, "s1", "")
 	},
 	"Revoke": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
 		return nil, c.Revoke(ctx, t, "s1")

@@ -46,7 +46,7 @@ func TestARefusalOfACopyIsReported(t *testing.T) {
 		var log bytes.Buffer
 		client := hosts.New(hosts.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		for range 3 {
-			err := client.Delete(t.Context(), broker.Target{URL: server.URL}, "s1")
+			_, err := client.Delete(t.Context(), broker.Target{URL: server.URL}, "s1", "")
 			if protocol.CodeOf(err) != protocol.CodeBadGateway {
 				t.Errorf("%v", err)
 			}

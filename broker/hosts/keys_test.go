@@ -41,7 +41,8 @@ func TestCallsAboutASessionHaveItsKey(t *testing.T) {
 	_ = c.Interrupt(ctx, to, "s1", "")
 	_ = c.Answer(ctx, to, "s1", "i1", &protocol.AnswerRequest{})
 	_ = c.Revoke(ctx, to, "s1")
-	_ = c.Delete(ctx, to, "s1")
+	_, _ = c.Delete(ctx, to, "s1", "")
+	_, _ = c.OnlyCopies(ctx, to, "s1")
 	_, _ = c.Session(ctx, to, "s1")
 	_, _ = c.Sessions(ctx, to, "b1", "", 1)
 	_, _ = c.Reconcile(ctx, to, &protocol.ReconcileRequest{})
@@ -50,7 +51,7 @@ func TestCallsAboutASessionHaveItsKey(t *testing.T) {
 	want := map[string]string{
 		"POST /session": own, "GET /session/s1/events": own, "GET /session/s1/diff": own, "POST /session/s1/interrupt": own,
 		"POST /session/s1/interactions/i1": own, "POST /session/s1/revoke": own, "DELETE /session/s1": own,
-		"GET /session/s1": own, "GET /session/s1/workspace": own,
+		"GET /session/s1": own, "GET /session/s1/only-copies": own, "GET /session/s1/workspace": own,
 		"GET /session": "", "POST /reconcile": "", "GET /readyz": "",
 	}
 	for call, key := range want {

@@ -51,7 +51,10 @@ func TestSessionCalls(t *testing.T) {
 		{"answer", `POST /session/s/interactions/i "Bearer pw" {"approved":true}`, func() error {
 			return c.Answer(t.Context(), to, "s", "i", &protocol.AnswerRequest{Approved: &yes})
 		}},
-		{"delete", `DELETE /session/s "Bearer pw" `, func() error { return c.Delete(t.Context(), to, "s") }},
+		{"delete", `DELETE /session/s?onlyCopies=list "Bearer pw" `, func() error {
+			_, err := c.Delete(t.Context(), to, "s", "list")
+			return err
+		}},
 		{"sessions", `GET /session?after=a&brokerId=b&limit=9 "Bearer pw" `, func() error {
 			_, err := c.Sessions(t.Context(), to, "b", "a", 9)
 			return err
@@ -243,7 +246,8 @@ func TestOnlyAHostConfirmsACall(t *testing.T) {
 		to := target(url)
 		to.Events = !tt.basic
 		c := newClient(t, hosts.Options{})
-		calls := map[string]error{"delete": c.Delete(t.Context(), to, "s")}
+		_, deleteErr := c.Delete(t.Context(), to, "s", "")
+		calls := map[string]error{"delete": deleteErr}
 		if !tt.delete {
 			calls["interrupt"] = c.Interrupt(t.Context(), to, "s", "")
 			_, calls["restart"] = c.Restart(t.Context(), to, "s")

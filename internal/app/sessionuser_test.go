@@ -204,7 +204,7 @@ func TestUserIDsAreGivenOnceUntilNoneIsLeft(t *testing.T) {
 	if _, err := open("three"); protocol.CodeOf(err) != protocol.CodeUnavailable {
 		t.Errorf("the third of two: %v", err)
 	}
-	if kept, err := manager.Remove(t.Context(), "one", ""); kept || err != nil {
+	if kept, err := manager.Remove(t.Context(), "one", ""); kept.Exist() || err != nil {
 		t.Fatal(kept, err)
 	}
 	if id, err := open("three"); err != nil || id.UID != 300_001 {

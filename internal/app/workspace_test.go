@@ -2,8 +2,12 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -125,7 +129,7 @@ func TestASessionNamesAWorkspaceOfItsUser(t *testing.T) {
 	}); !strings.Contains(failure, "A session works in this workspace") {
 		t.Errorf("its creator deletes it by force: %q", failure)
 	}
-	if _, err := h.host.Domain.Delete(t.Context(), "s1"); err != nil {
+	if _, err := h.host.Domain.Delete(t.Context(), "s1", ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.open("s2", "fix", adasKey); err != nil {
@@ -189,5 +193,28 @@ func TestTheHostListsTheWorkspacesOfAKey(t *testing.T) {
 	}
 	if status, _ := h.get("/session/nothing/workspace", ""); status != http.StatusNotFound {
 		t.Errorf("no such session: %d", status)
+	}
+}
+
+// A session whose workspace holds other things than those that were confirmed is not ended.
+func TestASessionIsNotEndedByAnOutdatedConfirmation(t *testing.T) {
+	t.Parallel()
+	h := newHostOfAda(t)
+	dir := h.fake.Specs()[0].Dir
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := h.host.Domain.OnlyCopies(t.Context(), "first")
+	if err != nil || shown.Summary(false) != "1 changed file (a)" {
+		t.Fatalf("%+v, %v", shown, err)
+	}
+	if _, err := h.host.Domain.Delete(t.Context(), "first", "outdated"); protocol.CodeOf(err) != protocol.CodeConflict {
+		t.Errorf("with an outdated confirmation: %v", err)
+	}
+	if kept, err := h.host.Domain.Delete(t.Context(), "first", shown.ID); err != nil || kept.Exist() {
+		t.Errorf("kept %+v, %v", kept, err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the workspace: %v", err)
 	}
 }

@@ -49,6 +49,8 @@ MessageStatus = Literal["SENDING", "SENT", "ERROR"]
 
 NotificationEvent = Literal["question", "finished", "failed", "followup"]
 
+OnlyCopyKind = Literal["changed", "hidden", "staged", "ignored", "unread", "repository", "submodule", "worktree", "commits", "object", "stash", "reflog", "unknown"]
+
 PermissionMode = Literal["plan", "ask", "accept-edits", "auto"]
 
 ProgressState = Literal["sending", "retrying", "waiting", "held"]
@@ -1340,6 +1342,20 @@ class OfferingHost(_OfferingHost, total=False):
     problem: str
 
 
+class OnlyCopies(TypedDict):
+    """OnlyCopies is what exists only in a workspace, so that deleting the workspace would lose it. Without
+    items that is nothing."""
+    id: str
+    items: List[OnlyCopy]
+
+
+class OnlyCopy(TypedDict):
+    """OnlyCopy is a file, directory, ref or repository that exists only in a workspace."""
+    kind: OnlyCopyKind
+    name: str
+    count: int
+
+
 class Orphan(TypedDict):
     """Orphan is a session of a host whose task the broker does not have."""
     session: BoundSession
@@ -1848,6 +1864,15 @@ class Task(_Task, total=False):
     branch: str
 
 
+class _TaskDeletion(TypedDict):
+    success: bool
+
+
+class TaskDeletion(_TaskDeletion, total=False):
+    """TaskDeletion is the response to DELETE /api/tasks/:id on the broker."""
+    kept: OnlyCopies
+
+
 class TaskHint(TypedDict):
     """TaskHint is a frame of the user's feed. It reports that the task has changed."""
     taskId: str
@@ -2352,9 +2377,10 @@ class Routes(Server):
         """Change members of a task."""
         return cast("Task", self.call("PATCH", "/api/tasks/" + element(id), body=members({"mode": mode, "title": title, "archived": archived, "readRev": read_rev, "agent": agent, "project": project, "branch": branch, "model": model, "hostId": host_id, "agentUrl": agent_url, "agentPassword": agent_password, "permissionMode": permission_mode})))
 
-    def delete_task(self, id: str) -> SuccessResponse:
-        """Delete a task."""
-        return cast("SuccessResponse", self.call("DELETE", "/api/tasks/" + element(id)))
+    def delete_task(self, id: str, *, only_copies: Optional[str] = None) -> TaskDeletion:
+        """Delete a task. The host keeps workspaces in which something exists only, unless onlyCopies is the
+        id of that list."""
+        return cast("TaskDeletion", self.call("DELETE", "/api/tasks/" + element(id), query={"onlyCopies": only_copies}))
 
     def list_messages(self, id: str, *, after: Optional[int] = None, before: Optional[int] = None, since: Optional[int] = None, limit: Optional[int] = None, with_: Optional[str] = None, at_least: Optional[int] = None, turn: Optional[str] = None, wait: Optional[str] = None) -> MessageList:
         """List messages by position."""
@@ -2363,6 +2389,10 @@ class Routes(Server):
     def get_usage(self, id: str) -> TaskUsage:
         """Add up what the task's closed turns used."""
         return cast("TaskUsage", self.call("GET", "/api/tasks/" + element(id) + "/usage"))
+
+    def get_only_copies(self, id: str) -> OnlyCopies:
+        """List what exists only in the task's workspace."""
+        return cast("OnlyCopies", self.call("GET", "/api/tasks/" + element(id) + "/only-copies"))
 
     def get_task_workspace(self, id: str) -> SessionWorkspace:
         """Describe the workspace of the task's session."""

@@ -31,6 +31,8 @@ InteractionKind = Literal["confirm", "ask"]
 
 InteractionState = Literal["open", "resolved", "expired"]
 
+OnlyCopyKind = Literal["changed", "hidden", "staged", "ignored", "unread", "repository", "submodule", "worktree", "commits", "object", "stash", "reflog", "unknown"]
+
 OutboxState = Literal["ok", "sending", "retrying", "stopped", "unknown", "none"]
 
 PermissionMode = Literal["plan", "ask", "accept-edits", "auto"]
@@ -170,6 +172,7 @@ class Confirmation(_Confirmation, total=False):
     it: a gateway's {"success":true} does not name the session. Basic hosts name none."""
     sessionId: str
     worktreeKept: bool
+    kept: OnlyCopies
 
 
 class Cursor(TypedDict):
@@ -612,6 +615,20 @@ class OfferedSandbox(TypedDict):
     open: List[str]
 
 
+class OnlyCopies(TypedDict):
+    """OnlyCopies is what exists only in a workspace, so that deleting the workspace would lose it. Without
+    items that is nothing."""
+    id: str
+    items: List[OnlyCopy]
+
+
+class OnlyCopy(TypedDict):
+    """OnlyCopy is a file, directory, ref or repository that exists only in a workspace."""
+    kind: OnlyCopyKind
+    name: str
+    count: int
+
+
 class _OpenSessionRequest(TypedDict):
     sessionId: str
     webhookUrl: str
@@ -887,6 +904,13 @@ class SessionInfo(TypedDict):
     last_activity_at: str
 
 
+class SessionOnlyCopies(TypedDict):
+    """SessionOnlyCopies is the response to GET /session/:id/only-copies on the agent host: what ending the
+    session would lose. DELETE with its id loses it."""
+    sessionId: str
+    onlyCopies: OnlyCopies
+
+
 class _SessionStatus(TypedDict):
     id: str
     agent: str
@@ -1062,9 +1086,10 @@ class Routes(Server):
         """Describe a session to its broker."""
         return cast("BoundSession", self.call("GET", "/session/" + element(id)))
 
-    def delete_session(self, id: str) -> Confirmation:
-        """End a session."""
-        return cast("Confirmation", self.call("DELETE", "/session/" + element(id)))
+    def delete_session(self, id: str, *, only_copies: Optional[str] = None) -> Confirmation:
+        """End a session. Workspaces in which something exists only are kept, unless onlyCopies is the id of
+        that list."""
+        return cast("Confirmation", self.call("DELETE", "/session/" + element(id), query={"onlyCopies": only_copies}))
 
     def interrupt(self, id: str, *, turn_id: Optional[str] = None) -> Confirmation:
         """Stop the session's turn."""
@@ -1081,6 +1106,10 @@ class Routes(Server):
     def get_diff(self, id: str) -> Diff:
         """Get what changed since the session began."""
         return cast("Diff", self.call("GET", "/session/" + element(id) + "/diff"))
+
+    def get_only_copies(self, id: str) -> SessionOnlyCopies:
+        """List what exists only in the session's workspaces."""
+        return cast("SessionOnlyCopies", self.call("GET", "/session/" + element(id) + "/only-copies"))
 
     def get_workspace(self, id: str) -> SessionWorkspace:
         """Describe the session's workspace."""

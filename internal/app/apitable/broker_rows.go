@@ -72,11 +72,13 @@ var brokerRows = map[string]row{
 	"GET /api/tasks":  op("listTasks", "tasks", "List tasks by last activity"),
 	"GET /api/tasks/:id": op("getTask", "tasks", "Get a task").
 		text("It can wait for what a reader saw in the stream."),
-	"PATCH /api/tasks/:id":        op("updateTask", "tasks", "Change members of a task", conflict, badGateway),
-	"DELETE /api/tasks/:id":       op("deleteTask", "tasks", "Delete a task"),
-	"GET /api/tasks/:id/messages": op("listMessages", "tasks", "List messages by position"),
-	"GET /api/tasks/:id/usage":    op("getUsage", "tasks", "Add up what the task's closed turns used"),
-	"GET /api/tasks/:id/queue":    op("getQueue", "tasks", "List the messages that wait for the agent"),
+	"PATCH /api/tasks/:id": op("updateTask", "tasks", "Change members of a task", conflict, badGateway),
+	"DELETE /api/tasks/:id": op("deleteTask", "tasks", "Delete a task", conflict).
+		text("The host keeps workspaces in which something exists only, unless onlyCopies is the id of that list."),
+	"GET /api/tasks/:id/only-copies": op("getOnlyCopies", "tasks", "List what exists only in the task's workspace"),
+	"GET /api/tasks/:id/messages":    op("listMessages", "tasks", "List messages by position"),
+	"GET /api/tasks/:id/usage":       op("getUsage", "tasks", "Add up what the task's closed turns used"),
+	"GET /api/tasks/:id/queue":       op("getQueue", "tasks", "List the messages that wait for the agent"),
 	"POST /api/tasks/:id/queue": op("queueMessage", "tasks", "Queue a message", conflict, quota, tooLarge).
 		text("With a messageId the request may be repeated."),
 	"PATCH /api/tasks/:id/queue": op("changeQueue", "tasks", "Pause or resume the queue", conflict),

@@ -2247,6 +2247,17 @@ export interface Confirmation {
   sessionId?: string;
   /** of DELETE */
   worktreeKept?: boolean;
+  /** kept is what exists only in the workspaces that DELETE kept. */
+  kept?: OnlyCopies;
+}
+
+/**
+ * SessionOnlyCopies is the response to GET /session/:id/only-copies on the agent host: what ending the session would
+ * lose. DELETE with its id loses it.
+ */
+export interface SessionOnlyCopies {
+  sessionId: string;
+  onlyCopies: OnlyCopies;
 }
 
 /**
@@ -2305,6 +2316,13 @@ export interface RenewResponse {
 /** SuccessResponse is the response of a call that returns no data. */
 export interface SuccessResponse {
   success: boolean;
+}
+
+/** TaskDeletion is the response to DELETE /api/tasks/:id on the broker. */
+export interface TaskDeletion {
+  success: boolean;
+  /** what exists only in the workspaces that the host kept */
+  kept?: OnlyCopies;
 }
 
 /** ShareRequest is the body of POST /api/tasks/:id/shares. */
