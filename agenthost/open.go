@@ -328,6 +328,9 @@ func (h *Host) OnlyCopies(ctx context.Context, sessionID string) (*protocol.Only
 	return remover.OnlyCopies(ctx, sessionID)
 }
 
+// removalLimit is the time that the workspaces of a deleted session have: a large one on a slow disk takes minutes.
+const removalLimit = 10 * time.Minute
+
 // Delete ends a session for good: its turn, its agent, its journal. Its directory stays if something exists only there,
 // and that is returned, unless confirmed is the id of that list. CodeConflict: confirmed is that of another list, and
 // nothing was ended.
@@ -359,7 +362,9 @@ func (h *Host) Delete(ctx context.Context, sessionID, confirmed string) (kept *p
 		return nil, err
 	}
 	h.changed()
-	if removes {
+	if removes { // nobody can ask for it again, so it does not end with the caller
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalLimit)
+		defer cancel()
 		return remover.Remove(ctx, sessionID, confirmed)
 	}
 	return &protocol.OnlyCopies{Items: []protocol.OnlyCopy{{

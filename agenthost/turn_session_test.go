@@ -1,6 +1,7 @@
 package agenthost_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -135,6 +136,38 @@ func TestDeleteEndsEverything(t *testing.T) {
 	})
 	if *got.Cursor != (protocol.Cursor{Epoch: 2}) {
 		t.Errorf("opened again: %v", got.Cursor)
+	}
+}
+
+// removing is a Workspaces that reports whether it may take its time.
+type removing struct {
+	agenthost.Workspaces
+	caller  context.CancelFunc
+	removed chan error
+}
+
+func (removing) OnlyCopies(context.Context, string) (*protocol.OnlyCopies, error) { return nil, nil }
+
+func (w removing) Remove(ctx context.Context, _, _ string) (*protocol.OnlyCopies, error) {
+	w.caller()
+	w.removed <- ctx.Err()
+	return nil, nil
+}
+
+// A broker waits seconds for a deletion. A workspace that takes longer would stay for ever.
+func TestAWorkspaceIsRemovedThoughTheCallerLeaves(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	w := removing{directories{t.TempDir()}, cancel, make(chan error, 1)}
+	r := newRig(t)
+	r.options = func(o *agenthost.Options) { o.Workspaces = w }
+	r.start()
+	r.turn("s1", "t1", writeText("a"))
+	if _, err := r.host.Delete(ctx, "s1", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-w.removed; err != nil {
+		t.Errorf("the removal ended with its caller: %v", err)
 	}
 }
 
