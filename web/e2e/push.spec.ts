@@ -52,3 +52,20 @@ test('a phone is notified while the console is closed, and answers there', async
   expect(service.received).toHaveLength(1);
   await service.stop();
 });
+
+test('notifications that come one upon the other are all shown', async ({ bell, context, world }) => {
+  await offerPush(context, await new PushService().start());
+  await bell.page.goto('/settings');
+  await bell.page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+  });
+  const worker = await workerOf(context);
+  const delivery = await connect(context, world);
+  await bell.page.close();
+  const ids = Array.from({ length: 40 }, (_, i) => `at-once-${i + 10}`);
+  for (const taskId of ids)
+    await deliver(delivery, JSON.stringify({ id: taskId, event: 'finished', taskId, title: taskId }));
+  await expect
+    .poll(async () => (await shown(worker)).map((n) => n.title).sort((a, b) => a.localeCompare(b)))
+    .toEqual(ids);
+});

@@ -30,11 +30,12 @@ export interface Shown {
   actions: string[];
 }
 
-/** The notifications that the browser shows. */
+/** The notifications that the browser shows. To list them while one is being shown would drop it. */
 export const shown = (worker: Worker) =>
   worker.evaluate(async () => {
     const scope = globalThis as unknown as { registration: ServiceWorkerRegistration };
-    return (await scope.registration.getNotifications()).map((n) => ({
+    const all = await navigator.locks.request('bellhop-notifications', () => scope.registration.getNotifications());
+    return all.map((n) => ({
       title: n.title,
       body: n.body,
       tag: n.tag,
@@ -54,7 +55,9 @@ export const tap = (worker: Worker, action: string) =>
     const opened: string[] = [];
     // Only a real tap lets a worker open a window.
     scope.clients.openWindow = (url) => Promise.resolve(null).finally(() => opened.push(new URL(url).pathname));
-    const [notification] = await scope.registration.getNotifications();
+    const [notification] = await navigator.locks.request('bellhop-notifications', () =>
+      scope.registration.getNotifications(),
+    );
     if (!notification) throw new Error('no notification is shown');
     const event = new scope.NotificationEvent('notificationclick', { notification, action });
     let work: Promise<unknown> = Promise.resolve();

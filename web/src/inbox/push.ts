@@ -5,6 +5,7 @@ import { api } from '../app/http.ts';
 import { registration } from '../app/worker.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
 import { wantedBy } from './notify.ts';
+import { alone } from '../worker/alone.ts';
 import type { Notice } from '../worker/notice.ts';
 
 interface Notifications {
@@ -70,7 +71,7 @@ export async function keepSubscription(userId: string): Promise<void> {
 export async function closeNotifications(which: (notice: Notice) => boolean): Promise<void> {
   if (!pushSupported()) return;
   const worker = await navigator.serviceWorker.getRegistration();
-  for (const shown of (await worker?.getNotifications()) ?? []) {
+  for (const shown of worker ? await alone(() => worker.getNotifications()) : []) {
     if (which(shown.data as Notice)) shown.close();
   }
 }

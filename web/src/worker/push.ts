@@ -1,5 +1,6 @@
 /// <reference lib="webworker" />
 import { answer } from './answer.ts';
+import { alone } from './alone.ts';
 import { optionsOf, pathOf, readNotice, tagOf, type Notice } from './notice.ts';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -14,11 +15,12 @@ export async function receive(raw: string): Promise<void> {
   await show(notice);
 }
 
-async function show(notice: Notice): Promise<void> {
-  const shown = await self.registration.getNotifications({ tag: tagOf(notice) });
-  const again = shown.some((n) => (n.data as Notice | null)?.id === notice.id && notice.id !== '');
-  await self.registration.showNotification(notice.title, optionsOf(notice, base(), again));
-}
+const show = (notice: Notice) =>
+  alone(async () => {
+    const shown = await self.registration.getNotifications({ tag: tagOf(notice) });
+    const again = shown.some((n) => (n.data as Notice | null)?.id === notice.id && notice.id !== '');
+    await self.registration.showNotification(notice.title, optionsOf(notice, base(), again));
+  });
 
 /** Handles a tap on a notification, or on one of its buttons. */
 export async function clicked(notification: Notification, action: string): Promise<void> {
@@ -42,11 +44,4 @@ async function open(notice: Notice): Promise<void> {
   }
   await there.focus();
   if (there.url !== url) there.postMessage({ type: 'open', path: pathOf(notice) });
-}
-
-/** Closes the notifications that `which` selects. */
-export async function closeShown(which: (notice: Notice) => boolean): Promise<void> {
-  for (const shown of await self.registration.getNotifications()) {
-    if (which(shown.data as Notice)) shown.close();
-  }
 }
