@@ -69,10 +69,28 @@ func (l *load) start(ctx context.Context, seed uint64) {
 	}
 }
 
-// finish waits for the current turns.
+// finish waits for the current turns. A server that has ended by itself fails the test: users would check in for ever.
 func (l *load) finish() {
+	l.s.t.Helper()
 	close(l.stop)
-	l.workers.Wait()
+	over := make(chan struct{})
+	go func() {
+		l.workers.Wait()
+		close(over)
+	}()
+	eventually(l.s.t, "the current turns end", func() bool {
+		for _, n := range []*node{l.s.host, l.s.broker} {
+			if n.dead(0) {
+				l.s.t.Fatalf("%s has ended by itself", n.name)
+			}
+		}
+		select {
+		case <-over:
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 // follow reads the broker's feed of a task across all reconnects.
