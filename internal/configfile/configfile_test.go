@@ -83,16 +83,20 @@ func FuzzJSON(f *testing.F) {
 
 func TestWrite(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "home", ".agent", "config.json")
+	home := filepath.Join(t.TempDir(), "home")
+	path := filepath.Join(home, ".agent", "config.json")
+	write := func(template string, variables map[string]string) error {
+		return configfile.Write(home, ".agent/config.json", template, variables, configfile.JSON)
+	}
 	for _, value := range []string{"one", "two"} {
-		if err := configfile.Write(path, `{"key":"${KEY}"}`, map[string]string{"KEY": value}, configfile.JSON); err != nil {
+		if err := write(`{"key":"${KEY}"}`, map[string]string{"KEY": value}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != `{"key":"`+value+`"}` {
 			t.Fatalf("%s, %v", got, err)
 		}
 	}
-	if err := configfile.Write(path, "${NO}", nil, nil); err == nil || !strings.Contains(err.Error(), "config.json") {
+	if err := write("${NO}", nil); err == nil || !strings.Contains(err.Error(), "config.json") {
 		t.Errorf("an unknown variable: %v", err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != `{"key":"two"}` {

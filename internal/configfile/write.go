@@ -1,92 +1,87 @@
 package configfile
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 
+	"bellhop/internal/openflag"
 	"bellhop/internal/owner"
 )
 
-// Write expands template (see Expand) into the file path with mode 0600. A missing folder is
-// created with mode 0700. A process that can give files away gives both to the owner of the folder
-// above, and follows no link of that owner. The file is replaced atomically: an agent that reads
-// it meanwhile sees the old or the new version.
-func Write(path, template string, variables map[string]string, quote func(string) string) error {
+// Write expands template (see Expand) into the file name of a home with mode 0600. Missing folders get mode 0700, and
+// all that is new belongs to the owner of the home. The file is replaced atomically: an agent that reads it meanwhile
+// sees the old or the new version.
+//
+// Programs of the agent may change what is in the home at any moment, but not the home's own place. A link that they
+// make leads nowhere outside of it.
+func Write(home, name, template string, variables map[string]string, quote func(string) string) error {
 	content, err := Expand(template, variables, quote)
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		return fmt.Errorf("%s: %w", path.Base(name), err)
 	}
-	dir := filepath.Dir(path)
-	if err := checkLinks(dir); err != nil {
-		return err
-	}
-	at, err := makeFolder(dir)
-	if err != nil {
-		return err
-	}
-	// CreateTemp makes files 0600.
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(content)
-	if at != owner.Self() {
-		err = errors.Join(err, file.Chown(at.UID, at.GID))
-	}
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return inFolder(home, name, func(root *os.Root) error { return replace(root, name, content) })
 }
 
-// makeFolder creates a missing folder with those above it, and returns its owner.
-func makeFolder(dir string) (owner.ID, error) {
-	if info, err := os.Stat(dir); err == nil {
-		return folderOwner(info), nil
-	}
-	above, err := makeFolder(filepath.Dir(dir))
-	if err != nil {
-		return above, err
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return above, err
-	}
-	if above != owner.Self() {
-		return above, os.Lchown(dir, above.UID, above.GID)
-	}
-	return above, nil
-}
-
-func folderOwner(info fs.FileInfo) owner.ID {
-	if owner.CanGive() {
-		return owner.Of(info)
-	}
-	return owner.Self()
-}
-
-// checkLinks refuses a folder that is reached by a link of another user: a program could lead
-// the file of a host that runs as root to any folder.
-func checkLinks(dir string) error {
-	if !owner.CanGive() {
-		return nil
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		info, err := os.Lstat(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+// Link makes the link name in a home, as Write makes a file. One that is there stays.
+func Link(home, name, target string) error {
+	return inFolder(home, name, func(root *os.Root) error {
+		err := root.Symlink(target, name)
+		if errors.Is(err, fs.ErrExist) {
+			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if info.Mode().Type() == fs.ModeSymlink && owner.Of(info).UID != owner.Self().UID {
-			return fmt.Errorf("the folder %s is a link that a program has made: remove it", dir)
-		}
+		return owner.Inherit(root, name)
+	})
+}
+
+// inFolder runs do when the folder of name exists.
+func inFolder(home, name string, do func(*os.Root) error) error {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := owner.MkdirAll(root, path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return do(root)
+}
+
+func replace(root *os.Root, name, content string) error {
+	temporary := path.Join(path.Dir(name), "."+path.Base(name)+"-"+rand.Text())
+	file, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openflag.NoFollow, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	err = errors.Join(err, give(root, file), file.Sync(), file.Close())
+	if err == nil {
+		err = root.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temporary))
 	}
 	return nil
+}
+
+// give gives a file the owner of root.
+func give(root *os.Root, file *os.File) error {
+	if !owner.CanGive() {
+		return nil
+	}
+	info, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	to := owner.Of(info)
+	return file.Chown(to.UID, to.GID)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"path/filepath"
 	"slices"
 
 	"bellhop/agenthost"
@@ -39,13 +38,11 @@ func Gemini(options Options) *Provider {
 	options.TitleIsCommand = true
 	options.Env = append([]string{"GEMINI_CLI_NO_RELAUNCH=true"}, options.Env...)
 	options.Prepare = func(spec agenthost.AgentSpec) error {
-		path := filepath.Join(spec.StateDir, ".gemini", "settings.json")
 		variables := map[string]string{"MODEL": cmp.Or(spec.Model, geminiModel)}
-		if err := configfile.Write(path, geminiTemplate, variables, configfile.JSON); err != nil {
+		if err := configfile.Write(spec.StateDir, ".gemini/settings.json", geminiTemplate, variables, configfile.JSON); err != nil {
 			return err
 		}
-		path = filepath.Join(spec.StateDir, ".gemini", "policies", "bellhop.toml")
-		if err := configfile.Write(path, geminiPolicy, nil, nil); err != nil {
+		if err := configfile.Write(spec.StateDir, ".gemini/policies/bellhop.toml", geminiPolicy, nil, nil); err != nil {
 			return err
 		}
 		if err := writeTrust(spec); err != nil {

@@ -31,7 +31,7 @@ func distrust(dir string) stdio.Object {
 func writeTrust(spec agenthost.AgentSpec) error {
 	level, text := "TRUST_FOLDER", ""
 	if configures(spec.Dir) {
-		level, text = "DO_NOT_TRUST", stdio.ReadMemory(filepath.Join(spec.Dir, "GEMINI.md"), maxMemory)
+		level, text = "DO_NOT_TRUST", stdio.ReadMemory(spec.Dir, "GEMINI.md", maxMemory)
 		if spec.Log != nil {
 			spec.Log.Warn("the repository configures Gemini CLI, so it is not trusted and the host's tools are not available",
 				"dir", spec.Dir)
@@ -46,8 +46,8 @@ func writeTrust(spec agenthost.AgentSpec) error {
 		return err
 	}
 	for name, content := range map[string]string{"trustedFolders.json": string(encoded), "GEMINI.md": text} {
-		path := filepath.Join(spec.StateDir, ".gemini", name)
-		if err := configfile.Write(path, "${CONTENT}", map[string]string{"CONTENT": content}, nil); err != nil {
+		variables := map[string]string{"CONTENT": content}
+		if err := configfile.Write(spec.StateDir, ".gemini/"+name, "${CONTENT}", variables, nil); err != nil {
 			return err
 		}
 	}

@@ -25,8 +25,7 @@ func (p *program) write(template, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(p.spec.StateDir, name)
-	return path, configfile.Write(path, string(text), p.variables(), configfile.JSON)
+	return filepath.Join(p.spec.StateDir, name), configfile.Write(p.spec.StateDir, name, string(text), p.variables(), configfile.JSON)
 }
 
 func (p *program) variables() map[string]string {
@@ -69,19 +68,22 @@ func (p *program) writeHooks() (string, error) {
 	return p.write("hooks.json", "bellhop-settings.json")
 }
 
-// folder returns the directory in which the program keeps its sessions.
-func (p *program) folder() string {
+// transcripts returns the folder of the program's sessions, as a directory that programs cannot move and a name below it.
+func (p *program) transcripts() (dir, name string) {
 	env := environment(p.options, p.spec)
 	if folder := stdio.Lookup(env, "CLAUDE_CONFIG_DIR"); folder != "" {
-		return folder
+		return folder, "projects"
 	}
-	return filepath.Join(stdio.Lookup(env, "HOME"), ".claude")
+	return stdio.Lookup(env, "HOME"), ".claude/projects"
 }
 
-// stateFile returns the file in which the program stores the answers of its user.
-func (p *program) stateFile() string {
+// stateFile is the file in which the program stores the answers of its user.
+const stateFile = ".claude.json"
+
+// stateFolder returns the directory of stateFile.
+func (p *program) stateFolder() string {
 	env := environment(p.options, p.spec)
-	return filepath.Join(cmp.Or(stdio.Lookup(env, "CLAUDE_CONFIG_DIR"), stdio.Lookup(env, "HOME")), ".claude.json")
+	return cmp.Or(stdio.Lookup(env, "CLAUDE_CONFIG_DIR"), stdio.Lookup(env, "HOME"))
 }
 
 // maxState bounds the file of Claude Code with its state, in bytes.
@@ -102,15 +104,15 @@ func (p *program) seed() error {
 	if err := json.Unmarshal([]byte(seeded), &more); err != nil {
 		return err
 	}
-	path := p.stateFile()
-	old, err := openflag.ReadFile(path, maxState) // programs of the session can put a link in its place
+	folder := p.stateFolder()
+	old, err := openflag.ReadFile(folder, stateFile, maxState) // programs of the session can put a link in its place
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	default:
 		if err := json.Unmarshal(old, &state); err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
+			return fmt.Errorf("read %s: %w", filepath.Join(folder, stateFile), err)
 		}
 	}
 	state = merge(state, more)
@@ -119,7 +121,7 @@ func (p *program) seed() error {
 	if err != nil {
 		return err
 	}
-	return configfile.Write(path, "${STATE}", map[string]string{"STATE": string(merged)}, nil)
+	return configfile.Write(folder, stateFile, "${STATE}", map[string]string{"STATE": string(merged)}, nil)
 }
 
 // merge adds the members to state that it does not have.

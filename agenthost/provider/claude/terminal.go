@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
+	"io/fs"
+	"path"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/internal/openflag"
 )
 
 // agent adds a terminal client to the engine's agent.
@@ -76,6 +79,16 @@ func (p *program) resumption() []string {
 
 // onDisk reports whether the program has stored a part of the session.
 func (p *program) onDisk(session string) bool {
-	found, err := filepath.Glob(filepath.Join(p.folder(), "projects", "*", session+".jsonl"))
-	return err == nil && len(found) > 0
+	dir, name := p.transcripts()
+	projects, _ := openflag.ReadDir(dir, name, maxProjects)
+	return slices.ContainsFunc(projects, func(project fs.DirEntry) bool {
+		file, err := openflag.Open(dir, path.Join(name, project.Name(), session+".jsonl"))
+		if err == nil {
+			_ = file.Close()
+		}
+		return err == nil
+	})
 }
+
+// maxProjects bounds the directories of transcripts that are looked into. A session has one for each of its directories.
+const maxProjects = 10_000

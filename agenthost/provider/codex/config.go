@@ -3,10 +3,7 @@ package codex
 import (
 	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -61,30 +58,20 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 		template += strings.ReplaceAll(projectTemplate, "WORKSPACE", "REAL_WORKSPACE")
 		variables["REAL_WORKSPACE"] = real
 	}
-	if err := copyMemory(spec.Dir, home(spec)); err != nil {
+	if err := copyMemory(spec.Dir, spec.StateDir); err != nil {
 		return fmt.Errorf("memory of the workspace: %w", err)
 	}
-	if err := configfile.Write(
-		filepath.Join(home(spec), "config.toml"), template, variables, configfile.JSON,
-	); err != nil {
+	if err := configfile.Write(spec.StateDir, folder+"/config.toml", template, variables, configfile.JSON); err != nil {
 		return err
 	}
-	if err := configfile.Write(filepath.Join(home(spec), "rules", "always_ask.rules"), alwaysAsk, nil, nil); err != nil {
+	if err := configfile.Write(spec.StateDir, folder+"/rules/always_ask.rules", alwaysAsk, nil, nil); err != nil {
 		return err
 	}
-	if key {
+	if key || options.Login == "" {
 		return nil
 	}
-	return login(options.Login, filepath.Join(home(spec), "auth.json"))
-}
-
-// login makes the session use the login at path. A login in the session's own home
-// stays.
-func login(path, link string) error {
-	if path == "" {
-		return nil
-	}
-	if err := os.Symlink(path, link); err != nil && !errors.Is(err, fs.ErrExist) {
+	// A login in the session's own home stays.
+	if err := configfile.Link(spec.StateDir, folder+"/auth.json", options.Login); err != nil {
 		return fmt.Errorf("use the login of codex: %w", err)
 	}
 	return nil
@@ -96,10 +83,10 @@ const maxMemory = 32 << 10
 // copyMemory copies the memory of the workspace into the session's home, because
 // Codex does not read the memory of an untrusted workspace. Of two files the first
 // counts.
-func copyMemory(dir, home string) error {
+func copyMemory(dir, stateDir string) error {
 	text := cmp.Or(
-		stdio.ReadMemory(filepath.Join(dir, "AGENTS.override.md"), maxMemory),
-		stdio.ReadMemory(filepath.Join(dir, "AGENTS.md"), maxMemory),
+		stdio.ReadMemory(dir, "AGENTS.override.md", maxMemory),
+		stdio.ReadMemory(dir, "AGENTS.md", maxMemory),
 	)
-	return configfile.Write(filepath.Join(home, "AGENTS.md"), "${MEMORY}", map[string]string{"MEMORY": text}, nil)
+	return configfile.Write(stateDir, folder+"/AGENTS.md", "${MEMORY}", map[string]string{"MEMORY": text}, nil)
 }

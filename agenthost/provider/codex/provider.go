@@ -115,4 +115,7 @@ func environment(options Options, spec agenthost.AgentSpec) []string {
 	return stdio.Environment([]string{"NO_COLOR=1"}, options.Env, spec.Env, own)
 }
 
-func home(spec agenthost.AgentSpec) string { return filepath.Join(spec.StateDir, ".codex") }
+func home(spec agenthost.AgentSpec) string { return filepath.Join(spec.StateDir, folder) }
+
+// folder is the program's own folder in a session's home.
+const folder = ".codex"

@@ -220,11 +220,11 @@ func (c *configuration) write(stateDir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(stateDir, "opencode", "opencode.json")
-	if err := configfile.Write(path, "${FILE}", map[string]string{"FILE": string(text) + "\n"}, nil); err != nil {
+	const name = "opencode/opencode.json"
+	if err := configfile.Write(stateDir, name, "${FILE}", map[string]string{"FILE": string(text) + "\n"}, nil); err != nil {
 		return "", fmt.Errorf("OpenCode configuration: %w", err)
 	}
-	return path, nil
+	return filepath.Join(stateDir, name), nil
 }
 
 // environment returns the program's environment.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"syscall"
 
@@ -34,11 +35,7 @@ func (c *configuration) addMemory(dir string) {
 // inside the server, with the host's rights and keys, and no setting prevents that.
 func refusePlugins(dir string) error {
 	for {
-		found, err := plugin(dir)
-		if err != nil {
-			return fmt.Errorf("look for plug-ins of OpenCode: %w", err)
-		}
-		if found != "" {
+		if found := plugin(dir); found != "" {
 			return &protocol.Error{
 				Code: protocol.CodeInvalid,
 				Message: fmt.Sprintf("The repository has plug-ins for OpenCode in %s, which would run without being asked for",
@@ -57,41 +54,48 @@ func refusePlugins(dir string) error {
 // maxConfiguration bounds a configuration of a repository, in bytes.
 const maxConfiguration = 1 << 20
 
-// plugin returns the file or pattern that defines a plug-in, or "".
-func plugin(dir string) (string, error) {
-	for _, pattern := range []string{"plugin/*.ts", "plugin/*.js", "plugins/*.ts", "plugins/*.js"} {
-		found, err := filepath.Glob(filepath.Join(escapePattern(dir), ".opencode", pattern))
-		if err != nil || len(found) > 0 {
-			return filepath.Join(".opencode", pattern), err
+// maxPlugins bounds the names of a folder that are looked at.
+const maxPlugins = 1000
+
+// plugin returns the file or folder that defines a plug-in, or "". What OpenCode may read and the host does not, such as
+// by a link, counts as one.
+func plugin(dir string) string {
+	for _, folder := range []string{".opencode/plugin", ".opencode/plugins"} {
+		entries, err := openflag.ReadDir(dir, folder, maxPlugins)
+		if err != nil && !isAbsent(dir, folder, err) || len(entries) == maxPlugins {
+			return folder
+		}
+		for _, entry := range entries {
+			if extension := path.Ext(entry.Name()); extension == ".ts" || extension == ".js" {
+				return path.Join(folder, entry.Name())
+			}
 		}
 	}
 	for _, name := range []string{
 		"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc",
 	} {
-		text, err := openflag.ReadFile(filepath.Join(dir, name), maxConfiguration)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
-			continue
-		}
-		if err != nil { // a link, a FIFO or a very long file, of which OpenCode may read more than the host does
-			return name, nil //nolint:nilerr // it counts as one with plug-ins
+		text, err := openflag.ReadFile(dir, name, maxConfiguration)
+		if err != nil && !isAbsent(dir, name, err) {
+			return name
 		}
 		// Searched instead of parsed, because it may be JSON with comments. An escape (\u)
 		// could spell "plugin" without its letters, so it counts as one.
 		if bytes.Contains(text, []byte(`"plugin`)) || bytes.Contains(text, []byte(`\u`)) {
-			return name, nil
+			return name
 		}
 	}
-	return "", nil
+	return ""
 }
 
-// escapePattern escapes a path, so that filepath.Glob takes each character as itself.
-func escapePattern(path string) string {
-	var b bytes.Buffer
-	for _, r := range path {
-		if r == '*' || r == '?' || r == '[' || r == '\\' {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
+// isAbsent reports whether the error of opening name says that OpenCode finds nothing there, either.
+func isAbsent(dir, name string, err error) bool {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return true
 	}
-	return b.String()
+	return errors.Is(err, syscall.ENOTDIR) && !isLink(dir, path.Dir(name)) && !isLink(dir, name)
+}
+
+func isLink(dir, name string) bool {
+	info, err := os.Lstat(filepath.Join(dir, name))
+	return err == nil && info.Mode().Type() == fs.ModeSymlink
 }

@@ -1,6 +1,7 @@
 package opencode_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,26 @@ func TestAConfigurationThatIsNoSmallFileIsRefused(t *testing.T) {
 			a := open(t, options(newFake(t)), agenthost.AgentSpec{Dir: dir, StateDir: t.TempDir()})
 			_, err := a.Run(t.Context(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{})
 			if protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "opencode.json") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// OpenCode follows links, and the host does not.
+func TestLinkedFoldersOfOpenCodeCountAsPlugIns(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{".opencode", ".opencode/plugin", ".opencode/plugins"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			put(t, dir, ".git/HEAD", "")
+			link := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(t.TempDir(), link)); err != nil {
+				t.Fatal(err)
+			}
+			a := open(t, options(newFake(t)), agenthost.AgentSpec{Dir: dir, StateDir: t.TempDir()})
+			_, err := a.Run(t.Context(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{})
+			if protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "plug-ins") {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -222,16 +222,16 @@ func TestProgramsDoNotGetTheHostsOwnVariables(t *testing.T) {
 
 func TestReadMemoryLimitsSizeAndRefusesLinks(t *testing.T) {
 	t.Parallel()
-	path, link := filepath.Join(t.TempDir(), "memory"), filepath.Join(t.TempDir(), "link")
-	if err := errors.Join(os.WriteFile(path, []byte("remember"), 0o600), os.Symlink(path, link)); err != nil {
-		t.Fatal(err)
-	}
-	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+	dir := t.TempDir()
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "memory"), []byte("remember"), 0o600),
+		os.Symlink("memory", filepath.Join(dir, "link")), syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if got := []string{
-		stdio.ReadMemory(path, 3), stdio.ReadMemory(link, 3), stdio.ReadMemory(path+"s", 3), stdio.ReadMemory(fifo, 3),
+		stdio.ReadMemory(dir, "memory", 3), stdio.ReadMemory(dir, "link", 3), stdio.ReadMemory(dir, "none", 3),
+		stdio.ReadMemory(dir, "fifo", 3),
 	}; !slices.Equal(got, []string{"rem", "", "", ""}) {
 		t.Errorf("got %q", got)
 	}

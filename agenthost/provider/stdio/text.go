@@ -52,10 +52,10 @@ func ModelError(text string) string {
 }
 
 // ReadMemory returns at most limit bytes of a repository's memory file. It returns
-// "" unless the path is a regular file: a link could show one of the host's files
+// "" unless it is a regular file of the directory: a link could show one of the host's files
 // to the model.
-func ReadMemory(path string, limit int64) string {
-	file, err := openflag.Open(path)
+func ReadMemory(dir, name string, limit int64) string {
+	file, err := openflag.Open(dir, name)
 	if err != nil {
 		return ""
 	}
