@@ -86,7 +86,7 @@ func TestResumingAtEveryFrame(t *testing.T) {
 	}
 }
 
-// Catalogue 67 and 73: a cursor that names no frame never fails; it is a gap and the
+// A cursor that names no frame never fails; it is a gap and the
 // last turn is replayed.
 func TestACursorThatNamesNoFrameIsAGap(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
 	wantLines(t, "the cursor's turn and what followed", bodies(got[1:]), want)
 }
 
-// Catalogue 68: the host dies in mid-turn; the resume says so and the turn ends.
+// The host dies in mid-turn; the resume says so and the turn ends.
 func TestResumingAfterACrash(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).start()
@@ -219,7 +219,7 @@ func TestOffsetsAreNeverUsedTwiceAcrossRestarts(t *testing.T) {
 	}
 }
 
-// Catalogue 66, scaled: a reader is cut at random while frames leave the window and long
+// A reader is cut at random while frames leave the window and long
 // blocks are split. Each resume continues after the reader's last frame or reports a gap.
 func TestResumeIsExactOrHonest(t *testing.T) {
 	t.Parallel()

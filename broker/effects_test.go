@@ -42,7 +42,6 @@ func (k *kit) brief(id string) any {
 	return view
 }
 
-// A number before a rule is its case in the fault catalogue.
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	call := `'type':'tool-call','toolCallId':'c','toolName':'sh','input':{'n':1}`
@@ -80,7 +79,7 @@ func TestEffects(t *testing.T) {
 			`{'status':'busy','open':'t1','messages':[` + row("done", "{'n':1}", "[2]") + `]}`,
 		},
 		{
-			"18 a result before its call waits for it",
+			"a result before its call waits for it",
 			[]string{"t1", "t1"},
 			[]string{result, call},
 			`{'status':'busy','open':'t1','messages':[` + row("done", "{'n':1}", "[2]") + `]}`,
@@ -155,7 +154,7 @@ func TestEffects(t *testing.T) {
 			`{'status':'idle','reason':'waiting','open':'t1','messages':[]}`,
 		},
 		{
-			"19 a late busy never reopens a finished turn",
+			"a late busy never reopens a finished turn",
 			[]string{"t1", "t1", "t1", ""},
 			[]string{text(""), finishStop, `'type':'status','status':'busy'`, `'type':'status','status':'busy'`},
 			`{'status':'idle','open':'','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[]}`,

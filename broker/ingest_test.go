@@ -33,7 +33,7 @@ func TestIngestAnswers(t *testing.T) {
 				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
 			},
 		}},
-		{"15 23 a redelivery is a duplicate, also in other spelling and with the sessionId left out", []delivery{
+		{"a redelivery is a duplicate, also in other spelling and with the sessionId left out", []delivery{
 			{
 				send: []string{seqd(1, 1, "t1", text("a"))},
 				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
@@ -58,7 +58,7 @@ func TestIngestAnswers(t *testing.T) {
 				want: `{'success':true,'accepted':2,'duplicates':2,'cursor':{'epoch':1,'seq':3}}`,
 			},
 		}},
-		{"14 an unknown type is kept", []delivery{
+		{"an unknown type is kept", []delivery{
 			{
 				send: []string{`{'type':'weather','eventId':'w','sky':'blue'}`},
 				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`,
@@ -76,7 +76,7 @@ func TestIngestAnswers(t *testing.T) {
 			{claim: "t1", send: []string{basic}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`},
 			{claim: "t2", send: []string{basic}, want: `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`},
 		}},
-		{"16 a known id with other content is a conflict", []delivery{
+		{"a known id with other content is a conflict", []delivery{
 			{
 				send: []string{seqd(1, 1, "t1", text("a"))},
 				want: `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`,
@@ -218,7 +218,7 @@ func TestIngestAnswers(t *testing.T) {
 func TestIngestOfAnotherTask(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	t.Run("17 the same event id on another task is another event", func(t *testing.T) {
+	t.Run("the same event id on another task is another event", func(t *testing.T) {
 		a, b := k.task(), k.task()
 		want := `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':1}}`
 		same(t, k.mustSend(a.ID, "", seqd(1, 1, "t", text("x"))), want)
@@ -230,7 +230,7 @@ func TestIngestOfAnotherTask(t *testing.T) {
 		_, err = k.ingest.Secret(k.ctx, protocol.NewID())
 		same(t, fault(err), `{'code':'not_found','error':'Task not found or not configured'}`)
 	})
-	t.Run("21 a deleted task is gone, and keeps its secret for 48 h", func(t *testing.T) {
+	t.Run("a deleted task is gone, and keeps its secret for 48 h", func(t *testing.T) {
 		task := k.task()
 		k.mustSend(task.ID, "", seqd(1, 1, "t", text("x")))
 		secret, err := k.ingest.Secret(k.ctx, task.ID)
@@ -301,7 +301,7 @@ func TestIngestSameEventOnTwoReplicas(t *testing.T) {
 
 func TestIngestSurvivesItsDatabase(t *testing.T) {
 	t.Parallel()
-	t.Run("22 a database that is away is unavailable, and nothing is lost by trying again", func(t *testing.T) {
+	t.Run("a database that is away is unavailable, and nothing is lost by trying again", func(t *testing.T) {
 		db := storetest.OpenDB(t, storetest.PostgresURL(t))
 		k := kitOn(t, store.New(db, storetest.Sealer(t)))
 		task := k.task()

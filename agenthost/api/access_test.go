@@ -66,7 +66,6 @@ func TestPasswordRoutesRefuseStreamTokens(t *testing.T) {
 	})
 }
 
-// Fault catalogue 73 and others.
 func TestStreamTokensOpenTheirSession(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)
@@ -133,7 +132,6 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 	}
 }
 
-// Fault catalogue 72.
 func TestAnExpiredTokenDoesNotCloseItsStream(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)

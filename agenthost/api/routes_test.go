@@ -113,7 +113,6 @@ func everyAnswer(h *host) map[string]request {
 	}
 }
 
-// Fault catalogue 78.
 func TestEveryResponseHasCORSHeadersForAllowedOriginsOnly(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.Ready = readiness(&atomic.Bool{}) })
@@ -167,7 +166,6 @@ func TestPreflights(t *testing.T) {
 	}
 }
 
-// Fault catalogue 77.
 func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)

@@ -29,7 +29,6 @@ func (h *host) attachStalledReader(session, token string) {
 	}
 }
 
-// Fault catalogue 65.
 func TestStalledReadersAreClosedWithoutDelayingOthers(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.WriteTimeout = 5 * time.Second }) // a busy machine delays healthy readers, too

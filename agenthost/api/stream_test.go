@@ -79,7 +79,6 @@ func TestAStreamOfAnIdleSessionIsNoContent(t *testing.T) {
 	}
 }
 
-// Fault catalogue 67.
 func TestUnknownCursorsAreAGap(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)
@@ -286,7 +285,7 @@ func TestInterruptReturnsAfterTheTurnHasStopped(t *testing.T) {
 	expectEqual(t, "the rest", partTypes(s.readAll()), "text-end, abort")
 }
 
-// Fault catalogue 70 and 71: pings keep a silent stream open, behind proxies that close
+// Pings keep a silent stream open, behind proxies that close
 // idle connections and under a server's write timeout.
 func TestASilentStreamIsKeptAlive(t *testing.T) {
 	t.Parallel()
@@ -314,7 +313,6 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 	}
 }
 
-// Fault catalogue 75.
 func TestShutdownEndsEveryStreamWithATerminalFrame(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)

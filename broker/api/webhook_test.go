@@ -142,7 +142,6 @@ func followTheCursor(t *testing.T, s *site) {
 	}
 }
 
-// Catalogue 17.
 func TestTheSameIDOnAnotherTaskIsAnotherEvent(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -153,7 +152,6 @@ func TestTheSameIDOnAnotherTaskIsAnotherEvent(t *testing.T) {
 	}
 }
 
-// Catalogue 21.
 func TestADeletedTaskIsGone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -183,7 +181,7 @@ func TestAWebhookTokenIsRenewedWithTheAgentPassword(t *testing.T) {
 	want(t, s.as(nil, "POST", fresh, event(task, "")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`)
 }
 
-// Catalogue 42: a webhook token is valid for the webhook of its task only.
+// A webhook token is valid for the webhook of its task only.
 func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -201,7 +199,7 @@ func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
 		`{"error":"Invalid token format","code":"invalid"}`)
 }
 
-// Catalogue 22: while PostgreSQL is stopped the webhook answers 503; afterwards it
+// While PostgreSQL is stopped the webhook answers 503; afterwards it
 // accepts the same events.
 func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	t.Parallel()
@@ -236,7 +234,7 @@ func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	want(t, rec, 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":2}}`)
 }
 
-// Catalogue 15: the same event sent several times at once has one effect, and every
+// The same event sent several times at once has one effect, and every
 // sender gets the response of a stored event.
 func TestTheSameEventAtOnceIsStoredOnce(t *testing.T) {
 	t.Parallel()

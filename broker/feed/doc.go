@@ -14,6 +14,11 @@
 //	                                      ▼
 //	                              r3labs stream ──► writer, 5 s per write
 //
+// One stalled client of r3labs/sse v2.10.0 blocks the run loop of its stream, an event without data ends the
+// response and can deadlock, and Close leaks a goroutine per client. So each connection has a stream of its own with a
+// random name and no replay, every event has an id and data with normalised line ends, and a stream is removed after
+// its subscriber. Its client takes a clean EOF for the end, so it is not used for streams that last.
+//
 // A publisher only sets a flag per connection and never waits for one. A client that
 // does not read is disconnected at the write deadline and resumes by id.
 package feed

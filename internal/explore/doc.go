@@ -20,6 +20,6 @@
 //	requests.go    posts, renewals and check-ins under way, and what the network does to them
 //	pull.go        the broker pulls events
 //	actions.go     which actions a World allows
-//	invariants.go  the sentences of docs/reliability.md
+//	invariants.go  what must hold in every World
 //	search.go      breadth first, so that the first violation has the shortest trace
 package explore

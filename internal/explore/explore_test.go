@@ -107,10 +107,10 @@ func TestExploreEveryOrderOfFaults(t *testing.T) {
 			r := explore.Search(explore.Start(rules{}, c.start), depth, most)
 			t.Logf("%s, %d settled, complete %t, %v", r, r.Settled, r.Complete, time.Since(began).Round(time.Millisecond))
 			if r.Violation != "" {
-				t.Error("a sentence of docs/reliability.md does not hold")
+				t.Error("an invariant does not hold")
 			}
 			if testenv.Long() && ended(r, depth) != c.ends {
-				t.Errorf("the search ended %d, want %d: change the row of docs/reliability.md", ended(r, depth), c.ends)
+				t.Errorf("the search ended %d, want %d: change the row of its scenario", ended(r, depth), c.ends)
 			}
 			states, transitions = states+r.States, transitions+r.Transitions
 		})

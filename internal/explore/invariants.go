@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Violation returns the sentence of docs/reliability.md that does not hold, "" if all do.
+// Violation returns the invariant that does not hold, "" if all do.
 func (w *World) Violation() string {
 	if w.problem != "" {
 		return w.problem

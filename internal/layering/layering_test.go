@@ -67,7 +67,7 @@ func check(t *testing.T, from pkg, imported string) {
 	}
 }
 
-// The library's peculiarities are handled in one place: section 4 of docs/reliability.md.
+// The library's peculiarities are handled in one place.
 func TestTheLibraryOfStreamsIsUsedByFeedsOnly(t *testing.T) {
 	t.Parallel()
 	users := []string{}

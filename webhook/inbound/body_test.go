@@ -12,7 +12,6 @@ import (
 	"bellhop/webhook/inbound"
 )
 
-// The numbers in the names of cases are cases of docs/reliability.md.
 func TestOtherMethodsAndPathsNeverRedirect(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -20,11 +19,11 @@ func TestOtherMethodsAndPathsNeverRedirect(t *testing.T) {
 		status             int
 		body               string
 	}{
-		{"1 GET", "GET", path, 405, `{"error":"Method not allowed","code":"method_not_allowed"}`},
-		{"1 PUT", "PUT", path, 405, `{"error":"Method not allowed","code":"method_not_allowed"}`},
-		{"1 HEAD", "HEAD", path, 405, ``},
-		{"2 trailing slash", "POST", path + "/", 404, `{"error":"Not found","code":"not_found"}`},
-		{"2 doubled slash", "POST", "/api//agent/webhook", 404, `{"error":"Not found","code":"not_found"}`},
+		{"GET", "GET", path, 405, `{"error":"Method not allowed","code":"method_not_allowed"}`},
+		{"PUT", "PUT", path, 405, `{"error":"Method not allowed","code":"method_not_allowed"}`},
+		{"HEAD", "HEAD", path, 405, ``},
+		{"trailing slash", "POST", path + "/", 404, `{"error":"Not found","code":"not_found"}`},
+		{"doubled slash", "POST", "/api//agent/webhook", 404, `{"error":"Not found","code":"not_found"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)
@@ -50,21 +49,21 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 		name, body string
 		response   string
 	}{
-		{"9 empty", ``, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`},
-		{"9 array", `[]`, bad("The body must be a JSON object")},
-		{"9 null", `null`, bad("The body must be a JSON object")},
-		{"9 string", `"x"`, bad("The body must be a JSON object")},
-		{"10 nested 10000 deep", strings.Repeat(`{"a":`, 10000), bad("The body is nested deeper than 64 levels")},
-		{"11 duplicate keys", event(`,"id":"b"`), bad("Invalid JSON: duplicate member name (at byte 70)")},
-		{"12 U+0000", event(`,"x":"\u0000"`), bad("The body holds U+0000, which cannot be stored")},
-		{"12 invalid UTF-8", event(`,"x":"` + "\xff" + `"`), bad("Invalid JSON: invalid UTF-8 (at byte 75)")},
+		{"empty", ``, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`},
+		{"array", `[]`, bad("The body must be a JSON object")},
+		{"null", `null`, bad("The body must be a JSON object")},
+		{"string", `"x"`, bad("The body must be a JSON object")},
+		{"nested 10000 deep", strings.Repeat(`{"a":`, 10000), bad("The body is nested deeper than 64 levels")},
+		{"duplicate keys", event(`,"id":"b"`), bad("Invalid JSON: duplicate member name (at byte 70)")},
+		{"U+0000", event(`,"x":"\u0000"`), bad("The body holds U+0000, which cannot be stored")},
+		{"invalid UTF-8", event(`,"x":"` + "\xff" + `"`), bad("Invalid JSON: invalid UTF-8 (at byte 75)")},
 		{
-			"12 lone surrogate", event(`,"x":"\ud800"`),
+			"lone surrogate", event(`,"x":"\ud800"`),
 			bad("Invalid JSON: invalid surrogate pair `\\\\ud800\\\"}` in string (at byte 75)"),
 		},
-		{"13 1e400 as seq", event(`,"epoch":1,"seq":1e400`), bad("seq must be an integer")},
-		{"13 -0 as seq", event(`,"epoch":1,"seq":-0`), bad("seq must be an integer")},
-		{"13 2^63 as epoch", event(`,"epoch":9223372036854775808,"seq":1`), bad("epoch must be an integer")},
+		{"1e400 as seq", event(`,"epoch":1,"seq":1e400`), bad("seq must be an integer")},
+		{"-0 as seq", event(`,"epoch":1,"seq":-0`), bad("seq must be an integer")},
+		{"2^63 as epoch", event(`,"epoch":9223372036854775808,"seq":1`), bad("epoch must be an integer")},
 		{"epoch without seq", event(`,"epoch":1`), bad("epoch and seq come together or not at all")},
 		{"eventId with a space", event(`,"eventId":"a b"`), bad("eventId must be 1–128 characters of A-Z a-z 0-9 _ : . -")},
 		{"no type", `{"sessionId":"task-1"}`, bad("type is required")},
@@ -154,10 +153,10 @@ func TestMediaTypesOtherThanPlainJSONAre415(t *testing.T) {
 	}{
 		{"json", "application/json", "", 200, acceptedOne},
 		{"json in utf-8", "application/json; charset=UTF-8", "identity", 200, acceptedOne},
-		{"7 gzip", "application/json", "gzip", 415, encoded},
-		{"8 text", "text/plain", "", 415, media},
-		{"8 none", "", "", 415, media},
-		{"8 form", "application/x-www-form-urlencoded", "", 415, media},
+		{"gzip", "application/json", "gzip", 415, encoded},
+		{"text", "text/plain", "", 415, media},
+		{"none", "", "", 415, media},
+		{"form", "application/x-www-form-urlencoded", "", 415, media},
 		{"json in latin-1", "application/json; charset=iso-8859-1", "", 415, media},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -182,14 +181,14 @@ func TestBodyIsReadOnlyUpToTheCap(t *testing.T) {
 	r, body := post(path+"?token="+s.token(), `{"x":"`+strings.Repeat("a", 5<<20)+`"}`)
 	want(t, s.do(r), 413, tooLarge)
 	if body.read < 1<<20 || body.read > 1<<20+1 {
-		t.Errorf("3: %d bytes read", body.read)
+		t.Errorf("%d bytes read", body.read)
 	}
 	endless := &recordedBody{Reader: spaces{}}
 	r = httptest.NewRequest(http.MethodPost, path+"?token="+s.token(), endless)
 	r.Header.Set("Content-Type", "application/json")
 	want(t, s.do(r), 413, tooLarge)
 	if endless.read > 1<<20+1 {
-		t.Errorf("4: %d bytes read", endless.read)
+		t.Errorf("%d bytes read", endless.read)
 	}
 	fitting := `{"sessionId":"task-1","type":"text","id":"t1","text":"","timestamp":1}`
 	fitting = strings.Replace(fitting, `"text":""`, `"text":"`+strings.Repeat("a", 1<<20-len(fitting))+`"`, 1)
@@ -229,7 +228,7 @@ func TestEventsReachTheDomainAsTheyWereSent(t *testing.T) {
 		200, acceptedOne)
 	raw := []string{string(s.fakeDomain.events[0].Raw), string(s.fakeDomain.events[1].Raw)}
 	if raw[0] != unknown || raw[1] != `{"type":"finish","finishReason":"stop","timestamp":2}` {
-		t.Errorf("14: got %q", raw)
+		t.Errorf("got %q", raw)
 	}
 	if s.fakeDomain.events[0].Event.Type != "later" || s.fakeDomain.turns[0] != turnID {
 		t.Errorf("got %+v in turn %q", s.fakeDomain.events[0].Event, s.fakeDomain.turns[0])

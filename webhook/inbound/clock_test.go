@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Fault catalogue 26: tokens follow the wall clock, whichever way it is set, and the host is
+// Tokens follow the wall clock, whichever way it is set, and the host is
 // asked to renew a token of another time. When the clock is corrected, they are valid again.
 // Nothing is stored meanwhile.
 func TestTokensFollowTheWallClock(t *testing.T) {

@@ -59,7 +59,7 @@ func head(target, length string) string {
 	return "POST " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n"
 }
 
-// Case 4: an endless body is refused at the cap.
+// An endless body is refused at the cap.
 func TestAnEndlessBodyEndsAtTheCap(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -89,7 +89,7 @@ func TestAnEndlessBodyEndsAtTheCap(t *testing.T) {
 	}
 }
 
-// Case 6: an incomplete body stores nothing, and the event may still be sent again.
+// An incomplete body stores nothing, and the event may still be sent again.
 func TestABodyCutShortStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -116,7 +116,7 @@ func TestABodyCutShortStoresNothing(t *testing.T) {
 	}
 }
 
-// Case 38: a token of 10 MiB exceeds the header cap before any handler runs.
+// A token of 10 MiB exceeds the header cap before any handler runs.
 func TestATokenOverTheHeaderCapIs431(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -143,7 +143,7 @@ func TestATokenOverTheHeaderCapIs431(t *testing.T) {
 	}
 }
 
-// Case 5: a body that arrives at a byte a second is cut off after ten seconds.
+// A body that arrives at a byte a second is cut off after ten seconds.
 func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,6 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// Case 49 of docs/reliability.md.
 func TestRedirectsAreNeverFollowed(t *testing.T) {
 	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
@@ -69,7 +68,6 @@ func (b countingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Case 50 of docs/reliability.md.
 func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 	t.Parallel()
 	for status, limit := range map[int]int64{200: 2<<20 + 1, 400: 4<<10 + 1} {
@@ -97,7 +95,6 @@ func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 	}
 }
 
-// Cases 51 and 52 of docs/reliability.md.
 func TestSilentAndSlowReceiversTimeOutAndAreRetried(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -155,7 +152,6 @@ func inMemory(t *testing.T, receiver http.Handler) *http.Client {
 	return client
 }
 
-// Case 53 of docs/reliability.md.
 func TestAResetAfterTheRequestIsRetried(t *testing.T) {
 	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
@@ -206,7 +202,6 @@ func TestAClosedPortIsRetried(t *testing.T) {
 	}
 }
 
-// Case 54 of docs/reliability.md.
 func TestAnUnknownNameIsRetried(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	testenv.Resolve(t, func(string) []string { return nil })
 	p := newKit(t, outboundtest.SQLite(t))
@@ -217,7 +212,6 @@ func TestAnUnknownNameIsRetried(t *testing.T) { //nolint:paralleltest // it repl
 	}
 }
 
-// Case 55 of docs/reliability.md.
 func TestABadCertificateFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
@@ -238,7 +232,6 @@ func strict(o *outbound.WorkerOptions) {
 	o.Client = netguard.New(netguard.Options{}).Client(netguard.Timeouts{})
 }
 
-// Case 56 of docs/reliability.md.
 func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	var address atomic.Value
 	testenv.Resolve(t, func(string) []string { return []string{address.Load().(string)} })
@@ -256,7 +249,7 @@ func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) { //nol
 	}
 }
 
-// Case 57: a name that had a public address when it was saved has a private one when it is
+// A name that had a public address when it was saved has a private one when it is
 // sent.
 func TestDNSRebindingGainsNothing(t *testing.T) { //nolint:paralleltest // it replaces the resolver
 	var asked atomic.Int32
@@ -276,7 +269,7 @@ func TestDNSRebindingGainsNothing(t *testing.T) { //nolint:paralleltest // it re
 	}
 }
 
-// Case 58: also for a row that was saved under older rules.
+// The guard also refuses a row that was saved under older rules.
 func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
 	t.Parallel()
 	site := outboundtest.SQLite(t)
@@ -304,7 +297,6 @@ func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
 	}
 }
 
-// Case 59 of docs/reliability.md.
 func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) { //nolint:paralleltest // it sets the environment
 	proxy := outboundtest.Receive(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
@@ -319,7 +311,6 @@ func TestAProxyInTheEnvironmentIsNotUsed(t *testing.T) { //nolint:paralleltest /
 	}
 }
 
-// Case 60 of docs/reliability.md.
 func TestRotationOverlaps(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {

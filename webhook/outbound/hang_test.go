@@ -12,7 +12,7 @@ import (
 	"bellhop/webhook/outbound"
 )
 
-// Case 64, on a fake clock that moves only while everything waits: the lag of the others is the
+// On a fake clock that moves only while everything waits: the lag of the others is the
 // time they wait for the endpoint that hangs and its backlog.
 func TestOneOfAThousandEndpointsHangs(t *testing.T) {
 	t.Parallel()

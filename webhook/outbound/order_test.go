@@ -18,7 +18,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// Case 63: OUT-6.
+// Requirement OUT-6.
 func TestAConversationKeepsItsOrderAndOthersDoNotWait(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {

@@ -46,7 +46,7 @@ func TestEnqueueCommitsAndRollsBackWithItsTransaction(t *testing.T) {
 	})
 }
 
-// Case 61: the worker sends and is killed before it records the outcome.
+// The worker sends and is killed before it records the outcome.
 func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
@@ -153,7 +153,7 @@ func TestProcessesShareTheQueue(t *testing.T) {
 	})
 }
 
-// Case 62: many retries at the same moment.
+// Many retries at the same moment.
 func TestRetryNowFiftyTimesSendsOnce(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {

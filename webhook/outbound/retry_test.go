@@ -11,7 +11,6 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// Case 44 of docs/reliability.md.
 func TestTwoFailuresThenSuccess(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
@@ -47,7 +46,7 @@ func TestTwoFailuresThenSuccess(t *testing.T) {
 	})
 }
 
-// Case 45: OUT-3, OUT-4.
+// Requirements OUT-3 and OUT-4.
 func TestFastLaneSlowLaneExpired(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
@@ -113,7 +112,7 @@ func TestJitterIsATwentyPercentBand(t *testing.T) {
 	}
 }
 
-// Case 46 and the other statuses of OUT-5.
+// The statuses of OUT-5.
 func TestEveryStatusHasItsRule(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
@@ -141,7 +140,6 @@ func TestEveryStatusHasItsRule(t *testing.T) {
 	})
 }
 
-// Case 47 of docs/reliability.md.
 func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 	t.Parallel()
 	p := newKit(t, outboundtest.SQLite(t))
@@ -180,7 +178,6 @@ func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 	}
 }
 
-// Case 48 of docs/reliability.md.
 func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {

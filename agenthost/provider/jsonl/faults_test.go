@@ -17,7 +17,6 @@ import (
 	"bellhop/protocol"
 )
 
-// Fault catalogue 85.
 func TestALineWithoutAnEndFailsTheTurnWithinBoundedMemory(t *testing.T) { //nolint:paralleltest // counts all allocations
 	script := `read -r input; head -c 104857600 /dev/zero | tr '\0' x; echo; cat >/dev/null`
 	out := &providertest.Recorder{}
@@ -34,7 +33,6 @@ func TestALineWithoutAnEndFailsTheTurnWithinBoundedMemory(t *testing.T) { //noli
 	}
 }
 
-// Fault catalogue 87.
 func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -95,7 +93,6 @@ func interrupted(t *testing.T, script string, prompt string) (agenthost.Agent, a
 	return a, <-outcome
 }
 
-// Fault catalogue 88.
 func TestAnInterruptLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	ready := `echo '{"type":"chunk","content":"ready"}'; `

@@ -33,7 +33,6 @@ func recite(lines ...string) string {
 	return script.String() + "cat >/dev/null"
 }
 
-// Fault catalogue 86 is one of the cases.
 func TestLinesBecomeOutput(t *testing.T) {
 	t.Parallel()
 	stop := agenthost.Outcome{FinishReason: protocol.FinishStop}
