@@ -320,14 +320,17 @@ func TestExplainShowsEveryOperation(t *testing.T) {
 	}
 }
 
-func TestTheDocumentShowsTheBuiltInRules(t *testing.T) {
+func TestTheDocumentNamesTheBuiltInRulesAndTools(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/policy.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), DefaultRules()) {
-		t.Error("docs/policy.md does not hold policy/default.yaml as it is")
+	for _, r := range builtInRules().rules {
+		_, part, _ := strings.Cut(r.name, "/")
+		if !strings.Contains(string(text), "`"+r.name+"`") && !strings.Contains(string(text), "`…/"+part+"`") {
+			t.Errorf("docs/policy.md does not name the rule %s", r.name)
+		}
 	}
 	for alias := range common {
 		if !strings.Contains(string(text), "`"+alias+"`") {
