@@ -97,10 +97,21 @@ func (c *chaos) dieAt(ctx context.Context, n *node, rng *rand.Rand, point string
 	return false
 }
 
+// revive starts a server as its supervisor does: again if it ends because its database does not answer in time.
 func (c *chaos) revive(n *node) {
 	n.kill() // in case it did not die
-	if ready, err := n.tryStart(); err != nil || !ready {
-		c.fail(fmt.Errorf("%s does not become ready: ready %v, %w", n.name, ready, err))
+	const starts = 3
+	for i := range starts {
+		ready, err := n.tryStart()
+		switch {
+		case err != nil:
+			c.fail(fmt.Errorf("%s does not become ready: %w", n.name, err))
+			return
+		case ready:
+			return
+		case i == starts-1:
+			c.fail(fmt.Errorf("%s ended by itself at each of %d starts", n.name, starts))
+		}
 	}
 }
 
