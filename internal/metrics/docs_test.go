@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"context"
 	"flag"
 	"os"
 	"regexp"
@@ -34,7 +33,10 @@ func TestThePageListsEveryMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables := map[string][]Family{"both": ofBoth, "the broker": ofBroker, "the host": ofHost}
+	declared := New(Options{}).families
+	tables := map[string][]Family{
+		"both": declared.of(roleBoth), "the broker": declared.of(RoleBroker), "the host": declared.of(RoleHost),
+	}
 	var found []string
 	want := table.ReplaceAllStringFunc(string(content), func(old string) string {
 		parts := table.FindStringSubmatch(old)
@@ -88,32 +90,13 @@ func TestEveryListedMetricIsRegisteredAndNoOther(t *testing.T) {
 			o.Collectors = append(o.Collectors, collectors.NewDBStatsCollector(nil, "writer"))
 		}
 		var want []string
-		for _, f := range Families(role) {
+		m := New(o)
+		for _, f := range slices.Concat(m.families.of(roleBoth), m.families.of(role)) {
 			want = append(want, f.Name)
 		}
 		slices.Sort(want)
-		if got := registered(t, New(o)); !slices.Equal(got, want) {
+		if got := registered(t, m); !slices.Equal(got, want) {
 			t.Errorf("%s registers\n%s\nlisted are\n%s", role, strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-	}
-}
-
-// A source may set every family of readBySource, with the listed labels.
-func TestASourceSetsWhatIsListed(t *testing.T) {
-	t.Parallel()
-	for _, role := range []string{RoleBroker, RoleHost} {
-		families := Families(role)
-		read := func(_ context.Context, set Set) error {
-			for _, f := range families {
-				if slices.Contains(readBySource, f.Name) {
-					set(f.Name, 1, slices.Repeat([]string{"x"}, len(f.Labels))...)
-				}
-			}
-			return nil
-		}
-		m := New(Options{Role: role, Source: Source{{Name: "all", Read: read}}})
-		if _, err := m.registry.Gather(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestRulesAndDashboardNameExistingMetrics(t *testing.T) {
 		"process_start_time_seconds": nil, "process_resident_memory_bytes": nil,
 		"process_cpu_seconds_total": nil, "go_goroutines": nil,
 	}
-	for _, f := range slices.Concat(ofBoth, ofBroker, ofHost) {
+	for _, f := range New(Options{}).families.all {
 		known[f.Name] = f.Labels
 	}
 	for _, file := range []string{"alerts.yml", "dashboard.json"} {

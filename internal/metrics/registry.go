@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -26,24 +25,23 @@ type Options struct {
 type Metrics struct {
 	*Recorder
 	registry *prometheus.Registry
+	families *families
 }
 
 // New registers the metrics of a role.
 func New(o Options) *Metrics {
-	m := &Metrics{Recorder: newRecorder(o), registry: prometheus.NewRegistry()}
-	families := Families(o.Role)
-	for _, c := range m.vectors(families) {
-		m.registry.MustRegister(c)
+	declared := &families{role: o.Role, read: map[string]*prometheus.Desc{}}
+	m := &Metrics{Recorder: newRecorder(o.Streams, declared), registry: prometheus.NewRegistry(), families: declared}
+	m.build.WithLabelValues((&vocabulary{most: 1}).bound(o.Version)).Set(1)
+	for _, part := range o.Source {
+		m.collectErrors.WithLabelValues(part.Name)
 	}
-	build := newGauge(families, "bellhop_build_info")
-	build.WithLabelValues((&vocabulary{most: 1}).bound(o.Version)).Set(1)
+	m.registry.MustRegister(declared.registered...)
 	m.registry.MustRegister(
-		build, newSourceCollector(families, o.Source),
+		&sourceCollector{o.Source, declared.read, m.collectErrors},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	for _, c := range o.Collectors {
-		m.registry.MustRegister(c)
-	}
+	m.registry.MustRegister(o.Collectors...)
 	return m
 }
 
@@ -56,13 +54,3 @@ func (m *Metrics) Handler() http.Handler {
 
 // scrapesAtOnce limits how many requests for the metrics read the Source at the same time.
 const scrapesAtOnce = 4
-
-func familyOf(families []Family, name string) Family {
-	i := slices.IndexFunc(families, func(f Family) bool { return f.Name == name })
-	return families[i] // a name that is not listed is a mistake that the first test finds
-}
-
-func newGauge(families []Family, name string) *prometheus.GaugeVec {
-	f := familyOf(families, name)
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: f.Name, Help: f.Help}, f.Labels)
-}

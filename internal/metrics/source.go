@@ -20,8 +20,8 @@ type Part struct {
 	Read func(ctx context.Context, set Set) error
 }
 
-// Set sets the gauge of a family; values are those of its labels. A family or a number of values
-// that Families does not list panics.
+// Set sets the gauge of a family; values are those of its labels. A family or a number of values that is not declared for the
+// role panics.
 type Set func(family string, value float64, values ...string)
 
 // sourceCollector is a Source as a collector of Prometheus.
@@ -29,32 +29,6 @@ type sourceCollector struct {
 	source   Source
 	families map[string]*prometheus.Desc
 	errors   *prometheus.CounterVec
-}
-
-// readBySource are the families that a Source sets.
-var readBySource = []string{
-	"bellhop_disk_free_bytes", "bellhop_disk_size_bytes", "bellhop_hosts", "bellhop_webhook_deliveries",
-	"bellhop_webhook_oldest_seconds", "bellhop_turns_open", "bellhop_sessions", "bellhop_outbox_events",
-	"bellhop_outbox_oldest_seconds", "bellhop_outbox_sessions", "bellhop_dead_letters",
-}
-
-func newSourceCollector(families []Family, source Source) *sourceCollector {
-	c := &sourceCollector{source: source, families: map[string]*prometheus.Desc{}}
-	named := map[string]Family{}
-	for _, f := range families {
-		named[f.Name] = f
-	}
-	for _, name := range readBySource {
-		if f, ok := named[name]; ok {
-			c.families[name] = prometheus.NewDesc(name, f.Help, f.Labels, nil)
-		}
-	}
-	f := named["bellhop_collect_errors_total"]
-	c.errors = prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.Name, Help: f.Help}, f.Labels)
-	for _, part := range source {
-		c.errors.WithLabelValues(part.Name)
-	}
-	return c
 }
 
 // Describe implements prometheus.Collector.

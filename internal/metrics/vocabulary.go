@@ -1,6 +1,9 @@
 package metrics
 
-import "unicode/utf8"
+import (
+	"sync"
+	"unicode/utf8"
+)
 
 // other stands for label values beyond the limits of a vocabulary.
 const other = "other"
@@ -13,19 +16,29 @@ const maxLabel = 120
 // limit is reached only by mistake.
 type vocabulary struct {
 	most int
-	seen copyOnWrite[string, struct{}]
+	mu   sync.RWMutex
+	seen map[string]bool
 }
 
 // bound returns value, or other if value cannot be a label or enough others were seen before.
 func (v *vocabulary) bound(value string) string {
-	if _, ok := v.seen.get(value); ok {
+	v.mu.RLock()
+	isKnown := v.seen[value]
+	v.mu.RUnlock()
+	if isKnown {
 		return value
 	}
 	if len(value) > maxLabel || !utf8.ValidString(value) {
 		return other
 	}
-	if _, ok := v.seen.add(value, struct{}{}, v.most); !ok {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.seen[value] && len(v.seen) >= v.most {
 		return other
 	}
+	if v.seen == nil {
+		v.seen = map[string]bool{}
+	}
+	v.seen[value] = true
 	return value
 }

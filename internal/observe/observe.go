@@ -20,15 +20,14 @@ type Operation int
 
 // The operations.
 const (
-	Request    Operation = iota // a request to this server; Name is the pattern of its route
-	CheckIn                     // a user's message and the session that it opens
-	Ingest                      // events of a host
-	Call                        // a request of the broker to a host; Name is the kind of resource
-	Turn                        // a turn of an agent; Name is the agent's id
-	Post                        // events that a host sends to its broker
-	Attempt                     // a delivery to a user's webhook; Name is the kind of its endpoint
-	Retention                   // a step of retention; Name is the step
-	Operations                  // how many there are
+	Request   Operation = iota // a request to this server; Name is the pattern of its route
+	CheckIn                    // a user's message and the session that it opens
+	Ingest                     // events of a host
+	Call                       // a request of the broker to a host; Name is the kind of resource
+	Turn                       // a turn of an agent; Name is the agent's id
+	Post                       // events that a host sends to its broker
+	Attempt                    // a delivery to a user's webhook; Name is the kind of its endpoint
+	Retention                  // a step of retention; Name is the step
 )
 
 // Start describes an operation that begins. Its texts come from the code or from an operator's
