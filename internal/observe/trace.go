@@ -2,124 +2,54 @@ package observe
 
 import (
 	"context"
-	"encoding/hex"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // TraceHeader carries the trace of a request (W3C Trace Context, section 3.2).
 const TraceHeader = "traceparent"
 
-// Span is an operation of a trace. The zero value is none.
-type Span struct {
-	TraceID [16]byte
-	ID      [8]byte
-	Flags   byte
-}
-
-// parseSpan returns the span that a text in the form of TraceHeader names, and false for a text of another form.
-func parseSpan(text string) (s Span, ok bool) {
-	if len(text) != 55 || text[:3] != "00-" || text[35] != '-' || text[52] != '-' || text != strings.ToLower(text) {
-		return Span{}, false
-	}
-	raw, err := hex.DecodeString(text[3:35] + text[36:52] + text[53:])
-	if err != nil {
-		return Span{}, false
-	}
-	s = Span{TraceID: [16]byte(raw), ID: [8]byte(raw[16:]), Flags: raw[24]}
-	if s.TraceID == [16]byte{} || s.ID == [8]byte{} {
-		return Span{}, false
-	}
-	return s, true
-}
-
-// String returns the form of TraceHeader; "" = none.
-func (s Span) String() string {
-	if s == (Span{}) {
-		return ""
-	}
-	text := make([]byte, 0, 55)
-	text = hex.AppendEncode(append(text, "00-"...), s.TraceID[:])
-	text = hex.AppendEncode(append(text, '-'), s.ID[:])
-	return string(hex.AppendEncode(append(text, '-'), []byte{s.Flags}))
-}
-
-// WithSpan returns a context whose operations are children of a span.
-func WithSpan(ctx context.Context, s Span) context.Context {
-	return &spanContext{Context: ctx, span: s}
-}
+type requestKey struct{}
 
 // WithRequest returns the context of a request with its id, whose operations are children of the span that a text in
 // the form of TraceHeader names. A text of another form is left out.
 func WithRequest(ctx context.Context, id, trace string) context.Context {
-	s, _ := parseSpan(trace)
-	return &spanContext{Context: ctx, span: s, request: id}
-}
-
-// WithFirstSpan is WithSpan where a request begins. If ctx is the request's own context, and without a span, this is
-// the span of it from then on: no other code may use that context yet.
-func WithFirstSpan(ctx context.Context, s Span) context.Context {
-	if c, ok := ctx.(*spanContext); ok && c.request != "" && c.span == (Span{}) {
-		c.span = s
-		return c
-	}
-	return WithSpan(ctx, s)
-}
-
-// spanContext has its values in itself: context.WithValue would allocate each of them besides, and have one context
-// more for all others to ask.
-type spanContext struct {
-	context.Context
-	span    Span
-	request string // its id; "" = that of the parent
-}
-
-type (
-	spanKey    struct{}
-	requestKey struct{}
-)
-
-// Value implements context.Context.
-func (c *spanContext) Value(key any) any {
-	if key == (spanKey{}) || key == (requestKey{}) && c.request != "" {
-		return c
-	}
-	return c.Context.Value(key)
+	return context.WithValue(WithTrace(ctx, trace), requestKey{}, id)
 }
 
 // RequestID returns the id of the request that a context belongs to; "" outside of a request.
 func RequestID(ctx context.Context) string {
-	if c, ok := ctx.Value(requestKey{}).(*spanContext); ok {
-		return c.request
-	}
-	return ""
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
 }
 
-// SpanOf returns the span of an operation; the zero value = none.
-func SpanOf(ctx context.Context) Span {
-	if c, ok := ctx.Value(spanKey{}).(*spanContext); ok {
-		return c.span
+// WithTrace returns a context whose operations are children of the span that a text in the form of TraceHeader names. A text
+// of another form is left out.
+func WithTrace(ctx context.Context, text string) context.Context {
+	if text == "" {
+		return ctx
 	}
-	return Span{}
-}
-
-// WithTrace is WithSpan for a text in the form of TraceHeader. A text of another form is left out.
-func WithTrace(ctx context.Context, trace string) context.Context {
-	if s, ok := parseSpan(trace); ok {
-		return WithSpan(ctx, s)
-	}
-	return ctx
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{TraceHeader: text})
 }
 
 // Trace returns the span of an operation in the form of TraceHeader; "" = none.
-func Trace(ctx context.Context) string { return SpanOf(ctx).String() }
+func Trace(ctx context.Context) string {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ""
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier[TraceHeader]
+}
 
 // SetTrace adds the trace of an operation to a request that it sends.
 func SetTrace(ctx context.Context, header http.Header) {
-	if trace := Trace(ctx); trace != "" {
-		header.Set(TraceHeader, trace)
+	if text := Trace(ctx); text != "" {
+		header.Set(TraceHeader, text)
 	}
 }
 

@@ -89,30 +89,14 @@ func TestBothObserversSeeAnOperation(t *testing.T) {
 	}
 }
 
-func TestARequestHasOneContextForItsIDAndItsFirstSpan(t *testing.T) {
+func TestARequestHasAnIDAndATrace(t *testing.T) {
 	t.Parallel()
-	first, second := observe.Span{TraceID: [16]byte{1}, ID: [8]byte{1}}, observe.Span{TraceID: [16]byte{2}, ID: [8]byte{2}}
-	request := observe.WithRequest(t.Context(), "r-1", "")
-	if observe.SpanOf(request) != (observe.Span{}) || observe.RequestID(t.Context()) != "" {
-		t.Error("there is a span or an id before one is set")
+	request := observe.WithRequest(t.Context(), "r-1", parent)
+	if observe.RequestID(request) != "r-1" || observe.Trace(request) != parent {
+		t.Errorf("%q, %q", observe.RequestID(request), observe.Trace(request))
 	}
-	within := observe.WithFirstSpan(request, first)
-	later := observe.WithFirstSpan(within, second)
-	if within != request || observe.SpanOf(within) != first {
-		t.Error("the first span of a request has a context of its own")
-	}
-	if later == within || observe.SpanOf(later) != second || observe.SpanOf(within) != first {
-		t.Error("a second span replaced the first")
-	}
-	if got := observe.RequestID(later); got != "r-1" {
-		t.Errorf("within the second span the request is %q", got)
-	}
-	if elsewhere := observe.WithFirstSpan(t.Context(), first); observe.SpanOf(elsewhere) != first {
-		t.Error("outside of a request there is no first span")
-	}
-	came := observe.WithRequest(t.Context(), "r-2", second.String())
-	if own := observe.WithFirstSpan(came, first); own == came || observe.SpanOf(came) != second {
-		t.Error("the span that a request came with was replaced")
+	if observe.RequestID(t.Context()) != "" || observe.Trace(observe.WithRequest(t.Context(), "r-2", "")) != "" {
+		t.Error("there is an id or a trace before one is set")
 	}
 }
 

@@ -36,7 +36,6 @@ type Options struct {
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	share    share
 }
 
 var _ observe.Observer = (*Tracer)(nil)
@@ -69,12 +68,17 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
 	provider := sdk.NewTracerProvider(
-		sdk.WithBatcher(reporting{exporter, o.Log}), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(idsOfContext{}),
+		// By the id alone, so that all servers with the same share choose the same traces, whatever a client's flags say.
+		sdk.WithBatcher(reporting{exporter, o.Log}), sdk.WithSampler(sdk.TraceIDRatioBased(o.Ratio)),
 		sdk.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", o.Service), attribute.String("service.version", o.Version))),
 	)
 	o.Log.InfoContext(ctx, "traces are exported", "to", u.Scheme+"://"+u.Host, "share", o.Ratio)
-	return &Tracer{provider: provider, tracer: provider.Tracer("bellhop"), share: shareOf(o.Ratio)}, nil
+	return newTracer(provider), nil
+}
+
+func newTracer(provider *sdk.TracerProvider) *Tracer {
+	return &Tracer{provider: provider, tracer: provider.Tracer("bellhop")}
 }
 
 const exportTimeout = 10 * time.Second
@@ -141,63 +145,31 @@ var kinds = map[observe.Operation]struct {
 }
 
 // Begin implements observe.Observer. The span is a child of the operation in ctx, or of the trace that a
-// request came with. There is none in a trace that is not exported, which is passed on all the same. The ingest of a
-// request, the most frequent operation, has none either: it is nearly all of its request, whose span has its counts.
+// request came with. A trace that is not exported is passed on all the same. The ingest of a request, the most frequent
+// operation, has no span: it is nearly all of its request, whose span has its counts.
 func (t *Tracer) Begin(ctx context.Context, start observe.Start) (context.Context, observe.Observer) {
-	parent := observe.SpanOf(ctx)
-	id := parent.TraceID
-	if parent == (observe.Span{}) {
-		id = newTraceID()
-	}
-	if !t.share.has(id) {
-		return withoutSpan(ctx, id, parent), nil
-	}
-	if start.Operation == observe.Ingest && exportedOf(ctx, parent).is(observe.Request) {
+	if start.Operation == observe.Ingest && exportedIn(ctx).is(observe.Request) {
 		return ctx, t
 	}
-	return t.begin(ctx, start, id, parent), t
-}
-
-// End implements observe.Observer.
-func (t *Tracer) End(ctx context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
-	if e := exportedOf(ctx, observe.SpanOf(ctx)); e.is(start.Operation) {
-		end(e.span, start, &out)
-	} else {
-		e.span.SetAttributes(ingested(&out)...)
-	}
-}
-
-const sampled = byte(trace.FlagsSampled)
-
-func withoutSpan(ctx context.Context, id trace.TraceID, parent observe.Span) context.Context {
-	switch {
-	case parent == observe.Span{}:
-		return observe.WithFirstSpan(ctx, observe.Span{TraceID: id, ID: newSpanID()})
-	case parent.Flags&sampled != 0:
-		return observe.WithSpan(ctx, observe.Span{TraceID: id, ID: parent.ID, Flags: parent.Flags &^ sampled})
-	default:
-		return ctx
-	}
-}
-
-func (t *Tracer) begin(
-	ctx context.Context, start observe.Start, id trace.TraceID, parent observe.Span,
-) context.Context {
 	known := kinds[start.Operation]
 	name := strings.TrimSpace(known.name + " " + start.Name)
 	if start.Operation == observe.Request {
 		name = start.Method + " " + start.Name
 	}
-	within := context.WithValue(ctx, traceIDKey{}, id)
-	if parent != (observe.Span{}) {
-		within = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
-			TraceID: parent.TraceID, SpanID: parent.ID, TraceFlags: trace.TraceFlags(parent.Flags),
-		}))
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(known.kind))
+	if !span.IsRecording() {
+		return ctx, nil
 	}
-	_, span := t.tracer.Start(within, name, trace.WithSpanKind(known.kind))
-	own := span.SpanContext()
-	ctx = context.WithValue(ctx, exportedKey{}, &exported{span, start.Operation})
-	return observe.WithSpan(ctx, observe.Span{TraceID: id, ID: own.SpanID(), Flags: byte(own.TraceFlags())})
+	return context.WithValue(ctx, exportedKey{}, &exported{span, start.Operation}), t
+}
+
+// End implements observe.Observer.
+func (t *Tracer) End(ctx context.Context, start observe.Start, _ time.Duration, out observe.Outcome) {
+	if e := exportedIn(ctx); e.is(start.Operation) {
+		end(e.span, start, &out)
+	} else {
+		e.span.SetAttributes(ingested(&out)...)
+	}
 }
 
 // exported is the span of an operation.
@@ -208,10 +180,10 @@ type exported struct {
 
 type exportedKey struct{}
 
-// exportedOf returns the span in ctx; nil if s is another one, such as that of a request that came with a trace.
-func exportedOf(ctx context.Context, s observe.Span) *exported {
+// exportedIn returns the span in ctx; nil if that is another one, such as one that a request came with.
+func exportedIn(ctx context.Context) *exported {
 	e, ok := ctx.Value(exportedKey{}).(*exported)
-	if !ok || e.span.SpanContext().SpanID() != s.ID {
+	if !ok || e.span != trace.SpanFromContext(ctx) {
 		return nil
 	}
 	return e

@@ -12,29 +12,9 @@ import (
 	"bellhop/internal/observe"
 )
 
-func TestAShareHasTheTracesThatTheSDKWouldChoose(t *testing.T) {
-	t.Parallel()
-	for _, ratio := range []float64{0, 1e-9, 0.001, 0.1, 0.5, 0.999, 1} {
-		own, sampler := shareOf(ratio), sdk.TraceIDRatioBased(ratio)
-		for range 2000 {
-			id := newTraceID()
-			theirs := sampler.ShouldSample(sdk.SamplingParameters{ParentContext: t.Context(), TraceID: id})
-			if own.has(id) != (theirs.Decision == sdk.RecordAndSample) {
-				t.Fatalf("a share of %v and trace %s: %v", ratio, id, own.has(id))
-			}
-		}
-		for _, edge := range []trace.TraceID{{8: 0}, {15: 2}, {8: 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
-			theirs := sampler.ShouldSample(sdk.SamplingParameters{ParentContext: t.Context(), TraceID: edge})
-			if own.has(edge) != (theirs.Decision == sdk.RecordAndSample) {
-				t.Errorf("a share of %v and trace %s: %v", ratio, edge, own.has(edge))
-			}
-		}
-	}
-}
-
 func TestATraceThatIsNotExportedIsPassedOn(t *testing.T) {
 	t.Parallel()
-	tracer := &Tracer{share: shareOf(0)}
+	tracer := newTracer(sdk.NewTracerProvider(sdk.WithSampler(sdk.TraceIDRatioBased(0))))
 	for name, from := range map[string]context.Context{
 		"begins here":              t.Context(),
 		"came with a request":      observe.WithTrace(t.Context(), "00-00000000000000000000000000000007-0000000000000009-00"),
@@ -46,12 +26,12 @@ func TestATraceThatIsNotExportedIsPassedOn(t *testing.T) {
 			ingest, store := observe.Begin(request, tracer, observe.Start{Operation: observe.Ingest})
 			store.End(observe.Outcome{})
 			receive.End(observe.Outcome{})
-			got := observe.SpanOf(ingest)
-			if got == (observe.Span{}) || got.Flags&sampled != 0 || observe.Trace(ingest) != observe.Trace(request) {
+			got := trace.SpanContextFromContext(ingest)
+			if !got.IsValid() || got.IsSampled() {
 				t.Errorf("%q", observe.Trace(ingest))
 			}
-			if came := observe.SpanOf(from); came != (observe.Span{}) && got.TraceID != came.TraceID {
-				t.Errorf("trace %x became %x", came.TraceID, got.TraceID)
+			if came := trace.SpanContextFromContext(from); came.IsValid() && got.TraceID() != came.TraceID() {
+				t.Errorf("trace %x became %x", came.TraceID(), got.TraceID())
 			}
 		})
 	}
@@ -60,8 +40,8 @@ func TestATraceThatIsNotExportedIsPassedOn(t *testing.T) {
 func TestTheIngestOfARequestIsItsSpan(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()
-	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(spans), sdk.WithIDGenerator(idsOfContext{}))
-	tracer := &Tracer{provider: provider, tracer: provider.Tracer("bellhop"), share: shareOf(1)}
+	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(spans))
+	tracer := newTracer(provider)
 	request, receive := observe.Begin(t.Context(), tracer, observe.Start{
 		Operation: observe.Request, Method: "POST", Name: "/hook",
 	})
