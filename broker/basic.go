@@ -14,7 +14,7 @@ import (
 
 // A basic host reports texts and tools, but not the end of a turn. The broker learns
 // of the end from a posted finish, from the end of a stream that it relays, from the
-// frontend that read the stream, or from the next check-in (ADR 21).
+// frontend that read the stream, or from the next check-in (ADR 4).
 
 // Finish ends a turn of a basic host, as the frontend that read its stream reports
 // it. Repeating the report is no error. CodeConflict: the host reports the ends of
