@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
-import { licenses } from './scripts/licenses';
-import { worker } from './scripts/worker';
+import { licenses } from './scripts/licenses.ts';
+import { worker } from './scripts/worker.ts';
 
 const client = (file: string) => fileURLToPath(new URL(`./client/src/${file}`, import.meta.url));
 
@@ -22,7 +22,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     manifest: 'manifest.json',
     // The page of a shared task has none of the console's code for users who are signed in.
-    rollupOptions: { input: { index: 'index.html', shared: 'shared.html' } },
+    // A slow machine is no fault of the build: how long plugins take is not printed.
+    rollupOptions: { input: { index: 'index.html', shared: 'shared.html' }, checks: { bundlerTimings: false } },
     modulePreload: { polyfill: false },
   },
   server: {

@@ -97,18 +97,18 @@ func TestComposeIsHealthCheckedAndReachable(t *testing.T) {
 	}
 }
 
-// Users look for variables in the README's table.
-func TestReadmeNamesEveryVariable(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+// Operators look for variables on the page of configuration.
+func TestThePageOfConfigurationNamesEveryVariable(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile(`[A-Z]+(_[A-Z]+)+`).FindAllString(string(readme), -1)
+	named := regexp.MustCompile(`[A-Z]+(_[A-Z]+)+`).FindAllString(string(page), -1)
 	inHelpOnly := []string{"BELLHOP_USER_PASSWORD", "BELLHOP_URL", "BELLHOP_TOKEN"}
 	for command, names := range variablesByCommand(t) {
 		for _, name := range names {
 			if base := strings.TrimSuffix(name, "_FILE"); !slices.Contains(named, base) && !slices.Contains(inHelpOnly, base) {
-				t.Errorf("%s reads %s, which the README does not name", command, name)
+				t.Errorf("%s reads %s, which docs/configuration.md does not name", command, name)
 			}
 		}
 	}

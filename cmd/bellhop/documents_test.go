@@ -31,7 +31,7 @@ var documented = []struct {
 var commandBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
 // endOfBlocks ends what the blocks start in the background.
-const endOfBlocks = `trap 'kill $(jobs -p) $(cat ten-hosts/*/pid 2>/dev/null) 2>/dev/null || true' EXIT` + "\n"
+const endOfBlocks = `trap 'kill $(jobs -p) $(cat .bellhop/ten-hosts/*/pid 2>/dev/null) 2>/dev/null || true' EXIT` + "\n"
 
 // writeDocuments writes a script for each documented page, and gives the story the examples. The pages' fixed ports
 // become free ones, $appPort among them.

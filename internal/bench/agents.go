@@ -71,18 +71,18 @@ func (h *agentHost) figures(a subject, n int) []row {
 	return []row{
 		spreadRow(fmt.Sprintf("agent → browser: %s, %d rounds of %d pieces of text", what, h.scale.rounds, last(t.own).Count),
 			t, "GET /healthz of the host meanwhile",
-			"two changes of process, and JSON on both sides of the host; nothing is written for such a part"),
+			"two changes of process, JSON on both sides of the host"),
 		{
-			what:   "start: " + what + ", from the first prompt to the first words",
+			what:   "start: " + what,
 			figure: brief(cold),
 			beside: "the second prompt: " + brief(warm),
 			ratio:  fmt.Sprintf("%.1f", float64(cold)/float64(max(warm, 1))),
-			bound:  "the program's own start; the second prompt is the program and its model alone",
+			bound:  "the program's own start",
 		},
 		{
 			what:   "memory of the programs: " + what,
 			figure: digits(resident/(1<<20)) + " MiB resident a workspace",
-			bound:  "the program; what processes share is counted in each",
+			bound:  "the program",
 		},
 	}
 }

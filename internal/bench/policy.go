@@ -38,8 +38,7 @@ func decisions(r *run) (rows []row) {
 			figure: brief(median(t.own)),
 			beside: "json.Unmarshal of its input: " + brief(median(t.yard)),
 			ratio:  ratio(t.own, t.yard),
-			bound: "one core: the rules' patterns, links on the paths (a system call for each element), and for commands " +
-				"the shell's grammar",
+			bound:  "one core: patterns, links on the paths, for commands the shell's grammar",
 		})
 	}
 	return rows

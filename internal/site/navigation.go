@@ -26,7 +26,8 @@ var navigation = []chapter{
 		"docs/frontends.md", "web/client/README.md", "examples/frontends/README.md", "docs/agent-server.md",
 	}},
 	{"Operate", []string{
-		"docs/install.md", "docs/operations.md", "docs/proxies.md", "docs/metrics.md", "docs/sizing.md", "docs/benchmarks.md",
+		"docs/install.md", "docs/configuration.md", "docs/operations.md", "docs/proxies.md", "docs/metrics.md",
+		"docs/sizing.md", "docs/benchmarks.md",
 		"docs/versioning.md", "CHANGELOG.md",
 	}},
 	{"Trust", []string{"docs/security.md", "SECURITY.md", "docs/reliability.md"}},
@@ -36,7 +37,7 @@ var navigation = []chapter{
 		"docs/protocol/commands.md",
 	}},
 	{"Project", []string{
-		"docs/architecture.md", "docs/glossary.md", "CONTRIBUTING.md", "AGENTS.md", decisions,
+		"docs/architecture.md", "docs/glossary.md", "CONTRIBUTING.md", "RELEASING.md", "AGENTS.md", decisions,
 	}},
 }
 
