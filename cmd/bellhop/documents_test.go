@@ -116,7 +116,7 @@ func TestTheCommandsOfTheDocumentationExist(t *testing.T) {
 			}
 		}
 	}
-	if count < 30 {
+	if count < 20 {
 		t.Errorf("only %d commands were found", count)
 	}
 }
