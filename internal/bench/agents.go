@@ -70,7 +70,7 @@ func (h *agentHost) figures(a subject, n int) []row {
 	}
 	return []row{
 		spreadRow(fmt.Sprintf("agent → browser: %s, %d rounds of %d pieces of text", what, h.scale.rounds, last(t.own).Count),
-			t, "GET /healthz of the host meanwhile",
+			t, "GET /healthz meanwhile",
 			"two changes of process, JSON on both sides of the host"),
 		{
 			what:   "start: " + what,
@@ -81,7 +81,7 @@ func (h *agentHost) figures(a subject, n int) []row {
 		},
 		{
 			what:   "memory of the programs: " + what,
-			figure: digits(resident/(1<<20)) + " MiB resident a workspace",
+			figure: digits(resident/(1<<20)) + " MiB a workspace",
 			bound:  "the program",
 		},
 	}

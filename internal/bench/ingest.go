@@ -51,8 +51,7 @@ func ingest(r *run) []row {
 			fmt.Sprintf("CPU: per event %s (pgbench: PostgreSQL %s a row); an fsync takes %s",
 				single.cpu(), brief(median(costs)), brief(fsync))).adding(single.latency.String()),
 		rateRow(fmt.Sprintf("webhook, %d events a request, %d clients", r.scale.batch, r.scale.clients),
-			"events", batches, "COPY of the same events as rows, one client", "CPU: per event "+batched.cpu()+
-				"; beside the event's row there is one of the changes in a request, COPY writes the event alone").
+			"events", batches, "COPY of the same events as rows, one client", "CPU: per event "+batched.cpu()).
 			adding(batched.latency.String() + " a request"),
 	}
 	if r.reference == "" {
@@ -76,7 +75,7 @@ func (s *ingestion) besideNode(host *stub) row {
 		check(fmt.Errorf("the Node broker acknowledged %d events and stored %d messages", theirs.events, stored))
 	}
 	return rateRow("webhook, one event a request, beside a broker in Node", "events", t,
-		"the Node broker, which inserts a row without an id of the event, one process: events",
+		"the Node broker, one process: events",
 		fmt.Sprintf("CPU: per event %s (Node broker: %s); p50 and p99 of both in the last round: %s, %s",
 			own.cpu(), theirs.cpu(), own.latency, theirs.latency))
 }

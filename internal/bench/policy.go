@@ -34,7 +34,7 @@ func decisions(r *run) (rows []row) {
 			return timeOf(span, func() { check(json.Unmarshal(call.Input, new(map[string]any))) })
 		})
 		rows = append(rows, row{
-			what:   fmt.Sprintf("a decision by %d rules, of which the last matches: %s", engine.Rules(), c.what),
+			what:   fmt.Sprintf("%d rules, the last matches: %s", engine.Rules(), c.what),
 			figure: brief(median(t.own)),
 			beside: "json.Unmarshal of its input: " + brief(median(t.yard)),
 			ratio:  ratio(t.own, t.yard),

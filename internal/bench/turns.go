@@ -28,7 +28,7 @@ func checkIn(r *run) (rows []row) {
 		})
 		rows = append(rows, spreadRow(fmt.Sprintf("check-in to new tasks, %d at a time", callers),
 			turns[spread]{own: []spread{through.spread()}, yard: []spread{bare.spread()}}, "the host's /session alone",
-			"two commits of the broker (message, outcome) and one of the journal, one after another"))
+			"two commits of the broker and one of the journal, one after another"))
 	}
 	if r.reference == "" {
 		return rows
@@ -52,7 +52,7 @@ func (r *run) checkInBesideNode(w *system) row {
 	})
 	return spreadRow(fmt.Sprintf("check-in to new tasks, %d at a time, beside a broker in Node", callers),
 		turns[spread]{own: []spread{own.spread()}, yard: []spread{theirs.spread()}}, "the Node broker, one process",
-		"the host's /session and two commits, for both; Bellhop's stores the announced turn and its change too")
+		"the host's /session and two commits, for both")
 }
 
 // blockParts is how many parts a text block has: its end is the event.
