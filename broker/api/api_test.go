@@ -85,10 +85,7 @@ func newSite(t *testing.T, options ...option) *site {
 	s := &site{t: t, clock: testenv.NewClock(start), logs: &logs{}, host: &host{}}
 	log := slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.openStore(c.url, log)
-	s.auth = auth.New(auth.Options{
-		Users: s.store, Tokens: s.store, Links: s.store, Logins: s.store, Attempts: s.store, Factors: s.store, Audit: s.store,
-		PublicURL: publicURL, Now: s.clock.Now, Log: log,
-	})
+	s.auth = auth.New(auth.Options{Store: s.store, PublicURL: publicURL, Now: s.clock.Now, Log: log})
 	s.wire(c, log)
 	s.echo = httpapi.New(httpapi.Options{Log: log})
 	s.api.Routes(s.echo)

@@ -50,7 +50,7 @@ func (s *Service) CreateUser(ctx context.Context, email, password string, admin 
 	err = s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
 		act := userAct(protocol.AuditUserCreated, user.ID)
 		act.Detail = map[string]string{"admin": strconv.FormatBool(admin)}
-		return act, s.users.CreateUser(ctx, user)
+		return act, s.store.CreateUser(ctx, user)
 	})
 	switch {
 	case protocol.CodeOf(err) == protocol.CodeConflict:
@@ -66,7 +66,7 @@ func (s *Service) CreateUser(ctx context.Context, email, password string, admin 
 
 // SetPassword replaces a user's password and ends their sessions. Their API tokens stay.
 func (s *Service) SetPassword(ctx context.Context, userID, password string) error {
-	user, err := s.users.User(ctx, userID)
+	user, err := s.store.User(ctx, userID)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Service) SetPassword(ctx context.Context, userID, password string) erro
 		return err
 	}
 	return s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
-		return userAct(protocol.AuditUserPassword, userID), s.users.UpdatePassword(ctx, userID, hash, s.now())
+		return userAct(protocol.AuditUserPassword, userID), s.store.UpdatePassword(ctx, userID, hash, s.now())
 	})
 }
 
@@ -107,7 +107,7 @@ func (s *Service) ChangePassword(w http.ResponseWriter, r *http.Request, address
 	at := s.now()
 	user.SessionsAfter = &at
 	return s.startSession(ctx, w, r, address, user, func(ctx context.Context) (*broker.Act, error) {
-		return userAct(protocol.AuditUserPassword, user.ID), s.users.UpdatePassword(ctx, user.ID, hash, at)
+		return userAct(protocol.AuditUserPassword, user.ID), s.store.UpdatePassword(ctx, user.ID, hash, at)
 	})
 }
 

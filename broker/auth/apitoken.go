@@ -45,7 +45,7 @@ func (s *Service) CreateToken(ctx context.Context, t *broker.APIToken) (plain st
 	plain, t.Hash = token.NewOpaque(TokenPrefix)
 	t.ID, t.CreatedAt = protocol.NewID(), s.now().UTC()
 	err = s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
-		return tokenAct(protocol.AuditTokenCreated, t), s.tokens.CreateToken(ctx, t)
+		return tokenAct(protocol.AuditTokenCreated, t), s.store.CreateToken(ctx, t)
 	})
 	if err != nil {
 		return "", err
@@ -116,14 +116,14 @@ func (s *Service) TokenLife() time.Duration { return s.tokenLife }
 
 // ListTokens lists a user's API tokens, without the tokens themselves.
 func (s *Service) ListTokens(ctx context.Context, userID string) ([]broker.APIToken, error) {
-	return s.tokens.Tokens(ctx, userID)
+	return s.store.Tokens(ctx, userID)
 }
 
 // DeleteToken revokes a user's API token at once, and its stream tokens and streams on the hosts. Another
 // user's token is CodeNotFound.
 func (s *Service) DeleteToken(ctx context.Context, userID, id string) error {
 	return s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
-		all, err := s.tokens.Tokens(ctx, userID)
+		all, err := s.store.Tokens(ctx, userID)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func (s *Service) DeleteToken(ctx context.Context, userID, id string) error {
 				revoked = &all[i]
 			}
 		}
-		return tokenAct(protocol.AuditTokenRevoked, revoked), s.tokens.DeleteToken(ctx, userID, id, s.now())
+		return tokenAct(protocol.AuditTokenRevoked, revoked), s.store.DeleteToken(ctx, userID, id, s.now())
 	})
 }
 
@@ -142,7 +142,7 @@ func (s *Service) token(ctx context.Context, plain string) (*broker.APIToken, er
 	if !strings.HasPrefix(plain, TokenPrefix) {
 		return nil, unauthorized(nil)
 	}
-	found, err := s.tokens.TokenByHash(ctx, token.Hash(plain))
+	found, err := s.store.TokenByHash(ctx, token.Hash(plain))
 	if err != nil {
 		return nil, unauthorizedIfMissing(err)
 	}
@@ -154,7 +154,7 @@ func (s *Service) token(ctx context.Context, plain string) (*broker.APIToken, er
 		return nil, unauthorized(nil)
 	}
 	if found.LastUsedAt == nil || now.Sub(*found.LastUsedAt) >= touchInterval {
-		if err := s.tokens.TouchToken(ctx, found.ID, now.UTC()); err != nil {
+		if err := s.store.TouchToken(ctx, found.ID, now.UTC()); err != nil {
 			s.log.WarnContext(ctx, "token use not recorded", "tokenId", found.ID, "err", err)
 		}
 	}

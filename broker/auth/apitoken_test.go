@@ -164,10 +164,7 @@ func TestInvalidNewTokensAreRefused(t *testing.T) {
 func TestTokensHaveAnExpiryWithinTheLongestLife(t *testing.T) {
 	t.Parallel()
 	d := open(t, "")
-	limited := auth.New(auth.Options{
-		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, Factors: d.store, Audit: d.store,
-		TokenLife: 24 * time.Hour, Now: d.clock.Now,
-	})
+	limited := auth.New(auth.Options{Store: d.store, TokenLife: 24 * time.Hour, Now: d.clock.Now})
 	for _, c := range []struct {
 		name    string
 		life    time.Duration
@@ -222,10 +219,7 @@ func TestARouteWithoutAScopeIsClosedToTokens(t *testing.T) {
 func TestRequestsOfAUserAreCounted(t *testing.T) {
 	t.Parallel()
 	d := open(t, "")
-	limited := auth.New(auth.Options{
-		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, Factors: d.store, Audit: d.store,
-		Requests: 3, Now: d.clock.Now,
-	})
+	limited := auth.New(auth.Options{Store: d.store, Requests: 3, Now: d.clock.Now})
 	first, _ := d.token("laptop", 0)
 	second, _ := d.token("phone", 0)
 	e := echo.New()

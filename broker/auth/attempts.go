@@ -33,9 +33,9 @@ type AttemptStore interface {
 // allowAttempt counts a sign-in attempt. More attempts than a limit allows are
 // CodeTooManyRequests. email is "" for a link.
 func (s *Service) allowAttempt(ctx context.Context, address, email string) error {
-	wait, err := s.attempts.TakeAttempt(ctx, attemptKey(address, ""), addressAttempts, s.now())
+	wait, err := s.store.TakeAttempt(ctx, attemptKey(address, ""), addressAttempts, s.now())
 	if err == nil && wait == 0 && email != "" {
-		wait, err = s.attempts.TakeAttempt(ctx, attemptKey(address, email), pairAttempts, s.now())
+		wait, err = s.store.TakeAttempt(ctx, attemptKey(address, email), pairAttempts, s.now())
 	}
 	if err != nil || wait == 0 {
 		return err
@@ -53,7 +53,7 @@ func tooManyAttempts(wait time.Duration) error {
 // forgetAttempts lets a user who has signed in do so again at once. A failure is only logged: the
 // sign-in has succeeded.
 func (s *Service) forgetAttempts(ctx context.Context, address, email string) {
-	if err := s.attempts.ForgetAttempts(ctx, attemptKey(address, email)); err != nil {
+	if err := s.store.ForgetAttempts(ctx, attemptKey(address, email)); err != nil {
 		s.log.WarnContext(ctx, "the sign-in attempts were not reset", "err", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // record runs do and adds the act that it returns to the audit log, in one transaction.
 func (s *Service) record(ctx context.Context, do func(ctx context.Context) (*broker.Act, error)) error {
-	return broker.Audited(ctx, s.audit, s.now, do)
+	return broker.Audited(ctx, s.store, s.now, do)
 }
 
 func userAct(action protocol.AuditAction, userID string) *broker.Act {

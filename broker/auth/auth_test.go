@@ -52,10 +52,7 @@ func open(t *testing.T, publicURL string) *desk {
 	sealer, err := seal.Parse(keyset)
 	must(t, err)
 	d := &desk{t: t, db: db, store: store.New(db, sealer), clock: testenv.NewClock(start)}
-	d.Service = auth.New(auth.Options{
-		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store,
-		Attempts: d.store, Factors: d.store, Audit: d.store, PublicURL: publicURL, Now: d.clock.Now,
-	})
+	d.Service = auth.New(auth.Options{Store: d.store, PublicURL: publicURL, Now: d.clock.Now})
 	d.ada = &broker.User{ID: protocol.NewID(), Email: "ada@example.com", CreatedAt: d.clock.Now()}
 	storetest.AddUser(t, d.store, d.ada, password)
 	return d

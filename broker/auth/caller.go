@@ -114,7 +114,7 @@ func (s *Service) authenticate(r *http.Request) (*admitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := s.users.User(ctx, found.UserID)
+	user, err := s.store.User(ctx, found.UserID)
 	if err != nil {
 		return nil, unauthorizedIfMissing(err)
 	}

@@ -45,17 +45,17 @@ func (s *Service) findCode(ctx context.Context, userID, code string) (*usableCod
 	code = normalCode(code)
 	if !totp.IsCode(code) {
 		return &usableCode{byRecovery, func(ctx context.Context) error {
-			return wrongIfConflict(s.factors.UseRecoveryCode(ctx, userID, recoveryHash(userID, code)))
+			return wrongIfConflict(s.store.UseRecoveryCode(ctx, userID, recoveryHash(userID, code)))
 		}}, nil
 	}
-	wait, err := s.attempts.TakeAttempt(ctx, codeKey(userID), codeAttempts, s.now())
+	wait, err := s.store.TakeAttempt(ctx, codeKey(userID), codeAttempts, s.now())
 	if err != nil {
 		return nil, err
 	}
 	if wait > 0 {
 		return nil, tooManyAttempts(wait)
 	}
-	f, err := s.factors.SecondFactor(ctx, userID)
+	f, err := s.store.SecondFactor(ctx, userID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && f.ConfirmedAt == nil {
 		return nil, &wrongCode{err}
 	}
@@ -70,7 +70,7 @@ func (s *Service) findCode(ctx context.Context, userID, code string) (*usableCod
 		return nil, &wrongCode{}
 	}
 	return &usableCode{byTOTP, func(ctx context.Context) error {
-		return wrongIfConflict(s.factors.UseStep(ctx, userID, step))
+		return wrongIfConflict(s.store.UseStep(ctx, userID, step))
 	}}, nil
 }
 
@@ -145,7 +145,7 @@ func (s *Service) newRecoveryCodes(ctx context.Context, userID string) ([]string
 		}
 		codes[i] = strings.Join(groups, "-")
 	}
-	return codes, s.factors.SetRecoveryCodes(ctx, userID, hashes)
+	return codes, s.store.SetRecoveryCodes(ctx, userID, hashes)
 }
 
 // normalCode removes what people type or copy between the digits and letters.
@@ -167,7 +167,7 @@ func codeKey(userID string) []byte {
 // forgetCodes lets a user who proved to have the second factor use further codes at once. A failure is only
 // logged: the code was right.
 func (s *Service) forgetCodes(ctx context.Context, userID string) {
-	if err := s.attempts.ForgetAttempts(ctx, codeKey(userID)); err != nil {
+	if err := s.store.ForgetAttempts(ctx, codeKey(userID)); err != nil {
 		s.log.WarnContext(ctx, "the attempts with codes were not reset", "err", err)
 	}
 }

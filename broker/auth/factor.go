@@ -35,7 +35,7 @@ const enrolmentLife = time.Hour
 
 // SecondFactor returns the second factor of the caller, CodeNotFound if they have none that counts.
 func (s *Service) SecondFactor(ctx context.Context) (*broker.SecondFactor, error) {
-	found, err := s.factors.SecondFactor(ctx, s.Caller(ctx).UserID)
+	found, err := s.store.SecondFactor(ctx, s.Caller(ctx).UserID)
 	if err == nil && found.ConfirmedAt == nil {
 		err = errNoFactor()
 	}
@@ -54,7 +54,7 @@ func (s *Service) BeginSecondFactor(ctx context.Context, password string) (*brok
 		return nil, err
 	}
 	f := &broker.SecondFactor{UserID: user.ID, Secret: totp.Generate(), CreatedAt: s.now().UTC()}
-	if err := s.factors.BeginSecondFactor(ctx, f); err != nil {
+	if err := s.store.BeginSecondFactor(ctx, f); err != nil {
 		return nil, err
 	}
 	s.forgetAttempts(ctx, address, user.Email)
@@ -73,7 +73,7 @@ func (s *Service) ConfirmSecondFactor(ctx context.Context, code string) (recover
 	if err := s.allowAttempt(ctx, address, user.Email); err != nil {
 		return nil, err
 	}
-	f, err := s.factors.SecondFactor(ctx, user.ID)
+	f, err := s.store.SecondFactor(ctx, user.ID)
 	switch {
 	case protocol.CodeOf(err) == protocol.CodeNotFound:
 		return nil, errNotBegun()
@@ -90,7 +90,7 @@ func (s *Service) ConfirmSecondFactor(ctx context.Context, code string) (recover
 		return nil, s.refusedCode(ctx, address, user.ID, protocol.CodeForbidden)
 	}
 	err = s.record(ctx, func(ctx context.Context) (_ *broker.Act, err error) {
-		if err := s.factors.ConfirmSecondFactor(ctx, f, step, s.now()); err != nil {
+		if err := s.store.ConfirmSecondFactor(ctx, f, step, s.now()); err != nil {
 			return nil, err
 		}
 		recovery, err = s.newRecoveryCodes(ctx, user.ID)
@@ -117,7 +117,7 @@ func (s *Service) RenewRecoveryCodes(ctx context.Context, password, code string)
 // a recovery code. CodeForbidden: one of them is wrong. CodeNotFound: the caller has no second factor.
 func (s *Service) DisableSecondFactor(ctx context.Context, password, code string) error {
 	return s.changeFactor(ctx, password, code, func(ctx context.Context, userID string) (*broker.Act, error) {
-		_, err := s.factors.DeleteSecondFactor(ctx, userID)
+		_, err := s.store.DeleteSecondFactor(ctx, userID)
 		return userAct(protocol.AuditFactorDisabled, userID), err
 	})
 }
@@ -168,10 +168,10 @@ func (s *Service) ResetSecondFactor(ctx context.Context, caller broker.Caller, u
 		}
 	}
 	return s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
-		if _, err := s.users.User(ctx, userID); err != nil {
+		if _, err := s.store.User(ctx, userID); err != nil {
 			return nil, err
 		}
-		counted, err := s.factors.DeleteSecondFactor(ctx, userID)
+		counted, err := s.store.DeleteSecondFactor(ctx, userID)
 		if err == nil && !counted {
 			err = errNoFactor()
 		}

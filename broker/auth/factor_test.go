@@ -124,10 +124,7 @@ func TestACodeSignsInOnceAlsoAtTheSameTime(t *testing.T) {
 	d := open(t, "")
 	secret, recovery := d.enrol()
 	factors := &parallelReaders{Store: d.store}
-	d.Service = auth.New(auth.Options{
-		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, Factors: factors,
-		Audit: d.store, Now: d.clock.Now,
-	})
+	d.Service = auth.New(auth.Options{Store: factors, Now: d.clock.Now})
 	const callers = 4
 	factors.readers.Add(callers)
 	for _, code := range []string{codeFor(t, secret, d.clock.Now()), recovery[3]} {

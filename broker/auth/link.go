@@ -26,7 +26,7 @@ const linkLife = 15 * time.Minute
 func (s *Service) CreateLink(ctx context.Context, userID string) (string, error) {
 	plain, hash := token.NewOpaque("")
 	err := s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
-		return userAct(protocol.AuditSignInLink, userID), s.links.CreateLink(ctx, hash, userID, s.now().Add(linkLife).UTC())
+		return userAct(protocol.AuditSignInLink, userID), s.store.CreateLink(ctx, hash, userID, s.now().Add(linkLife).UTC())
 	})
 	if err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func (s *Service) CreateLink(ctx context.Context, userID string) (string, error)
 }
 
 func (s *Service) useLink(ctx context.Context, link string) (userID string, err error) {
-	userID, err = s.links.UseLink(ctx, token.Hash(link), s.now().UTC())
+	userID, err = s.store.UseLink(ctx, token.Hash(link), s.now().UTC())
 	switch protocol.CodeOf(err) {
 	case protocol.CodeNotFound, protocol.CodeUnauthorized, protocol.CodeExpired, protocol.CodeGone, protocol.CodeConflict:
 		return "", &protocol.Error{

@@ -36,7 +36,7 @@ func (s *Service) SignInWithCode(
 	if err := s.allowAttempt(ctx, address, email); err != nil {
 		return nil, err
 	}
-	user, err := s.users.UserByEmail(ctx, email)
+	user, err := s.store.UserByEmail(ctx, email)
 	switch protocol.CodeOf(err) {
 	case "":
 	case protocol.CodeNotFound:
@@ -79,7 +79,7 @@ func (s *Service) SignInByLink(w http.ResponseWriter, r *http.Request, address, 
 	if err != nil {
 		return nil, err
 	}
-	user, err := s.users.User(ctx, userID)
+	user, err := s.store.User(ctx, userID)
 	if err != nil {
 		return nil, unauthorizedIfMissing(err)
 	}
@@ -104,7 +104,7 @@ func (s *Service) SignOut(w http.ResponseWriter, r *http.Request, address string
 
 // Me returns the user of the caller in ctx.
 func (s *Service) Me(ctx context.Context) (*broker.User, error) {
-	user, err := s.users.User(ctx, s.Caller(ctx).UserID)
+	user, err := s.store.User(ctx, s.Caller(ctx).UserID)
 	if err != nil {
 		return nil, unauthorizedIfMissing(err)
 	}

@@ -15,16 +15,20 @@ import (
 	"bellhop/internal/httpapi"
 )
 
-// Options of a Service. The stores are required.
-type Options struct {
-	Users  UserStore
-	Tokens TokenStore
-	Links  LinkStore
-	Logins LoginStore
+// Store combines what a Service stores.
+type Store interface {
+	UserStore
+	TokenStore
+	LinkStore
+	LoginStore
+	FactorStore
+	AttemptStore
+	broker.AuditStore
+}
 
-	Factors  FactorStore
-	Attempts AttemptStore
-	Audit    broker.AuditStore
+// Options of a Service.
+type Options struct {
+	Store Store // required
 
 	// PublicURL is the URL at which browsers reach the broker. With https the
 	// cookie is Secure and has the __Host- prefix; on plain http a browser would
@@ -40,28 +44,22 @@ type Options struct {
 
 // Service authenticates callers and signs people in and out.
 type Service struct {
-	users  UserStore
-	tokens TokenStore
-	links  LinkStore
-	now    func() time.Time
-	log    *slog.Logger
+	store Store
+	now   func() time.Time
+	log   *slog.Logger
 
-	factors FactorStore
-	issuer  string // what authenticator apps show beside the account
+	issuer string // what authenticator apps show beside the account
 
 	tokenLife time.Duration    // 0: tokens need no expiry
 	requests  *httpapi.Limiter // by user; nil: no limit
 
-	logins     *scs.SessionManager
-	loginStore LoginStore
+	logins *scs.SessionManager
 
 	// consoleLogins is logins with the cookie of browsers at httpapi.ConsoleName. They accept one with the prefix
 	// __Host- over http there, but programs with a cookie store do not.
 	consoleLogins *scs.SessionManager
 
 	crossSite *http.CrossOriginProtection
-	attempts  AttemptStore
-	audit     broker.AuditStore
 	hashing   chan struct{} // one slot per argon2id computation of 19 MiB
 	dummy     func() string // a hash that no password matches, for accounts that do not exist
 }
@@ -75,14 +73,11 @@ func New(o Options) *Service {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		users: o.Users, tokens: o.Tokens, links: o.Links,
-		now: o.Now, log: o.Log, tokenLife: o.TokenLife, factors: o.Factors, issuer: issuerOf(o.PublicURL),
-		logins:        newLogins(o.Logins, strings.HasPrefix(strings.ToLower(o.PublicURL), "https://"), o.Now),
-		consoleLogins: newLogins(o.Logins, true, o.Now), loginStore: o.Logins,
-		crossSite: http.NewCrossOriginProtection(),
-		attempts:  o.Attempts,
-		audit:     o.Audit,
-		hashing:   make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+		store: o.Store, now: o.Now, log: o.Log, tokenLife: o.TokenLife, issuer: issuerOf(o.PublicURL),
+		logins:        newLogins(o.Store, strings.HasPrefix(strings.ToLower(o.PublicURL), "https://"), o.Now),
+		consoleLogins: newLogins(o.Store, true, o.Now),
+		crossSite:     http.NewCrossOriginProtection(),
+		hashing:       make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	if o.Requests > 0 {
 		s.requests = httpapi.NewLimiter(httpapi.LimiterOptions{Rate: float64(o.Requests) / 60, Burst: o.Requests, Now: o.Now})

@@ -62,7 +62,7 @@ func (s *Service) touch(r *http.Request, address string, current *session) {
 		return
 	}
 	ctx := r.Context()
-	err := s.loginStore.TouchLogin(ctx, current.stored, &broker.SignIn{
+	err := s.store.TouchLogin(ctx, current.stored, &broker.SignIn{
 		ID: current.signIn, UserID: current.userID, UserAgent: userAgent(r), Address: address,
 		BeganAt: current.began, LastUsedAt: now,
 	})
@@ -78,7 +78,7 @@ func (s *Service) SignIns(ctx context.Context, caller broker.Caller, userID stri
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.loginStore.SignIns(ctx, userID, s.now())
+	all, err := s.store.SignIns(ctx, userID, s.now())
 	if err != nil {
 		return nil, err
 	}
@@ -93,14 +93,14 @@ func (s *Service) SignIns(ctx context.Context, caller broker.Caller, userID stri
 
 // SignedIn reports whether a sign-in of a user is alive.
 func (s *Service) SignedIn(ctx context.Context, userID, id string) (bool, error) {
-	user, err := s.users.User(ctx, userID)
+	user, err := s.store.User(ctx, userID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
 		return false, nil
 	}
 	if err != nil || !user.Active() {
 		return false, err
 	}
-	all, err := s.loginStore.SignIns(ctx, userID, s.now())
+	all, err := s.store.SignIns(ctx, userID, s.now())
 	return slices.ContainsFunc(all, func(in broker.SignIn) bool {
 		return in.ID == id && (user.SessionsAfter == nil || !in.BeganAt.Before(*user.SessionsAfter))
 	}), err
@@ -113,7 +113,7 @@ func (s *Service) EndSignIn(ctx context.Context, caller broker.Caller, userID, i
 		return err
 	}
 	return s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
-		return userAct(protocol.AuditSignInEnded, userID), s.loginStore.EndSignIn(ctx, userID, id, s.now())
+		return userAct(protocol.AuditSignInEnded, userID), s.store.EndSignIn(ctx, userID, id, s.now())
 	})
 }
 
@@ -123,7 +123,7 @@ func (s *Service) ownOrAdmin(ctx context.Context, caller broker.Caller, userID s
 			return nil, err
 		}
 	}
-	user, err := s.users.User(ctx, userID)
+	user, err := s.store.User(ctx, userID)
 	if err == nil && user.DeletedAt != nil {
 		return nil, errNoUser()
 	}

@@ -13,7 +13,7 @@ func (s *Service) Users(ctx context.Context, caller broker.Caller, after string,
 	if err := adminOnly(caller); err != nil {
 		return nil, err
 	}
-	return s.users.Users(ctx, after, limit)
+	return s.store.Users(ctx, after, limit)
 }
 
 // SetDisabled disables or enables a user. Disabling ends the user's sessions, sign-in links and API
@@ -28,7 +28,7 @@ func (s *Service) SetDisabled(
 	var user *broker.User
 	err := s.record(ctx, func(ctx context.Context) (_ *broker.Act, err error) {
 		changed := false
-		user, err = s.users.UpdateUser(ctx, id, func(u *broker.User) error {
+		user, err = s.store.UpdateUser(ctx, id, func(u *broker.User) error {
 			if u.DeletedAt != nil {
 				return errNoUser()
 			}
@@ -48,7 +48,7 @@ func (s *Service) SetDisabled(
 		case !disabled:
 			return userAct(protocol.AuditUserEnabled, id), nil
 		}
-		return userAct(protocol.AuditUserDisabled, id), s.users.RevokeUser(ctx, id, s.now())
+		return userAct(protocol.AuditUserDisabled, id), s.store.RevokeUser(ctx, id, s.now())
 	})
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Service) DeleteUser(ctx context.Context, caller broker.Caller, id strin
 		return err
 	}
 	return s.record(ctx, func(ctx context.Context) (*broker.Act, error) {
-		_, err := s.users.UpdateUser(ctx, id, func(u *broker.User) error {
+		_, err := s.store.UpdateUser(ctx, id, func(u *broker.User) error {
 			if u.DeletedAt != nil {
 				return errNoUser()
 			}
@@ -76,10 +76,10 @@ func (s *Service) DeleteUser(ctx context.Context, caller broker.Caller, id strin
 		if err != nil {
 			return nil, err
 		}
-		if _, err := s.factors.DeleteSecondFactor(ctx, id); err != nil {
+		if _, err := s.store.DeleteSecondFactor(ctx, id); err != nil {
 			return nil, err
 		}
-		return userAct(protocol.AuditUserDeleted, id), s.users.RevokeUser(ctx, id, s.now())
+		return userAct(protocol.AuditUserDeleted, id), s.store.RevokeUser(ctx, id, s.now())
 	})
 }
 

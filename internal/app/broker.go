@@ -143,8 +143,7 @@ func openAdmin(ctx context.Context, c BrokerConfig) (*Admin, error) {
 	}
 	return &Admin{
 		Auth: auth.New(auth.Options{
-			Users: st, Tokens: st, Links: st, Logins: st, Attempts: st, Factors: st, Audit: st, PublicURL: c.PublicURL,
-			TokenLife: c.TokenLife, Requests: c.Quotas.Requests, Now: c.Now, Log: c.Log,
+			Store: st, PublicURL: c.PublicURL, TokenLife: c.TokenLife, Requests: c.Quotas.Requests, Now: c.Now, Log: c.Log,
 		}),
 		Hosts: &broker.Hosts{Store: st, Now: c.Now, Log: c.Log},
 		Audit: &broker.AuditLog{Store: st, Now: c.Now}, Forge: &broker.ForgeTokens{Store: st, Now: c.Now},

@@ -43,12 +43,7 @@ type Store interface {
 	broker.ForgeTokenStore
 	broker.ShareStore
 	broker.TemplateStore
-	auth.UserStore
-	auth.TokenStore
-	auth.LinkStore
-	auth.LoginStore
-	auth.AttemptStore
-	auth.FactorStore
+	auth.Store
 }
 
 // Run checks that a store fulfills the contract of Store. open returns an empty
