@@ -19,7 +19,6 @@ var acts = table.New("acts",
 	table.Text("answer", func(a *broker.ActRow) *string { return &a.Answer }),
 )
 
-// BeginAct implements broker.ActStore.
 func (s *Store) BeginAct(ctx context.Context, act *broker.ActRow) error {
 	added, err := s.db.Exec(ctx, actOf, act.TaskID, `INSERT INTO acts (task_id, id, digest, seen_at, answer)
 		VALUES (?, ?, ?, ?, '') ON CONFLICT (task_id, id) DO NOTHING`, act.TaskID, act.ID, act.Digest, act.SeenAt.UTC())
@@ -33,12 +32,10 @@ func (s *Store) BeginAct(ctx context.Context, act *broker.ActRow) error {
 	return err
 }
 
-// PruneActs implements broker.RetentionStore.
 func (s *Store) PruneActs(ctx context.Context, before time.Time) (int64, error) {
 	return s.db.Exec(ctx, actOf, "", "DELETE FROM acts WHERE seen_at < ?", before.UTC())
 }
 
-// FinishAct implements broker.ActStore.
 func (s *Store) FinishAct(ctx context.Context, act *broker.ActRow) (first bool, err error) {
 	n, err := s.db.Exec(ctx, actOf, act.TaskID, "UPDATE acts SET answer = ? WHERE task_id = ? AND id = ? AND answer = ''",
 		act.Answer, act.TaskID, act.ID)

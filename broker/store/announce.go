@@ -49,7 +49,6 @@ var announceSQL = sync.OnceValue(func() string {
 SELECT rev FROM t`
 })
 
-// Announce implements broker.TurnAnnouncer.
 func (s *Store) Announce(ctx context.Context, userID string, m *broker.Message, t *broker.Turn) (int64, error) {
 	row := logRow{message: *m, indexed: wordsOf(userID, m.Message.Message)}
 	args := []any{m.TaskID, userID, m.CreatedAt.UTC()}

@@ -31,29 +31,24 @@ func (s *Store) LockAnnouncements(ctx context.Context) error {
 	return err
 }
 
-// CreateAnnouncement implements broker.AnnouncementStore.
 func (s *Store) CreateAnnouncement(ctx context.Context, a *broker.Announcement) error {
 	return s.db.Run(ctx, announcement, a.ID, announcements.Insert(*a))
 }
 
-// Announcement implements broker.AnnouncementStore.
 func (s *Store) Announcement(ctx context.Context, id string) (*broker.Announcement, error) {
 	return database.FindOne(ctx, s.db, announcements, announcement, id, "WHERE id = ?", id)
 }
 
-// ActiveAnnouncements implements broker.AnnouncementStore.
 func (s *Store) ActiveAnnouncements(ctx context.Context, now time.Time) ([]broker.Announcement, error) {
 	return database.Find(ctx, s.db, announcements, "Announcements", "",
 		"WHERE expires_at > ? AND cancelled_at IS NULL ORDER BY created_at, id", now.UTC())
 }
 
-// CancelAnnouncement implements broker.AnnouncementStore.
 func (s *Store) CancelAnnouncement(ctx context.Context, id string, now time.Time) error {
 	return s.db.ExecOne(ctx, announcement, id,
 		`UPDATE announcements SET cancelled_at = COALESCE(cancelled_at, ?) WHERE id = ?`, now.UTC(), id)
 }
 
-// PruneAnnouncements implements broker.AnnouncementStore.
 func (s *Store) PruneAnnouncements(ctx context.Context, before time.Time) (int64, error) {
 	return s.db.Exec(ctx, "Announcements", "", `DELETE FROM announcements WHERE expires_at < ?`, before.UTC())
 }

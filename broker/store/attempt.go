@@ -36,7 +36,6 @@ func (s *Store) TakeAttempt(
 	return wait, err
 }
 
-// ForgetAttempts implements auth.AttemptStore.
 func (s *Store) ForgetAttempts(ctx context.Context, key []byte) error {
 	_, err := s.db.Exec(ctx, "Sign-in attempt", "", `DELETE FROM sign_in_attempts WHERE key = ?`, key)
 	return err

@@ -37,12 +37,10 @@ var namedAudit = table.New(`audit_log
 		table.Text("COALESCE(subjects.email, audit_log.subject_name)",
 			func(e *protocol.AuditEntry) *string { return &e.Subject.Name }))...)
 
-// AddAudit implements broker.AuditStore.
 func (s *Store) AddAudit(ctx context.Context, entries ...protocol.AuditEntry) error {
 	return s.db.Run(ctx, "Audit log", "", auditLog.Insert(entries...))
 }
 
-// AuditEntries implements broker.AuditReader.
 func (s *Store) AuditEntries(ctx context.Context, f broker.AuditFilter) ([]protocol.AuditEntry, error) {
 	var where []string
 	var args []any

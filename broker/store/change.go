@@ -55,7 +55,6 @@ func (c *changeRange) appendAfter(refs []broker.ChangeRef, since int64) []broker
 	return refs
 }
 
-// ChangeRefs implements broker.FeedStore.
 func (s *Store) ChangeRefs(ctx context.Context, taskID string, since int64, limit int) ([]broker.ChangeRef, error) {
 	ranges, err := s.rangesAfter(ctx, taskID, since, limit+1)
 	var refs []broker.ChangeRef
@@ -65,7 +64,6 @@ func (s *Store) ChangeRefs(ctx context.Context, taskID string, since int64, limi
 	return refs[:min(len(refs), limit)], err
 }
 
-// Revs implements broker.FeedStore.
 func (s *Store) Revs(ctx context.Context, taskIDs []string) (map[string]int64, error) {
 	var rows []struct {
 		ID  string

@@ -40,7 +40,7 @@ func (s *Store) unfinishedPage(ctx context.Context, after string, limit int) (la
 	return page[len(page)-1], len(page) == limit, nil
 }
 
-// DueTasks implements broker.DueStore. It reads a page of the turns that are not closed, most of which are not
+// DueTasks reads a page of the turns that are not closed, most of which are not
 // due, and returns the due tasks of this page. CROSS JOIN makes SQLite begin with the turns.
 func (s *Store) DueTasks(
 	ctx context.Context, hostEvents bool, when broker.Overdue, after string, limit int,
@@ -65,7 +65,6 @@ func (s *Store) DueTasks(
 // maxUnfinished limits the tasks whose hosts are asked for events, when a question is not stored yet.
 const maxUnfinished = 16
 
-// UnfinishedTasks implements broker.InteractionStore.
 func (s *Store) UnfinishedTasks(ctx context.Context, userID string) ([]string, error) {
 	var ids []string
 	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE user_id = ? AND deleted_at IS NULL AND EXISTS (

@@ -6,13 +6,11 @@ import (
 	"bellhop/internal/database"
 )
 
-// DeletedUsers implements broker.MaintenanceStore.
 func (s *Store) DeletedUsers(ctx context.Context) (ids []string, err error) {
 	err = s.conn(ctx).Raw(`SELECT id FROM users WHERE deleted_at IS NOT NULL ORDER BY deleted_at`).Scan(&ids).Error
 	return ids, database.Fault(err, "Deleted users", "")
 }
 
-// TasksOfUser implements broker.TaskStore.
 func (s *Store) TasksOfUser(ctx context.Context, userID, after string, limit int) (ids []string, err error) {
 	err = s.conn(ctx).Raw(`SELECT id FROM tasks WHERE user_id = ? AND deleted_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
 		userID, after, limit).Scan(&ids).Error
@@ -79,7 +77,6 @@ func (s *Store) eraseSources(ctx context.Context, userID string) error {
 	return failures.err()
 }
 
-// RemoveUser implements broker.MaintenanceStore.
 func (s *Store) RemoveUser(ctx context.Context, id string) (removed bool, err error) {
 	n, err := s.db.Exec(ctx, "User", id, `DELETE FROM users WHERE id = ? AND deleted_at IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM tasks WHERE user_id = users.id)`, id)

@@ -19,13 +19,12 @@ var events = table.New("log",
 	table.Bool("late", func(e *broker.StoredEvent) *bool { return &e.Late }),
 )
 
-// KnownEvents implements broker.IngestStore.
 func (s *Store) KnownEvents(ctx context.Context, taskID string, ids []string) ([]broker.StoredEvent, error) {
 	return database.Find(ctx, s.db, events, "Events of task", taskID,
 		"WHERE "+ofTask+" AND event_id IN ?", taskID, ids)
 }
 
-// PositionedEvents implements broker.VerifyStore. It follows the index of positions.
+// PositionedEvents follows the index of positions.
 func (s *Store) PositionedEvents(
 	ctx context.Context, taskID string, after protocol.Cursor, limit int,
 ) ([]broker.StoredEvent, error) {
@@ -34,7 +33,6 @@ func (s *Store) PositionedEvents(
 		taskID, after.Epoch, after.Seq, limit)
 }
 
-// AddRefused implements broker.IngestStore.
 func (s *Store) AddRefused(ctx context.Context, a *broker.RefusedEvent) error {
 	_, err := s.db.Exec(ctx, "Refused event", a.ID,
 		`INSERT INTO audit (id, task_id, what, event_id, body, at) VALUES (?, ?, ?, ?, ?, ?)`,

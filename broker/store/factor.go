@@ -28,7 +28,6 @@ var readFactors = table.New("second_factors", append(factors.Columns[:len(factor
 	table.Integer("(SELECT count(*) FROM recovery_codes c WHERE c.user_id = second_factors.user_id)",
 		func(f *sealedFactor) *int { return &f.RecoveryCodes }))...)
 
-// SecondFactor implements auth.FactorStore.
 func (s *Store) SecondFactor(ctx context.Context, userID string) (*broker.SecondFactor, error) {
 	row, err := database.FindOne(ctx, s.db, readFactors, "Second factor", "", "WHERE user_id = ?", userID)
 	if err != nil {
@@ -40,7 +39,6 @@ func (s *Store) SecondFactor(ctx context.Context, userID string) (*broker.Second
 	return &row.SecondFactor, nil
 }
 
-// BeginSecondFactor implements auth.FactorStore.
 func (s *Store) BeginSecondFactor(ctx context.Context, f *broker.SecondFactor) error {
 	sealed, err := s.seal("second_factors", "secret", f.UserID, f.Secret)
 	if err != nil {
@@ -55,7 +53,6 @@ func (s *Store) BeginSecondFactor(ctx context.Context, f *broker.SecondFactor) e
 	return err
 }
 
-// ConfirmSecondFactor implements auth.FactorStore.
 func (s *Store) ConfirmSecondFactor(ctx context.Context, f *broker.SecondFactor, step int64, at time.Time) error {
 	return s.changedFactor(s.db.Exec(ctx, "Second factor", f.UserID, `UPDATE second_factors
 		SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND created_at = ? AND confirmed_at IS NULL`, at.UTC(), step, f.UserID, f.CreatedAt.UTC()))
@@ -67,7 +64,6 @@ func (s *Store) UseStep(ctx context.Context, userID string, step int64) error {
 		WHERE user_id = ? AND last_step < ? AND confirmed_at IS NOT NULL`, step, userID, step))
 }
 
-// UseRecoveryCode implements auth.FactorStore.
 func (s *Store) UseRecoveryCode(ctx context.Context, userID string, hash []byte) error {
 	return s.changedFactor(s.db.Exec(ctx, "Recovery code", "", `DELETE FROM recovery_codes WHERE user_id = ? AND hash = ?`,
 		userID, hash))
@@ -80,7 +76,6 @@ func (s *Store) changedFactor(n int64, err error) error {
 	return err
 }
 
-// SetRecoveryCodes implements auth.FactorStore.
 func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]byte) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		_, err := s.db.Exec(ctx, "Recovery codes", "", `DELETE FROM recovery_codes WHERE user_id = ?`, userID)
@@ -98,7 +93,6 @@ func (s *Store) SetRecoveryCodes(ctx context.Context, userID string, hashes [][]
 	})
 }
 
-// DeleteSecondFactor implements auth.FactorStore.
 func (s *Store) DeleteSecondFactor(ctx context.Context, userID string) (counted bool, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {
 		var confirmed []bool

@@ -26,7 +26,6 @@ var forgeTokens = table.New("forge_tokens",
 	table.OptionalTime("last_used_at", func(t *sealedForgeToken) **time.Time { return &t.LastUsedAt }),
 )
 
-// PutForgeToken implements broker.ForgeTokenStore.
 func (s *Store) PutForgeToken(ctx context.Context, t *broker.ForgeToken) error {
 	sealed, err := s.seal("forge_tokens", "token", t.ID, t.Token)
 	if err != nil {
@@ -41,7 +40,6 @@ func (s *Store) PutForgeToken(ctx context.Context, t *broker.ForgeToken) error {
 	})
 }
 
-// ForgeTokens implements broker.ForgeTokenStore.
 func (s *Store) ForgeTokens(ctx context.Context, userID string) ([]broker.ForgeToken, error) {
 	rows, err := database.Find(ctx, s.db, forgeTokens, "Tokens of user", userID,
 		"WHERE user_id = ? ORDER BY forge", userID)
@@ -52,7 +50,6 @@ func (s *Store) ForgeTokens(ctx context.Context, userID string) ([]broker.ForgeT
 	return all, err
 }
 
-// OpenForgeToken implements broker.ForgeTokenStore.
 func (s *Store) OpenForgeToken(ctx context.Context, userID, id string) (*broker.ForgeToken, error) {
 	row, err := database.FindOne(ctx, s.db, forgeTokens, "Token", id, "WHERE user_id = ? AND id = ?", userID, id)
 	if err != nil {
@@ -62,13 +59,11 @@ func (s *Store) OpenForgeToken(ctx context.Context, userID, id string) (*broker.
 	return &row.ForgeToken, err
 }
 
-// TouchForgeToken implements broker.ForgeTokenStore.
 func (s *Store) TouchForgeToken(ctx context.Context, id string, at time.Time) error {
 	_, err := s.db.Exec(ctx, "Token", id, `UPDATE forge_tokens SET last_used_at = ? WHERE id = ?`, at.UTC(), id)
 	return err
 }
 
-// DeleteForgeToken implements broker.ForgeTokenStore.
 func (s *Store) DeleteForgeToken(ctx context.Context, userID, id string) error {
 	return s.db.ExecOne(ctx, "Token", id, `DELETE FROM forge_tokens WHERE user_id = ? AND id = ?`, userID, id)
 }

@@ -18,7 +18,6 @@ const (
 	heldForm = "2006-01-02T15:04:05.000000Z"
 )
 
-// HeldTime implements heldtime.Store.
 func (s *Store) HeldTime(ctx context.Context) (state heldtime.State, err error) {
 	var at, ahead, ran string
 	for name, value := range map[string]*string{heldTime: &at, heldAhead: &ahead, heldRan: &ran} {
@@ -53,7 +52,6 @@ func (s *Store) newestTime(ctx context.Context) (newest time.Time, err error) {
 	return newest, nil
 }
 
-// StoreHeldTime implements heldtime.Store.
 func (s *Store) StoreHeldTime(ctx context.Context, state heldtime.State) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		const insert = `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`

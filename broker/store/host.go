@@ -68,7 +68,6 @@ func (s *Store) openHost(sealed *sealedHost) (*broker.Host, error) {
 	return &h, err
 }
 
-// CreateHost implements broker.HostStore.
 func (s *Store) CreateHost(ctx context.Context, h *broker.Host) error {
 	sealed, err := s.sealHost(h)
 	if err != nil {
@@ -77,7 +76,6 @@ func (s *Store) CreateHost(ctx context.Context, h *broker.Host) error {
 	return s.db.Run(ctx, "Host", h.ID, hosts.Insert(*sealed))
 }
 
-// Host implements broker.TargetStore.
 func (s *Store) Host(ctx context.Context, id string) (*broker.Host, error) {
 	sealed, err := database.FindOne(ctx, s.db, hosts, "Host", id, "WHERE id = ?", id)
 	if err != nil {
@@ -131,7 +129,6 @@ func (s *Store) UpdateHost(ctx context.Context, id string, change func(*broker.H
 	return host, nil
 }
 
-// DeleteHost implements broker.HostStore.
 func (s *Store) DeleteHost(ctx context.Context, id string, abandon bool) (ends int64, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {
 		const owing = `SELECT e.task_id FROM session_ends e JOIN tasks t ON t.id = e.task_id WHERE t.host_id = ?`
@@ -165,7 +162,6 @@ func errOwing(ends int64) error {
 	}
 }
 
-// SetHostHealth implements broker.HostStore.
 func (s *Store) SetHostHealth(ctx context.Context, id string, health broker.HostHealth, at time.Time) error {
 	return s.db.ExecOne(ctx, "Host", id, `UPDATE hosts SET health = ?, checked_at = ? WHERE id = ?`,
 		string(health), at.UTC(), id)

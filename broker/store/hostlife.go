@@ -27,7 +27,6 @@ var hostLives = table.New("host_lives",
 	table.OptionalTime("copy_at", func(h *hostLife) **time.Time { return &h.copyAt }).Fixed(),
 )
 
-// HostLife implements broker.HostLifeStore.
 func (s *Store) HostLife(ctx context.Context, url, host string) (string, error) {
 	found, err := database.Find(ctx, s.db, hostLives, "Life", host, "WHERE url = ? AND host = ?", url, host)
 	if err != nil || len(found) == 0 {
@@ -40,7 +39,6 @@ func (s *Store) HostLife(ctx context.Context, url, host string) (string, error) 
 // their own, which nothing removes. One that is forgotten too early is asked again.
 const lifeKept = 90 * 24 * time.Hour
 
-// AcceptHostLife implements broker.HostLifeStore.
 func (s *Store) AcceptHostLife(ctx context.Context, url string, life protocol.Life, at time.Time) error {
 	row := hostLife{url: url, host: life.Host, life: life.ID, since: at.UTC()}
 	return s.db.Write(ctx, func(ctx context.Context) error {
@@ -53,13 +51,11 @@ func (s *Store) AcceptHostLife(ctx context.Context, url string, life protocol.Li
 	})
 }
 
-// NoteHostCopy implements broker.HostLifeStore.
 func (s *Store) NoteHostCopy(ctx context.Context, url string, c broker.HostCopy) error {
 	return s.db.ExecOne(ctx, "Life", c.Host, `UPDATE host_lives SET copy_place = ?, copy_at = ? WHERE url = ? AND host = ?`,
 		c.Place, c.At.UTC(), url, c.Host)
 }
 
-// HostCopies implements broker.HostLifeStore.
 func (s *Store) HostCopies(ctx context.Context, since time.Time) ([]broker.HostCopy, error) {
 	found, err := database.Find(ctx, s.db, hostLives, "Life", "", "WHERE copy_at >= ? ORDER BY copy_at", since.UTC())
 	copies := make([]broker.HostCopy, len(found))

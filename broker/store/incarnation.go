@@ -33,10 +33,9 @@ const (
 	reasonBack  = "a host had a newer receipt"
 )
 
-// DatabaseLife implements broker.DatabaseLifeStore.
 func (s *Store) DatabaseLife(ctx context.Context) (string, error) { return s.db.Life(ctx) }
 
-// Incarnation implements broker.IncarnationStore. It begins a new incarnation when
+// Incarnation begins a new incarnation when
 // the fingerprint is not the one of the newest row. Earlier connections are then closed,
 // because they may lead to another server.
 func (s *Store) Incarnation(ctx context.Context) (string, error) {
@@ -62,7 +61,6 @@ func (s *Store) Incarnation(ctx context.Context) (string, error) {
 	return s.beginIncarnation(ctx, newest.number, fingerprint, reason)
 }
 
-// EndIncarnation implements broker.IncarnationStore.
 func (s *Store) EndIncarnation(ctx context.Context, id string) (string, error) {
 	newest, err := s.newestIncarnation(ctx)
 	if err != nil || newest.id != id {

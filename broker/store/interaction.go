@@ -42,19 +42,16 @@ func (s *Store) interactions(ctx context.Context, rest string, args ...any) ([]b
 	return database.Find(ctx, s.db, titledInteractions, "Interactions", "", rest, args...)
 }
 
-// TaskInteractions implements broker.FeedStore.
 func (s *Store) TaskInteractions(ctx context.Context, taskID string, ids []string) ([]broker.Interaction, error) {
 	return s.interactions(ctx, "WHERE interactions.task_id = ? AND interactions.id IN ?", taskID, ids)
 }
 
-// TurnInteractions implements broker.TaskStore.
 func (s *Store) TurnInteractions(ctx context.Context, taskID string, turnIDs []string) ([]broker.Interaction, error) {
 	return s.interactions(ctx,
 		"WHERE interactions.task_id = ? AND interactions.turn_id IN ? ORDER BY interactions.created_at, interactions.id",
 		taskID, turnIDs)
 }
 
-// OpenInteractions implements broker.UpdateStore.
 func (s *Store) OpenInteractions(ctx context.Context, taskID string) ([]broker.Interaction, error) {
 	return s.interactions(ctx, "WHERE interactions.task_id = ? AND interactions.state = 'open'", taskID)
 }
@@ -83,7 +80,6 @@ func (s *Store) Interactions(ctx context.Context, userID, state string, limit in
 	return all[:min(len(all), limit)], nil
 }
 
-// Interaction implements broker.InteractionStore.
 func (s *Store) Interaction(ctx context.Context, userID, id string) (*broker.Interaction, error) {
 	return database.FindOne(ctx, s.db, titledInteractions, "Interaction", id,
 		`WHERE tasks.user_id = ? AND tasks.deleted_at IS NULL AND interactions.id = ?

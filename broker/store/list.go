@@ -28,7 +28,6 @@ func slotOf(t time.Time) int64 {
 	return seconds / slotSeconds
 }
 
-// Tasks implements broker.TaskStore.
 func (s *Store) Tasks(ctx context.Context, userID string, f broker.TaskFilter) ([]broker.Task, error) {
 	if f.Q != "" {
 		return s.search(ctx, userID, f)
@@ -140,7 +139,6 @@ var hints = table.New("tasks",
 	table.Time("changed_at", func(h *broker.UserHint) *time.Time { return &h.ChangedAt }),
 )
 
-// Hints implements broker.FeedStore.
 func (s *Store) Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error) {
 	order := " ORDER BY changed_at DESC, id DESC LIMIT ?"
 	if s.postgres() {
@@ -158,7 +156,6 @@ func (s *Store) Hints(ctx context.Context, userID string, limit int) ([]protocol
 	return list, nil
 }
 
-// HintsSince implements broker.FeedStore.
 func (s *Store) HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]broker.UserHint, error) {
 	where, args := "WHERE "+s.db.In("user_id")+" AND changed_at >= ?", []any{s.db.Texts(userIDs), since.UTC()}
 	if s.postgres() {

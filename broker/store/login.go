@@ -36,7 +36,6 @@ func (s *Store) FindLogin(ctx context.Context, token string) (data []byte, used 
 	return data, used, err == nil, database.Fault(err, "Login", "")
 }
 
-// CommitLogin implements auth.LoginStore.
 func (s *Store) CommitLogin(ctx context.Context, token string, data []byte, expiry time.Time) error {
 	_, err := s.db.Exec(ctx, "Login", "", `INSERT INTO logins (token, data, expires_at) VALUES (?, ?, ?)
 		ON CONFLICT (token) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at`,
@@ -44,7 +43,6 @@ func (s *Store) CommitLogin(ctx context.Context, token string, data []byte, expi
 	return err
 }
 
-// TouchLogin implements auth.LoginStore.
 func (s *Store) TouchLogin(ctx context.Context, token string, in *broker.SignIn) error {
 	_, err := s.db.Exec(ctx, "Login", "", `UPDATE logins
 		SET id = ?, user_id = ?, user_agent = ?, address = ?, began_at = ?, last_used_at = ? WHERE token = ?`,
@@ -52,13 +50,11 @@ func (s *Store) TouchLogin(ctx context.Context, token string, in *broker.SignIn)
 	return err
 }
 
-// SignIns implements auth.LoginStore.
 func (s *Store) SignIns(ctx context.Context, userID string, now time.Time) ([]broker.SignIn, error) {
 	return database.Find(ctx, s.db, signIns, "Sign-ins of user", userID,
 		"WHERE user_id = ? AND expires_at > ? ORDER BY last_used_at DESC, id", userID, now.UTC())
 }
 
-// EndSignIn implements auth.LoginStore.
 func (s *Store) EndSignIn(ctx context.Context, userID, id string, now time.Time) error {
 	n, err := s.endLogins(ctx, now, "user_id = ? AND id = ?", userID, id)
 	if err == nil && n == 0 {
@@ -67,7 +63,6 @@ func (s *Store) EndSignIn(ctx context.Context, userID, id string, now time.Time)
 	return err
 }
 
-// DeleteLogin implements auth.LoginStore.
 func (s *Store) DeleteLogin(ctx context.Context, token string, now time.Time) error {
 	_, err := s.endLogins(ctx, now, "token = ?", token)
 	return err
@@ -96,14 +91,12 @@ func (s *Store) endLogins(ctx context.Context, now time.Time, where string, args
 	return n, err
 }
 
-// HasCredential implements broker.SessionStore.
 func (s *Store) HasCredential(ctx context.Context, userID, id string) (has bool, err error) {
 	err = s.conn(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM logins WHERE user_id = ? AND id = ?)
 		OR EXISTS (SELECT 1 FROM api_tokens WHERE user_id = ? AND id = ?)`, userID, id, userID, id).Row().Scan(&has)
 	return has, database.Fault(err, "Credential", "")
 }
 
-// CreateLink implements auth.LinkStore.
 func (s *Store) CreateLink(ctx context.Context, hash []byte, userID string, expires time.Time) error {
 	_, err := s.db.Exec(ctx, "Sign-in link", "", `INSERT INTO login_links (user_id, hash, expires_at) VALUES (?, ?, ?)`,
 		userID, hash, expires.UTC())
@@ -120,7 +113,6 @@ func (s *Store) UseLink(ctx context.Context, hash []byte, now time.Time) (userID
 	return userID, err
 }
 
-// PruneLogins implements broker.MaintenanceStore.
 func (s *Store) PruneLogins(ctx context.Context, now time.Time) (int64, error) {
 	total, err := s.db.Exec(ctx, "Expired sign-in attempts", "",
 		`DELETE FROM sign_in_attempts WHERE paid_at <= ?`, now.UnixMilli())

@@ -123,12 +123,10 @@ func (s *Store) oneMessage(ctx context.Context, taskID string, q selection) (*br
 	return &found[0], nil
 }
 
-// Message implements broker.SessionStore.
 func (s *Store) Message(ctx context.Context, taskID, id string) (*broker.Message, error) {
 	return s.oneMessage(ctx, taskID, selection{condition: "role = 'USER' AND id = ?", args: []any{id}, unordered: true})
 }
 
-// TurnMessage implements broker.UpdateStore.
 func (s *Store) TurnMessage(ctx context.Context, taskID, turnID string) (*broker.Message, error) {
 	return s.oneMessage(ctx, taskID, selection{
 		condition: "turn_id = ? AND role = 'USER'", args: []any{turnID}, unordered: true,
@@ -138,12 +136,10 @@ func (s *Store) TurnMessage(ctx context.Context, taskID, turnID string) (*broker
 // isDiff selects messages that hold a diff, in the words of their index. The hash begins with broker.DiffHash.
 const isDiff = "substr(body_hash, 1, 5) = 'diff:'"
 
-// LastDiff implements broker.SessionStore.
 func (s *Store) LastDiff(ctx context.Context, taskID string) (*broker.Message, error) {
 	return s.oneMessage(ctx, taskID, selection{condition: isDiff, newestFirst: true})
 }
 
-// Messages implements broker.TaskStore.
 func (s *Store) Messages(ctx context.Context, taskID string, q broker.MessageQuery) ([]broker.Message, error) {
 	if q.Since != nil && q.Limit > 0 {
 		seqs, known, err := s.changedSince(ctx, taskID, q)
@@ -173,12 +169,10 @@ func (s *Store) Messages(ctx context.Context, taskID string, q broker.MessageQue
 	return found, err
 }
 
-// MessagesBySeq implements broker.FeedStore.
 func (s *Store) MessagesBySeq(ctx context.Context, taskID string, seqs []int64) ([]broker.Message, error) {
 	return s.messagesAmong(ctx, taskID, "seq", s.numbered, s.numbers(slices.Clone(seqs)))
 }
 
-// ToolMessages implements broker.UpdateStore.
 func (s *Store) ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]broker.Message, error) {
 	return s.messagesAmong(ctx, taskID, "tool_call_id", s.db.In, s.db.Texts(toolCallIDs))
 }
@@ -199,7 +193,6 @@ func (s *Store) RunningTools(ctx context.Context, taskID, turnID string) ([]brok
 	})
 }
 
-// LastAnswer implements broker.UpdateStore.
 func (s *Store) LastAnswer(ctx context.Context, taskID string) (*broker.Message, error) {
 	return s.oneMessage(ctx, taskID, selection{condition: "role = 'ASSISTANT'", newestFirst: true})
 }
@@ -211,7 +204,7 @@ var texts = table.New("log",
 	table.Bool("type = 'text'", func(m *broker.StoredText) *bool { return &m.OfEvent }),
 )
 
-// Texts implements broker.VerifyStore. It reads no bodies: the events have them.
+// Texts reads no bodies: the events have them.
 func (s *Store) Texts(ctx context.Context, taskID string, after int64, limit int) ([]broker.StoredText, error) {
 	q := selection{condition: "seq > ? AND event_id <> '' AND tool_call_id IS NULL", args: []any{after}, limit: limit}
 	return database.Find(ctx, s.db, texts, "Messages of task", taskID, q.rest(), q.values(taskID)...)

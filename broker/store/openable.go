@@ -34,7 +34,6 @@ var openables = table.New("tasks LEFT JOIN hosts ON hosts.id = tasks.host_id", s
 		table.OptionalTime("hosts.previous_until", func(r *openableRow) **time.Time { return &r.host.PreviousUntil }),
 	})...)
 
-// OpenableTask implements broker.SessionStore.
 func (s *Store) OpenableTask(ctx context.Context, userID, id string, now time.Time) (*broker.OpenableTask, error) {
 	row, err := database.FindOne(ctx, s.db, openables, "Task", id,
 		"WHERE tasks.id = ? AND tasks.user_id = ? AND tasks.deleted_at IS NULL", id, userID)

@@ -10,7 +10,7 @@ import (
 // deleted; those still in use are added again at the next check-in.
 const maxOriginsKept = 32
 
-// AddStreamOrigin implements broker.RelayStore. It runs at every check-in, and the
+// AddStreamOrigin runs at every check-in, and the
 // origin is almost always known: reading first keeps SQLite's only writer free.
 func (s *Store) AddStreamOrigin(ctx context.Context, owner, origin string) error {
 	var known int64
@@ -30,7 +30,6 @@ func (s *Store) AddStreamOrigin(ctx context.Context, owner, origin string) error
 	return database.Fault(err, "Stream origin", origin)
 }
 
-// StreamOrigins implements broker.RelayStore.
 func (s *Store) StreamOrigins(ctx context.Context, userID string) ([]string, error) {
 	origins := []string{}
 	err := s.conn(ctx).Raw(`SELECT DISTINCT origin FROM stream_origins WHERE owner = ? OR owner IN (SELECT id FROM hosts)`,

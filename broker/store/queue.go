@@ -44,12 +44,10 @@ var newQueuedMessages = table.New("queued_messages", append(
 	table.Text("attachments", func(n *newQueued) *string { return &n.attachments }),
 )...)
 
-// Queued implements broker.QueueStore.
 func (s *Store) Queued(ctx context.Context, taskID string) ([]broker.QueuedMessage, error) {
 	return database.Find(ctx, s.db, queued, queueOf, taskID, "WHERE task_id = ? ORDER BY position, id", taskID)
 }
 
-// AddQueued implements broker.QueueStore.
 func (s *Store) AddQueued(ctx context.Context, m *broker.QueuedMessage, attachments []protocol.Attachment) error {
 	encoded, err := json.Marshal(attachments)
 	if err != nil {
@@ -58,7 +56,6 @@ func (s *Store) AddQueued(ctx context.Context, m *broker.QueuedMessage, attachme
 	return s.db.Run(ctx, "Queued message", m.ID, newQueuedMessages.Insert(newQueued{m, string(encoded)}))
 }
 
-// QueuedAttachments implements broker.QueueStore.
 func (s *Store) QueuedAttachments(ctx context.Context, taskID, id string) (list []protocol.Attachment, err error) {
 	var encoded []string
 	const find = `SELECT attachments FROM queued_messages WHERE task_id = ? AND id = ?`
@@ -69,18 +66,15 @@ func (s *Store) QueuedAttachments(ctx context.Context, taskID, id string) (list 
 	return list, json.Unmarshal([]byte(encoded[0]), &list)
 }
 
-// SaveQueued implements broker.QueueStore.
 func (s *Store) SaveQueued(ctx context.Context, m *broker.QueuedMessage) error {
 	return s.db.Run(ctx, "Queued message", m.ID, queued.Update(m))
 }
 
-// RemoveQueued implements broker.QueueStore.
 func (s *Store) RemoveQueued(ctx context.Context, taskID, id string) error {
 	_, err := s.db.Exec(ctx, "Queued message", id, `DELETE FROM queued_messages WHERE task_id = ? AND id = ?`, taskID, id)
 	return err
 }
 
-// ClearQueue implements broker.QueueStore.
 func (s *Store) ClearQueue(ctx context.Context, taskID string) error {
 	_, err := s.db.Exec(ctx, queueOf, taskID, `DELETE FROM queued_messages WHERE task_id = ?`, taskID)
 	return err

@@ -9,7 +9,6 @@ import (
 	"bellhop/protocol"
 )
 
-// OwnHosts implements broker.RecoveryStore.
 func (s *Store) OwnHosts(ctx context.Context) ([]broker.Task, error) {
 	return database.Find(ctx, s.db, tasks, "Tasks with hosts of their own", "", `WHERE id IN (
 		SELECT min(id) FROM tasks WHERE host_id IS NULL AND agent_url <> '' AND host_events = TRUE AND deleted_at IS NULL
@@ -21,7 +20,6 @@ func (s *Store) TasksAfter(ctx context.Context, no int64, limit int) ([]broker.T
 	return database.Find(ctx, s.db, tasks, "Tasks", "", "WHERE no > ? ORDER BY no LIMIT ?", no, limit)
 }
 
-// TaskIDs implements broker.RecoveryStore.
 func (s *Store) TaskIDs(ctx context.Context, hostID, agentURL string) ([]string, error) {
 	where, value := "host_id = ?", hostID
 	if hostID == "" {
@@ -36,7 +34,6 @@ func (s *Store) TaskIDs(ctx context.Context, hostID, agentURL string) ([]string,
 // cursors has the columns of a task's position.
 var cursors = table.New("tasks", tasks.Pick("id", "epoch", "seq")...)
 
-// Cursors implements broker.RecoveryStore.
 func (s *Store) Cursors(ctx context.Context, taskIDs []string) (map[string]protocol.Cursor, error) {
 	found, err := database.Find(ctx, s.db, cursors, "Cursors", "", "WHERE id IN ?", taskIDs)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"bellhop/protocol"
 )
 
-// ArchivedTasks implements broker.MaintenanceStore.
 func (s *Store) ArchivedTasks(
 	ctx context.Context, unchangedSince time.Time, after int64, limit int,
 ) (found []broker.ArchivedTask, err error) {
@@ -33,7 +32,6 @@ func (s *Store) PruneRefused(ctx context.Context, keep int) (int64, error) {
 	})
 }
 
-// PruneAudit implements broker.MaintenanceStore.
 func (s *Store) PruneAudit(ctx context.Context, before time.Time) (int64, error) {
 	return s.db.DeleteChunks(ctx, "Audit log", "", database.Chunks{
 		Table: "audit_log", Key: "at", Where: "at < ?", Args: []any{before.UTC()},

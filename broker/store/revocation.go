@@ -46,13 +46,11 @@ func (s *Store) oweCredential(ctx context.Context, userID, credential string, no
 		GROUP BY host_id, CASE WHEN host_id IS NULL THEN id END`, now, credential, userID)
 }
 
-// DueRevocations implements broker.RevocationStore.
 func (s *Store) DueRevocations(ctx context.Context, now time.Time, limit int) ([]broker.Revocation, error) {
 	return database.Find(ctx, s.db, revocations, "Due revocations of streams", "",
 		"WHERE r.due_at <= ? ORDER BY r.due_at, r.task_id, r.credential LIMIT ?", now.UTC(), limit)
 }
 
-// ClaimRevocation implements broker.RevocationStore.
 func (s *Store) ClaimRevocation(ctx context.Context, r *broker.Revocation, next time.Time) (bool, error) {
 	n, err := s.db.Exec(ctx, revocationOf, r.TaskID, `UPDATE revocations SET attempts = attempts + 1, due_at = ?
 		WHERE task_id = ? AND credential = ? AND attempts = ? AND due_at = ?`,
@@ -64,14 +62,12 @@ func (s *Store) ClaimRevocation(ctx context.Context, r *broker.Revocation, next 
 	return true, nil
 }
 
-// SettleRevocation implements broker.RevocationStore.
 func (s *Store) SettleRevocation(ctx context.Context, r *broker.Revocation) error {
 	_, err := s.db.Exec(ctx, revocationOf, r.TaskID,
 		"DELETE FROM revocations WHERE task_id = ? AND credential = ? AND attempts = ?", r.TaskID, r.Credential, r.Attempts)
 	return err
 }
 
-// DelayRevocations implements broker.RevocationStore.
 func (s *Store) DelayRevocations(ctx context.Context, host string, at time.Time) error {
 	_, err := s.db.Exec(ctx, revocationOf, host, `UPDATE revocations SET due_at = ? WHERE due_at < ? AND (
 		SELECT COALESCE(revocations.host_id, t.host_id, t.agent_url) FROM tasks t

@@ -12,7 +12,6 @@ import (
 	"bellhop/internal/table"
 )
 
-// WebhookSecret implements broker.SessionStore.
 func (s *Store) WebhookSecret(ctx context.Context, id string) (seal.Secret, error) {
 	var sealed []byte
 	err := s.conn(ctx).Raw(`SELECT webhook_secret FROM tasks WHERE id = ?`, id).Row().Scan(&sealed)
@@ -44,7 +43,7 @@ var webhookRows = table.New("tasks LEFT JOIN hosts ON hosts.id = tasks.host_id",
 		table.OptionalTime("hosts.previous_until", func(r *webhookRow) **time.Time { return &r.host.PreviousUntil }),
 	})...)
 
-// WebhookKeys implements broker.IngestStore. It opens passwords only of a host that signs.
+// WebhookKeys opens passwords only of a host that signs.
 func (s *Store) WebhookKeys(ctx context.Context, id string, now time.Time) (*broker.WebhookKeys, error) {
 	row, err := database.FindOne(ctx, s.db, webhookRows, "Task", id, "WHERE tasks.id = ?", id)
 	if err != nil {
@@ -65,7 +64,6 @@ func (s *Store) WebhookKeys(ctx context.Context, id string, now time.Time) (*bro
 	return keys, err
 }
 
-// TaskPasswords implements broker.TargetStore.
 func (s *Store) TaskPasswords(ctx context.Context, id string, now time.Time) ([]seal.Secret, error) {
 	row, err := database.FindOne(ctx, s.db, taskPasswords, "Task", id, "WHERE id = ?", id)
 	if err != nil {
@@ -106,7 +104,7 @@ func (s *Store) openPasswords(id string, row *sealedPasswords, now time.Time) ([
 	return append(passwords, previous), nil
 }
 
-// SetTaskPassword implements broker.TaskStore. It seals the previous password
+// SetTaskPassword seals the previous password
 // again, because a sealed value can only be opened in its own column.
 func (s *Store) SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error {
 	sealed, err := s.seal("tasks", "agent_password", id, password)

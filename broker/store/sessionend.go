@@ -32,7 +32,6 @@ var ends = table.New("session_ends e JOIN tasks t ON t.id = e.task_id",
 	table.Text("e.failure", func(e *broker.SessionEnd) *string { return &e.Failure }),
 )
 
-// AddOwedEnd implements broker.SessionEndStore.
 func (s *Store) AddOwedEnd(ctx context.Context, end *broker.SessionEnd) error {
 	_, err := s.db.Exec(ctx, endOf, end.TaskID, `INSERT INTO session_ends (task_id, since, due_at, attempts, failure)
 		VALUES (?, ?, ?, ?, '') ON CONFLICT (task_id) DO UPDATE SET due_at = excluded.due_at`,
@@ -40,7 +39,6 @@ func (s *Store) AddOwedEnd(ctx context.Context, end *broker.SessionEnd) error {
 	return err
 }
 
-// DueEnds implements broker.SessionEndStore.
 func (s *Store) DueEnds(ctx context.Context, now time.Time, limit int) ([]broker.SessionEnd, error) {
 	return database.Find(ctx, s.db, ends, "Due ends of sessions", "",
 		"WHERE e.due_at <= ? ORDER BY e.due_at, e.task_id LIMIT ?", now.UTC(), limit)
@@ -51,7 +49,6 @@ func (s *Store) OwedEnds(ctx context.Context, limit int) ([]broker.SessionEnd, e
 	return database.Find(ctx, s.db, ends, "Owed ends of sessions", "", "ORDER BY e.since, e.task_id LIMIT ?", limit)
 }
 
-// ClaimEnd implements broker.SessionEndStore.
 func (s *Store) ClaimEnd(ctx context.Context, end *broker.SessionEnd, next time.Time) (bool, error) {
 	n, err := s.db.Exec(ctx, endOf, end.TaskID, `UPDATE session_ends SET attempts = attempts + 1, due_at = ?
 		WHERE task_id = ? AND attempts = ? AND due_at = ?`, next.UTC(), end.TaskID, end.Attempts, end.DueAt.UTC())
@@ -61,7 +58,6 @@ func (s *Store) ClaimEnd(ctx context.Context, end *broker.SessionEnd, next time.
 // maxFailure limits the text of a failure, in characters.
 const maxFailure = 500
 
-// FailEnd implements broker.SessionEndStore.
 func (s *Store) FailEnd(ctx context.Context, taskID, failure string) error {
 	text := []rune(protocol.SanitizeText(failure))
 	_, err := s.db.Exec(ctx, endOf, taskID, `UPDATE session_ends SET failure = ? WHERE task_id = ?`,
@@ -69,7 +65,6 @@ func (s *Store) FailEnd(ctx context.Context, taskID, failure string) error {
 	return err
 }
 
-// SettleEnd implements broker.SessionEndStore.
 func (s *Store) SettleEnd(ctx context.Context, taskID string) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		if _, err := s.db.Exec(ctx, endOf, taskID, `DELETE FROM session_ends WHERE task_id = ?`, taskID); err != nil {
@@ -81,7 +76,7 @@ func (s *Store) SettleEnd(ctx context.Context, taskID string) error {
 	})
 }
 
-// DelayEnds implements broker.SessionEndStore. It looks up the task of each row of session_ends,
+// DelayEnds looks up the task of each row of session_ends,
 // because that table is small and the one of tasks is not.
 func (s *Store) DelayEnds(ctx context.Context, host string, at time.Time) error {
 	_, err := s.db.Exec(ctx, endsOfHost, host, `UPDATE session_ends SET due_at = ? WHERE due_at < ? AND `+
@@ -90,7 +85,6 @@ func (s *Store) DelayEnds(ctx context.Context, host string, at time.Time) error 
 	return err
 }
 
-// HastenEnds implements broker.SessionEndStore.
 func (s *Store) HastenEnds(ctx context.Context, hostID string, at time.Time) error {
 	_, err := s.db.Exec(ctx, endsOfHost, hostID, `UPDATE session_ends SET due_at = ? WHERE due_at > ? AND `+
 		ownedByHost+`t.host_id = ?)`, at.UTC(), at.UTC(), hostID)

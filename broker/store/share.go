@@ -26,12 +26,10 @@ var shares = table.New("shares",
 var titledShares = table.New("shares JOIN tasks ON tasks.id = shares.task_id",
 	append(shares.Qualified(), table.Text("tasks.title", func(s *broker.Share) *string { return &s.TaskTitle }))...)
 
-// CreateShare implements broker.ShareStore.
 func (s *Store) CreateShare(ctx context.Context, share *broker.Share) error {
 	return s.db.Run(ctx, "Share link", share.ID, shares.Insert(*share))
 }
 
-// Shares implements broker.ShareStore.
 func (s *Store) Shares(ctx context.Context, userID, taskID string, now time.Time) ([]broker.Share, error) {
 	rest, args := "WHERE shares.user_id = ? AND shares.expires_at > ?", []any{userID, now.UTC()}
 	if taskID != "" {
@@ -41,30 +39,25 @@ func (s *Store) Shares(ctx context.Context, userID, taskID string, now time.Time
 		rest+" AND tasks.deleted_at IS NULL ORDER BY shares.created_at DESC, shares.id DESC", args...)
 }
 
-// ShareByHash implements broker.ShareStore.
 func (s *Store) ShareByHash(ctx context.Context, hash []byte) (*broker.Share, error) {
 	return database.FindOne(ctx, s.db, titledShares, "Share link", "", `WHERE shares.hash = ? AND tasks.deleted_at IS NULL
 		AND EXISTS (SELECT 1 FROM users u WHERE u.id = shares.user_id AND u.disabled_at IS NULL AND u.deleted_at IS NULL)`,
 		hash)
 }
 
-// TouchShare implements broker.ShareStore.
 func (s *Store) TouchShare(ctx context.Context, id string, at time.Time) error {
 	return s.db.ExecOne(ctx, "Share link", id, `UPDATE shares SET last_used_at = ? WHERE id = ?`, at.UTC(), id)
 }
 
-// DeleteShare implements broker.ShareStore.
 func (s *Store) DeleteShare(ctx context.Context, userID, id string) error {
 	return s.db.ExecOne(ctx, "Share link", id, `DELETE FROM shares WHERE user_id = ? AND id = ?`, userID, id)
 }
 
-// DeleteShares implements broker.TaskStore.
 func (s *Store) DeleteShares(ctx context.Context, taskID string) error {
 	_, err := s.db.Exec(ctx, "Share links of task", taskID, `DELETE FROM shares WHERE task_id = ?`, taskID)
 	return err
 }
 
-// PruneShares implements broker.RetentionStore.
 func (s *Store) PruneShares(ctx context.Context, now time.Time) (int64, error) {
 	return s.db.Exec(ctx, "Share links", "", `DELETE FROM shares WHERE expires_at <= ?`, now.UTC())
 }

@@ -73,7 +73,7 @@ var newTasks = table.New("tasks", append(
 	table.Bytes("webhook_secret", func(n *newTask) *[]byte { return &n.webhookSecret }),
 )...)
 
-// CreateTask implements broker.TaskStore. It sets t.No.
+// CreateTask sets t.No.
 func (s *Store) CreateTask(ctx context.Context, t *broker.Task) error {
 	row := newTask{task: t}
 	var err error
@@ -91,13 +91,11 @@ func (s *Store) CreateTask(ctx context.Context, t *broker.Task) error {
 	})
 }
 
-// Task implements broker.TaskStore.
 func (s *Store) Task(ctx context.Context, userID, id string) (*broker.Task, error) {
 	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ? AND user_id = ? AND deleted_at IS NULL",
 		id, userID)
 }
 
-// AnyTask implements broker.ReconcilerStore.
 func (s *Store) AnyTask(ctx context.Context, id string) (*broker.Task, error) {
 	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ?", id)
 }

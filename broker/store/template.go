@@ -28,7 +28,6 @@ var templates = table.New("task_templates",
 	table.Time("updated_at", func(t *broker.Template) *time.Time { return &t.UpdatedAt }),
 )
 
-// Templates implements broker.TemplateStore.
 func (s *Store) Templates(ctx context.Context, ownerID string, withShared bool) ([]broker.Template, error) {
 	var own, shared []broker.Template
 	var err error
@@ -43,17 +42,14 @@ func (s *Store) Templates(ctx context.Context, ownerID string, withShared bool) 
 	return append(own, shared...), err
 }
 
-// CreateTemplate implements broker.TemplateStore.
 func (s *Store) CreateTemplate(ctx context.Context, t *broker.Template) error {
 	return s.db.Run(ctx, template, t.ID, templates.Insert(*t))
 }
 
-// UpdateTemplate implements broker.TemplateStore.
 func (s *Store) UpdateTemplate(ctx context.Context, t *broker.Template) error {
 	return s.db.RunOne(ctx, template, t.ID, templates.Update(t))
 }
 
-// DeleteTemplate implements broker.TemplateStore.
 func (s *Store) DeleteTemplate(ctx context.Context, id string) error {
 	return s.db.ExecOne(ctx, template, id, `DELETE FROM task_templates WHERE id = ?`, id)
 }

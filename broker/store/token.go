@@ -22,7 +22,6 @@ var tokens = table.New("api_tokens",
 	table.Time("created_at", func(t *broker.APIToken) *time.Time { return &t.CreatedAt }),
 )
 
-// CreateToken implements auth.TokenStore.
 func (s *Store) CreateToken(ctx context.Context, t *broker.APIToken) error {
 	return s.db.Run(ctx, "Token", t.ID, tokens.Insert(*t))
 }
@@ -33,17 +32,14 @@ func (s *Store) Tokens(ctx context.Context, userID string) ([]broker.APIToken, e
 		"WHERE user_id = ? ORDER BY created_at DESC, id DESC", userID)
 }
 
-// TokenByHash implements auth.TokenStore.
 func (s *Store) TokenByHash(ctx context.Context, hash []byte) (*broker.APIToken, error) {
 	return database.FindOne(ctx, s.db, tokens, "Token", "", "WHERE hash = ?", hash)
 }
 
-// TouchToken implements auth.TokenStore.
 func (s *Store) TouchToken(ctx context.Context, id string, at time.Time) error {
 	return s.db.ExecOne(ctx, "Token", id, `UPDATE api_tokens SET last_used_at = ? WHERE id = ?`, at.UTC(), id)
 }
 
-// DeleteToken implements auth.TokenStore.
 func (s *Store) DeleteToken(ctx context.Context, userID, id string, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		if err := s.db.ExecOne(ctx, "Token", id, `DELETE FROM api_tokens WHERE user_id = ? AND id = ?`,

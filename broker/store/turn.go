@@ -24,12 +24,10 @@ var turns = table.New("turns",
 	table.OptionalTime("finished_at", func(t *broker.Turn) **time.Time { return &t.FinishedAt }),
 )
 
-// Turns implements broker.UpdateStore.
 func (s *Store) Turns(ctx context.Context, taskID string, ids []string) ([]broker.Turn, error) {
 	return s.turns(ctx, taskID, "id IN ?", ids)
 }
 
-// TurnsIn implements broker.ReconcilerStore.
 func (s *Store) TurnsIn(ctx context.Context, taskID string, states ...broker.TurnState) ([]broker.Turn, error) {
 	condition := "state IN ?"
 	if !slices.Contains(states, broker.TurnClosed) {
@@ -38,7 +36,6 @@ func (s *Store) TurnsIn(ctx context.Context, taskID string, states ...broker.Tur
 	return s.turns(ctx, taskID, condition, states)
 }
 
-// ClosedTurns implements broker.TaskStore.
 func (s *Store) ClosedTurns(ctx context.Context, taskID, after string, limit int) ([]broker.Turn, error) {
 	return database.Find(ctx, s.db, turns, "ClosedTurns of task", taskID,
 		"WHERE task_id = ? AND id > ? AND state = 'closed' ORDER BY id LIMIT ?", taskID, after, limit)

@@ -28,24 +28,20 @@ var readUsers = table.New("users", append(slices.Clone(users.Columns),
 	table.Bool("EXISTS (SELECT 1 FROM second_factors f WHERE f.user_id = users.id AND f.confirmed_at IS NOT NULL)",
 		func(u *broker.User) *bool { return &u.SecondFactor }))...)
 
-// CreateUser implements auth.UserStore.
 func (s *Store) CreateUser(ctx context.Context, u *broker.User) error {
 	row := *u
 	row.Email = strings.ToLower(u.Email)
 	return s.db.Run(ctx, "User", u.ID, users.Insert(row))
 }
 
-// User implements auth.UserStore.
 func (s *Store) User(ctx context.Context, id string) (*broker.User, error) {
 	return database.FindOne(ctx, s.db, readUsers, "User", "", "WHERE id = ?", id)
 }
 
-// UserByEmail implements auth.UserStore.
 func (s *Store) UserByEmail(ctx context.Context, email string) (*broker.User, error) {
 	return database.FindOne(ctx, s.db, readUsers, "User", "", "WHERE email = ?", strings.ToLower(email))
 }
 
-// UpdatePassword implements auth.UserStore.
 func (s *Store) UpdatePassword(ctx context.Context, id, hash string, at time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		err := s.db.ExecOne(ctx, "User", id, `UPDATE users SET password_hash = ?, sessions_after = ? WHERE id = ?`,
@@ -58,13 +54,12 @@ func (s *Store) UpdatePassword(ctx context.Context, id, hash string, at time.Tim
 	})
 }
 
-// Users implements auth.UserStore.
 func (s *Store) Users(ctx context.Context, after string, limit int) ([]broker.User, error) {
 	return database.Find(ctx, s.db, readUsers, "Users", "",
 		"WHERE email > ? AND deleted_at IS NULL ORDER BY email LIMIT ?", after, limit)
 }
 
-// UpdateUser implements auth.UserStore. It locks the administrators first: two of them who disable
+// UpdateUser locks the administrators first: two of them who disable
 // each other at once must not both succeed.
 func (s *Store) UpdateUser(ctx context.Context, id string, change func(*broker.User) error) (*broker.User, error) {
 	var user *broker.User
@@ -99,7 +94,6 @@ func (s *Store) UpdateUser(ctx context.Context, id string, change func(*broker.U
 // credentialTables have what ends with its user.
 var credentialTables = []string{"logins", "login_links", "api_tokens", "shares", "forge_tokens"}
 
-// RevokeUser implements auth.UserStore.
 func (s *Store) RevokeUser(ctx context.Context, id string, now time.Time) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		for _, table := range credentialTables {

@@ -50,17 +50,14 @@ var followups = table.New(conversation.Name, append(
 	table.Integer("s.version", func(f *notebook.Followup) *int64 { return &f.SourceVersion }),
 )...)
 
-// InsertMessage implements notebook.MessageStore.
 func (s *Store) InsertMessage(ctx context.Context, m *notebook.Message) error {
 	return s.db.Run(ctx, "Message", m.ID, messages.Insert(*m))
 }
 
-// SaveMessage implements notebook.MessageStore.
 func (s *Store) SaveMessage(ctx context.Context, m *notebook.Message) error {
 	return s.db.RunOne(ctx, "Message", m.ID, messages.Update(m))
 }
 
-// Message implements notebook.MessageStore.
 func (s *Store) Message(ctx context.Context, userID, id string) (*notebook.Message, error) {
 	found, err := database.FindOne(ctx, s.db, conversation, "Message", id,
 		"WHERE source_messages.id = ? AND s.user_id = ?", id, userID)
@@ -70,7 +67,6 @@ func (s *Store) Message(ctx context.Context, userID, id string) (*notebook.Messa
 	return &found.Message, nil
 }
 
-// Messages implements notebook.MessageStore.
 func (s *Store) Messages(
 	ctx context.Context, sourceID string, before int64, limit int, budget int64) ([]notebook.Message, error,
 ) {
@@ -123,7 +119,6 @@ func (s *Store) firstWithin(
 	return first, nil
 }
 
-// OpenFollowups implements notebook.MessageStore.
 func (s *Store) OpenFollowups(ctx context.Context, sessionID string, limit int) ([]notebook.Followup, error) {
 	return database.Find(ctx, s.db, followups, "Messages of agent session", sessionID, `WHERE s.agent_session_id = ?
 		AND role = 'user' AND state <> 'answered' AND state <> 'refused'
@@ -150,7 +145,6 @@ const (
 		ORDER BY source_messages.created_at DESC, source_messages.seq DESC LIMIT ?`
 )
 
-// Exchanges implements notebook.MessageStore.
 func (s *Store) Exchanges(ctx context.Context, sourceIDs []string, limit int) (map[string][]notebook.Message, error) {
 	if len(sourceIDs) == 0 {
 		return nil, nil
@@ -167,7 +161,6 @@ func (s *Store) Exchanges(ctx context.Context, sourceIDs []string, limit int) (m
 	return bySource, nil
 }
 
-// MarkDelivered implements notebook.MessageStore.
 func (s *Store) MarkDelivered(ctx context.Context, ids []string, now time.Time) error {
 	_, err := s.db.Exec(ctx, "Messages", len(ids), `UPDATE source_messages SET state = ?, failure = '', delivered_at = ?
 		WHERE id IN ? AND delivered_at IS NULL`, string(notebook.Delivered), now.UTC(), ids)
@@ -177,7 +170,6 @@ func (s *Store) MarkDelivered(ctx context.Context, ids []string, now time.Time) 
 // isUnread is the condition of the index source_messages_unread.
 const isUnread = `((role = 'agent' AND read_at IS NULL) OR (failure <> '' AND seen_at IS NULL))`
 
-// MarkRead implements notebook.MessageStore.
 func (s *Store) MarkRead(ctx context.Context, sourceID string, through int64, now time.Time) (int64, error) {
 	return s.db.Exec(ctx, "Messages of source", sourceID, `UPDATE source_messages SET
 		read_at = CASE WHEN role = 'agent' THEN COALESCE(read_at, ?) ELSE read_at END,
@@ -192,7 +184,6 @@ var unread = table.New("source_messages CROSS JOIN sources s",
 	table.Integer("count(*)", func(u *notebook.Unread) *int { return &u.Messages }),
 )
 
-// Unread implements notebook.MessageStore.
 func (s *Store) Unread(ctx context.Context, userID string) ([]notebook.Unread, error) {
 	return database.Find(ctx, s.db, unread, "Messages of user", userID,
 		"WHERE s.id = source_messages.source_id AND "+isUnread+" AND s.user_id = ? GROUP BY s.id, s.notebook_id", userID)
@@ -211,7 +202,6 @@ var subjects = table.New("source_messages JOIN sources s ON s.id = source_messag
 	table.Text("a.agent_name", func(q *notebook.Subject) *string { return &q.AgentName }),
 )
 
-// Subjects implements notebook.MessageStore.
 func (s *Store) Subjects(ctx context.Context, userID string, messageIDs []string) ([]notebook.Subject, error) {
 	return database.Find(ctx, s.db, subjects, "Messages", len(messageIDs),
 		"WHERE source_messages.id IN ? AND s.user_id = ?", messageIDs, userID)

@@ -18,25 +18,21 @@ var notebooks = table.New("notebooks",
 	table.Time("created_at", func(n *notebook.Notebook) *time.Time { return &n.CreatedAt }),
 )
 
-// InsertNotebook implements notebook.SessionStore.
 func (s *Store) InsertNotebook(ctx context.Context, n *notebook.Notebook) (bool, error) {
 	st := notebooks.Insert(*n)
 	rows, err := s.db.Exec(ctx, "Notebook", n.ID, st.SQL+" ON CONFLICT (agent_session_id) DO NOTHING", st.Args...)
 	return rows > 0, err
 }
 
-// Notebook implements notebook.SessionStore.
 func (s *Store) Notebook(ctx context.Context, userID, id string) (*notebook.Notebook, error) {
 	return database.FindOne(ctx, s.db, notebooks, "Notebook", id, "WHERE user_id = ? AND id = ?", userID, id)
 }
 
-// NotebookOf implements notebook.SessionStore.
 func (s *Store) NotebookOf(ctx context.Context, userID, sessionID string) (*notebook.Notebook, error) {
 	return database.FindOne(ctx, s.db, notebooks, "Notebook", sessionID,
 		"WHERE user_id = ? AND agent_session_id = ?", userID, sessionID)
 }
 
-// Notebooks implements notebook.SessionStore.
 func (s *Store) Notebooks(ctx context.Context, userID string) ([]notebook.Notebook, error) {
 	return database.Find(ctx, s.db, notebooks, "Notebooks of user", userID,
 		"WHERE user_id = ? ORDER BY created_at DESC, id DESC", userID)

@@ -27,7 +27,6 @@ var sessions = table.New("agent_sessions",
 	table.Time("created_at", func(s *notebook.Session) *time.Time { return &s.CreatedAt }).Fixed(),
 )
 
-// InsertSession implements notebook.SessionStore.
 func (s *Store) InsertSession(ctx context.Context, session *notebook.Session) error {
 	st := sessions.Insert(*session)
 	_, err := s.db.Exec(ctx, "Agent session", session.ID,
@@ -35,17 +34,14 @@ func (s *Store) InsertSession(ctx context.Context, session *notebook.Session) er
 	return err
 }
 
-// LockSession implements notebook.SessionStore.
 func (s *Store) LockSession(ctx context.Context, userID, id string) (*notebook.Session, error) {
 	return s.sessionWhere(ctx, "user_id = ? AND id = ?"+s.forUpdate(), userID, id)
 }
 
-// LockIdentifier implements notebook.SessionStore.
 func (s *Store) LockIdentifier(ctx context.Context, userID, identifier string) (*notebook.Session, error) {
 	return s.sessionWhere(ctx, "user_id = ? AND agent_identifier = ?"+s.forUpdate(), userID, identifier)
 }
 
-// Session implements notebook.SessionStore.
 func (s *Store) Session(ctx context.Context, userID, id string) (*notebook.Session, error) {
 	return s.sessionWhere(ctx, "user_id = ? AND id = ?", userID, id)
 }
@@ -54,7 +50,6 @@ func (s *Store) sessionWhere(ctx context.Context, where, userID, key string) (*n
 	return database.FindOne(ctx, s.db, sessions, "Agent session", key, "WHERE "+where, userID, key)
 }
 
-// Sessions implements notebook.SessionStore.
 func (s *Store) Sessions(ctx context.Context, userID, identifier string) ([]notebook.Session, error) {
 	where, args := "user_id = ?", []any{userID}
 	if identifier != "" {
@@ -64,13 +59,11 @@ func (s *Store) Sessions(ctx context.Context, userID, identifier string) ([]note
 		"WHERE "+where+" ORDER BY created_at DESC, id DESC", args...)
 }
 
-// ChangedSessions implements notebook.SessionStore.
 func (s *Store) ChangedSessions(ctx context.Context, userIDs []string, since time.Time) ([]notebook.Session, error) {
 	return database.Find(ctx, s.db, sessions, "Agent sessions", "changed",
 		"WHERE user_id IN ? AND changed_at >= ?", userIDs, since.UTC())
 }
 
-// SaveSession implements notebook.SessionStore.
 func (s *Store) SaveSession(ctx context.Context, session *notebook.Session) error {
 	return s.db.RunOne(ctx, "Agent session", session.ID, sessions.Update(session))
 }

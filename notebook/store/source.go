@@ -24,24 +24,20 @@ var sources = table.New("sources",
 	table.Time("created_at", func(s *notebook.Source) *time.Time { return &s.CreatedAt }).Fixed(),
 )
 
-// CountSources implements notebook.SourceStore.
 func (s *Store) CountSources(ctx context.Context, notebookID string) (int, error) {
 	var n int
 	err := s.conn(ctx).Raw(`SELECT count(*) FROM sources WHERE notebook_id = ?`, notebookID).Row().Scan(&n)
 	return n, database.Fault(err, "Sources of notebook", notebookID)
 }
 
-// InsertSource implements notebook.SourceStore.
 func (s *Store) InsertSource(ctx context.Context, source *notebook.Source) error {
 	return s.db.Run(ctx, "Source", source.ID, sources.Insert(*source))
 }
 
-// Source implements notebook.SourceStore.
 func (s *Store) Source(ctx context.Context, userID, id string) (*notebook.Source, error) {
 	return database.FindOne(ctx, s.db, sources, "Source", id, "WHERE user_id = ? AND id = ?", userID, id)
 }
 
-// Sources implements notebook.SourceStore.
 func (s *Store) Sources(ctx context.Context, userID string, in notebook.SourceFilter) ([]notebook.Source, error) {
 	where, args := "user_id = ?", []any{userID}
 	if in.NotebookID != "" {
@@ -54,7 +50,6 @@ func (s *Store) Sources(ctx context.Context, userID string, in notebook.SourceFi
 		"WHERE "+where+" ORDER BY created_at DESC, id DESC", args...)
 }
 
-// SaveSource implements notebook.SourceStore.
 func (s *Store) SaveSource(ctx context.Context, source *notebook.Source) error {
 	return s.db.RunOne(ctx, "Source", source.ID, sources.Update(source))
 }

@@ -50,12 +50,10 @@ var (
 	diffSize = table.Integer("LENGTH(diff)", func(v *sizedVersion) *int64 { return &v.diffSize })
 )
 
-// InsertVersion implements notebook.SourceStore.
 func (s *Store) InsertVersion(ctx context.Context, v *notebook.Version) error {
 	return s.db.Run(ctx, "Version", v.SourceID, versions.Insert(sizedVersion{Version: *v, size: int64(len(v.Code))}))
 }
 
-// Version implements notebook.SourceStore.
 func (s *Store) Version(ctx context.Context, sourceID string, number int64) (*notebook.Version, error) {
 	found, err := database.FindOne(ctx, s.db, versions, "Version", sourceID,
 		"WHERE source_id = ? AND version = ?", sourceID, number)
@@ -100,7 +98,6 @@ func (s *Store) Versions(ctx context.Context, sourceID string, budget int64) ([]
 // chunk keeps lists of ids below the databases' parameter limits.
 const chunk = 500
 
-// Newest implements notebook.SourceStore.
 func (s *Store) Newest(ctx context.Context, sources []notebook.Source, budget int64) ([]notebook.Version, error) {
 	ids := make([]string, len(sources))
 	for i := range sources {
@@ -151,7 +148,6 @@ func (s *Store) newest(
 	return all, nil
 }
 
-// Unverified implements notebook.SourceStore.
 func (s *Store) Unverified(ctx context.Context, limit int) ([]notebook.Unverified, error) {
 	found, err := database.Find(ctx, s.db, versions, "Versions", "unverified",
 		"WHERE verification IS NULL ORDER BY created_at LIMIT ?", limit)
@@ -173,7 +169,6 @@ func (s *Store) Unverified(ctx context.Context, limit int) ([]notebook.Unverifie
 	return unverified, nil
 }
 
-// SetVerification implements notebook.SourceStore.
 func (s *Store) SetVerification(ctx context.Context, sourceID string, number int64, v *protocol.Verification) error {
 	value := verification.Value(&sizedVersion{Version: notebook.Version{Verification: v}})
 	return s.db.ExecOne(ctx, "Version", sourceID,

@@ -77,7 +77,6 @@ var (
 	})
 )
 
-// Renew implements outbound.QueueStore.
 func (s *Store) Renew(ctx context.Context, claims map[string]string, until time.Time) (held []string, err error) {
 	all := make([]claimed, 0, len(claims))
 	for _, id := range slices.Sorted(maps.Keys(claims)) {
@@ -103,7 +102,6 @@ func (s *Store) Renew(ctx context.Context, claims map[string]string, until time.
 	return held, err
 }
 
-// Record implements outbound.QueueStore.
 func (s *Store) Record(ctx context.Context, c outbound.Conclusion) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		held, err := s.recordOne(ctx, c)

@@ -79,7 +79,6 @@ func (s *Store) open(column, id string, sealed []byte) (seal.Secret, error) {
 	return seal.NewSecret(string(plain)), nil
 }
 
-// CreateEndpoint implements outbound.EndpointStore.
 func (s *Store) CreateEndpoint(ctx context.Context, e *outbound.Endpoint) error {
 	sealed, err := s.sealEndpoint(e)
 	if err != nil {
@@ -96,7 +95,6 @@ func (s *Store) findEndpoint(ctx context.Context, ownerID, id, lock string) (*se
 	return database.FindOne(ctx, s.db, endpoints, "Webhook", id, where+lock, args...)
 }
 
-// Endpoint implements outbound.EndpointStore.
 func (s *Store) Endpoint(ctx context.Context, ownerID, id string) (*outbound.Endpoint, error) {
 	sealed, err := s.findEndpoint(ctx, ownerID, id, "")
 	if err != nil {
@@ -105,7 +103,6 @@ func (s *Store) Endpoint(ctx context.Context, ownerID, id string) (*outbound.End
 	return s.openEndpoint(sealed)
 }
 
-// EndpointsByID implements outbound.EndpointStore.
 func (s *Store) EndpointsByID(ctx context.Context, ids []string) (map[string]*outbound.Endpoint, error) {
 	sealed, err := database.Find(ctx, s.db, endpoints, "Webhooks", "", "WHERE id IN ?", ids)
 	if err != nil {
@@ -125,7 +122,6 @@ func (s *Store) EndpointsByID(ctx context.Context, ids []string) (map[string]*ou
 	return found, nil
 }
 
-// Endpoints implements outbound.EndpointStore.
 func (s *Store) Endpoints(ctx context.Context, ownerID, kind string) ([]outbound.Endpoint, error) {
 	return s.listEndpoints(ctx, "WHERE user_id = ? AND kind = ? ORDER BY id", ownerID, kind)
 }
@@ -142,7 +138,6 @@ func (s *Store) listEndpoints(ctx context.Context, where string, args ...any) ([
 	return list, nil
 }
 
-// EndedBrowsers implements outbound.EndpointStore.
 func (s *Store) EndedBrowsers(ctx context.Context, limit int) ([]outbound.Endpoint, error) {
 	return s.listEndpoints(ctx, "WHERE kind = 'browser' AND disabled_at IS NOT NULL ORDER BY id LIMIT ?", limit)
 }
@@ -187,7 +182,6 @@ func (s *Store) UpdateEndpoint(
 // deliveriesAtOnce is how many deliveries, with their attempts, a statement deletes.
 const deliveriesAtOnce = 1000
 
-// ClearEndpoint implements outbound.EndpointStore.
 func (s *Store) ClearEndpoint(ctx context.Context, ownerID, kind, id string) error {
 	e, err := s.findEndpoint(ctx, ownerID, id, "")
 	if err != nil || e.OwnerID != ownerID || e.Kind != kind {
@@ -209,7 +203,6 @@ func (s *Store) DeleteEndpoint(ctx context.Context, ownerID, kind, id string) er
 		`DELETE FROM webhook_endpoints WHERE id = ? AND user_id = ? AND kind = ?`, id, ownerID, kind)
 }
 
-// Hold implements outbound.EndpointStore.
 func (s *Store) Hold(ctx context.Context, endpointID string) error {
 	_, err := s.db.Exec(ctx, "Deliveries of webhook", endpointID,
 		`UPDATE deliveries SET state = 'held', reason = ? WHERE endpoint_id = ? AND finished_at IS NULL AND state = 'queued' AND lease = ''`,
@@ -217,7 +210,6 @@ func (s *Store) Hold(ctx context.Context, endpointID string) error {
 	return err
 }
 
-// Release implements outbound.EndpointStore.
 func (s *Store) Release(ctx context.Context, endpointID string, now time.Time) error {
 	_, err := s.db.Exec(ctx, "Deliveries of webhook", endpointID,
 		`UPDATE deliveries SET state = 'queued', reason = '', next_at = ? WHERE endpoint_id = ? AND finished_at IS NULL AND state = 'held'`,

@@ -9,7 +9,6 @@ import (
 	"bellhop/webhook/outbound"
 )
 
-// Deliveries implements outbound.LogStore.
 func (s *Store) Deliveries(ctx context.Context, f outbound.Filter) ([]outbound.Delivery, error) {
 	where, args := []string{"user_id = ?"}, []any{f.OwnerID}
 	for _, c := range []struct{ clause, value string }{
@@ -30,7 +29,6 @@ func (s *Store) Deliveries(ctx context.Context, f outbound.Filter) ([]outbound.D
 	return list, s.addAttempts(ctx, list)
 }
 
-// Delivery implements outbound.LogStore.
 func (s *Store) Delivery(ctx context.Context, ownerID, id string) (*outbound.Delivery, error) {
 	d, err := s.findDelivery(ctx, ownerID, id, "")
 	if err != nil {
@@ -40,7 +38,6 @@ func (s *Store) Delivery(ctx context.Context, ownerID, id string) (*outbound.Del
 	return &one[0], s.addAttempts(ctx, one)
 }
 
-// LockDelivery implements outbound.LogStore.
 func (s *Store) LockDelivery(ctx context.Context, ownerID, id string) (*outbound.Delivery, error) {
 	return s.findDelivery(ctx, ownerID, id, s.lock("FOR UPDATE"))
 }
@@ -75,14 +72,13 @@ func (s *Store) Reopen(ctx context.Context, d *outbound.Delivery) error {
 	return err
 }
 
-// ExpireHeld implements outbound.LogStore. It makes the deliveries due; the worker that
+// ExpireHeld makes the deliveries due; the worker that
 // claims them sees that they have expired.
 func (s *Store) ExpireHeld(ctx context.Context, now time.Time) (int64, error) {
 	return s.db.Exec(ctx, "Deliveries", "", `UPDATE deliveries SET state = 'queued', next_at = ?
 		WHERE state = 'held' AND expires_at <= ?`, now.UTC(), now.UTC())
 }
 
-// Prune implements outbound.LogStore.
 func (s *Store) Prune(ctx context.Context, before time.Time) (int64, error) {
 	return s.db.DeleteChunks(ctx, "Deliveries", "", database.Chunks{
 		Table: "deliveries", Key: "finished_at", Where: "finished_at IS NOT NULL AND finished_at < ?",

@@ -90,7 +90,6 @@ func (s *Store) parkSQL() string {
 		s.lock("FOR UPDATE OF d SKIP LOCKED") + `)`
 }
 
-// Insert implements outbound.QueueStore.
 func (s *Store) Insert(ctx context.Context, d *outbound.Delivery) (bool, error) {
 	row := *d
 	row.Attempts, row.Lease, row.AttemptedAt, row.FinishedAt = 0, "", nil, nil
@@ -99,19 +98,16 @@ func (s *Store) Insert(ctx context.Context, d *outbound.Delivery) (bool, error) 
 	return rows > 0, err
 }
 
-// Candidates implements outbound.QueueStore.
 func (s *Store) Candidates(ctx context.Context, now time.Time, limit int) ([]outbound.Delivery, error) {
 	return s.query(ctx, candidates, candidatesSQL(), now.UTC(), limit)
 }
 
-// LatestCandidates implements outbound.QueueStore.
 func (s *Store) LatestCandidates(ctx context.Context, now time.Time, limit int) ([]outbound.Delivery, error) {
 	list, err := s.query(ctx, candidates, latestCandidatesSQL(), now.UTC(), limit)
 	slices.Reverse(list)
 	return list, err
 }
 
-// DueHosts implements outbound.QueueStore.
 func (s *Store) DueHosts(
 	ctx context.Context, now time.Time, walk outbound.HostWalk,
 ) (hosts []string, next string, err error) {
@@ -136,7 +132,6 @@ func (s *Store) DueHosts(
 	return hosts, next, nil
 }
 
-// CandidatesOf implements outbound.QueueStore.
 func (s *Store) CandidatesOf(
 	ctx context.Context, now time.Time, hosts []string, perHost int,
 ) ([]outbound.Delivery, error) {
@@ -160,7 +155,6 @@ func (s *Store) query(
 	return database.Query(ctx, s.db, t, "Deliveries", "", sql, args...)
 }
 
-// Claim implements outbound.QueueStore.
 func (s *Store) Claim(ctx context.Context, ids []string, c outbound.Claim) ([]outbound.Delivery, error) {
 	var taken []outbound.Delivery
 	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
@@ -200,14 +194,12 @@ func (s *Store) logAbandoned(ctx context.Context, d *outbound.Delivery) error {
 	return err
 }
 
-// Park implements outbound.QueueStore.
 func (s *Store) Park(ctx context.Context, ids []string, now, until time.Time) error {
 	_, err := s.db.Exec(ctx, "Deliveries", "", s.parkSQL(), until.UTC(), outbound.ReasonWaiting,
 		s.db.Texts(ids), now.UTC())
 	return err
 }
 
-// Advance implements outbound.QueueStore.
 func (s *Store) Advance(ctx context.Context, orders []outbound.Order, now time.Time) error {
 	if s.postgres() {
 		args := append([]any{now.UTC(), outbound.ReasonWaiting},
@@ -227,7 +219,6 @@ func (s *Store) Advance(ctx context.Context, orders []outbound.Order, now time.T
 	})
 }
 
-// NextDue implements outbound.QueueStore.
 func (s *Store) NextDue(ctx context.Context, now time.Time) (time.Time, bool, error) {
 	rows, err := s.query(ctx, nextDue, nextDueSQL(), now.UTC())
 	if err != nil || len(rows) == 0 {
@@ -236,7 +227,6 @@ func (s *Store) NextDue(ctx context.Context, now time.Time) (time.Time, bool, er
 	return rows[0].NextAt, true, nil
 }
 
-// Backlog implements outbound.QueueStore.
 func (s *Store) Backlog(ctx context.Context) (outbound.Backlog, error) {
 	var b outbound.Backlog
 	var states []struct {
@@ -261,7 +251,6 @@ func (s *Store) Backlog(ctx context.Context) (outbound.Backlog, error) {
 	return b, err
 }
 
-// SaveBody implements outbound.QueueStore.
 func (s *Store) SaveBody(ctx context.Context, d *outbound.Delivery, body []byte) error {
 	return s.execLeased(ctx, d, `UPDATE deliveries SET body = ? WHERE id = ? AND lease = ?`, body, d.ID, d.Lease)
 }
