@@ -27,7 +27,10 @@ type Maintenance struct {
 // MaintenanceStore finds and removes overdue or expired rows.
 type MaintenanceStore interface {
 	DueStore
-	QuietStore
+	// SilentTasks are busy tasks of hosts without events, whose last event came at since or earlier, but in the
+	// open turn. It looks at limit unfinished turns of tasks with ids above after. The next page is after last,
+	// which is "" at the end.
+	SilentTasks(ctx context.Context, since time.Time, after string, limit int) (ids []string, last string, err error)
 	// StuckMessages returns messages that are SENDING since before a time. Those in a queue are left
 	// out: they are sent again.
 	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)

@@ -22,7 +22,7 @@ const (
 
 // Offers lists the agents and projects of the registered hosts, from the answers of the hosts.
 type Offers struct {
-	Store   OfferStore
+	Store   HostLister
 	Targets *Targets
 	Link    OfferLink
 	Now     func() time.Time
@@ -34,8 +34,8 @@ type Offers struct {
 	known map[string]*hostOffer // by host id
 }
 
-// OfferStore lists the registered hosts.
-type OfferStore interface {
+// HostLister lists the registered hosts.
+type HostLister interface {
 	Hosts(ctx context.Context) ([]Host, error)
 }
 

@@ -63,17 +63,13 @@ func checkHTTPURL(name, raw string) error {
 	return nil
 }
 
-type hostLister interface {
-	Hosts(ctx context.Context) ([]Host, error)
-}
-
 // maxAsked limits how many hosts are asked for one task whether they are ready.
 const maxAsked = 3
 
 // pickHost returns the host for a task that names none, "" if none is known to be reachable: of the hosts that suit it
 // best, the first that answers that it is ready, since a host may have ended after its last probe. If none of them
 // answers it is the first all the same: it may be back soon, which a host without the task's project never helps.
-func pickHost(ctx context.Context, store hostLister, offers *Offers, t *Task) (string, error) {
+func pickHost(ctx context.Context, store HostLister, offers *Offers, t *Task) (string, error) {
 	hosts, fits, err := rankHosts(ctx, store, offers, t)
 	if err != nil {
 		return "", err
@@ -97,7 +93,7 @@ func pickHost(ctx context.Context, store hostLister, offers *Offers, t *Task) (s
 // agent and project, then those with room on their disk, then those with the fewest open turns. A host whose disk
 // is full cannot start a turn. It also returns how well each suits the task, by its id.
 func rankHosts(
-	ctx context.Context, store hostLister, offers *Offers, t *Task,
+	ctx context.Context, store HostLister, offers *Offers, t *Task,
 ) (hosts []Host, fits map[string]fit, err error) {
 	if hosts, err = store.Hosts(ctx); err != nil {
 		return nil, nil, err

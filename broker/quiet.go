@@ -19,14 +19,6 @@ const (
 	signLimit  = time.Second      // for storing it, because the stream waits
 )
 
-// QuietStore finds tasks that may be quiet.
-type QuietStore interface {
-	// SilentTasks are busy tasks of hosts without events, whose last event came at since or earlier, but in the
-	// open turn. It looks at limit unfinished turns of tasks with ids above after. The next page is after last,
-	// which is "" at the end.
-	SilentTasks(ctx context.Context, since time.Time, after string, limit int) (ids []string, last string, err error)
-}
-
 // isQuiet reports whether a basic host is silent behind its answer, or says that its agent waits without a question.
 func (t *Task) isQuiet() bool {
 	return !t.HostEvents && t.OpenTurn != "" && t.OpenQuestions == 0 &&

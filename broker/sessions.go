@@ -54,22 +54,17 @@ type SessionStore interface {
 	// OpenableTask returns CodeNotFound for another user's or a deleted task.
 	OpenableTask(ctx context.Context, userID, id string, now time.Time) (*OpenableTask, error)
 	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
-	TurnAnnouncer
+	// Announces reports whether Announce is faster than LockTask followed by Apply.
+	Announces() bool
+	// Announce adds a message and its announced turn in one statement. It gives the message and its change the
+	// task's next numbers, which it takes from the database, and returns the task's rev. It returns 0 and writes
+	// nothing if the user has no such task or the task has a message of this id.
+	Announce(ctx context.Context, userID string, m *Message, t *Turn) (rev int64, err error)
 	Message(ctx context.Context, taskID, id string) (*Message, error)
 	// LastDiff returns the newest message whose body hash begins with DiffHash.
 	LastDiff(ctx context.Context, taskID string) (*Message, error)
 	// HasCredential reports whether a sign-in or API token of this id has not ended.
 	HasCredential(ctx context.Context, userID, id string) (bool, error)
-}
-
-// TurnAnnouncer adds a new message and its announced turn in one statement.
-type TurnAnnouncer interface {
-	// Announces reports whether Announce is faster than LockTask followed by Apply.
-	Announces() bool
-	// Announce gives the message and its change the task's next numbers, which it takes
-	// from the database, and returns the task's rev. It returns 0 and writes nothing if
-	// the user has no such task or the task has a message of this id.
-	Announce(ctx context.Context, userID string, m *Message, t *Turn) (rev int64, err error)
 }
 
 // OpenableTask is a task with all that opens its session, read at once.

@@ -43,10 +43,10 @@ type Share struct {
 	TaskTitle  string // filled by reads: the title now
 }
 
-// ShareStore is what Shares needs. Messages, Turns and TurnInteractions are those of TaskStore.
+// ShareStore is what Shares needs.
 type ShareStore interface {
 	AuditStore
-	TranscriptStore
+	TranscriptsStore
 	CreateShare(ctx context.Context, s *Share) error
 	// Shares returns a user's links that have not expired, the newest first; taskID "" means all tasks.
 	Shares(ctx context.Context, userID, taskID string, now time.Time) ([]Share, error)
@@ -57,7 +57,6 @@ type ShareStore interface {
 	// DeleteShare returns CodeNotFound for a link of another user.
 	DeleteShare(ctx context.Context, userID, id string) error
 	AnyTask(ctx context.Context, id string) (*Task, error)
-	WebhookSecret(ctx context.Context, id string) (seal.Secret, error)
 }
 
 // shareTouch is how exactly the last use of a link is known.

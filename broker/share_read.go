@@ -119,14 +119,9 @@ func (s *Shares) view(ctx context.Context, share *Share) (*sharedView, error) {
 	return &sharedView{mask: mask, rev: share.Rev}, nil
 }
 
-// taskSecrets opens the secret of a task.
-type taskSecrets interface {
-	WebhookSecret(ctx context.Context, id string) (seal.Secret, error)
-}
-
 // maskOf returns a masker of all secrets that the broker knows of a task and its host, and of the host's address.
 func maskOf(
-	ctx context.Context, targets *Targets, store taskSecrets, task *Task, installation []seal.Secret,
+	ctx context.Context, targets *Targets, store TranscriptsStore, task *Task, installation []seal.Secret,
 ) (masking.Strict, error) {
 	target, err := targets.configured(ctx, task)
 	if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {

@@ -33,20 +33,13 @@ type Tasks struct {
 // TaskStore is the part of the store that Tasks needs. Reads leave a task's secrets
 // sealed.
 type TaskStore interface {
-	// Read runs fn on one consistent view of the data.
-	Read(ctx context.Context, fn func(ctx context.Context) error) error
+	TranscriptStore
 	CreateTask(ctx context.Context, t *Task) error
-	// Task returns CodeNotFound for another user's or a deleted task.
-	Task(ctx context.Context, userID, id string) (*Task, error)
 	Tasks(ctx context.Context, userID string, f TaskFilter) ([]Task, error)
 	// SetTaskPassword keeps the previous password until previousUntil.
 	SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error
-	Messages(ctx context.Context, taskID string, q MessageQuery) ([]Message, error)
-	Turns(ctx context.Context, taskID string, ids []string) ([]Turn, error)
 	// ClosedTurns returns a page of a task's closed turns, by id, those behind after.
 	ClosedTurns(ctx context.Context, taskID, after string, limit int) ([]Turn, error)
-	// TurnInteractions returns the questions of turns, oldest first.
-	TurnInteractions(ctx context.Context, taskID string, turnIDs []string) ([]Interaction, error)
 	Host(ctx context.Context, id string) (*Host, error)
 	Hosts(ctx context.Context) ([]Host, error)
 	// ClearQueue removes a task's queued messages.

@@ -15,7 +15,7 @@ type Transcripts struct {
 	Secrets []seal.Secret // of the installation, for exports with masks
 }
 
-// TranscriptStore reads the rows of transcripts.
+// TranscriptStore reads a task with what happened in it.
 type TranscriptStore interface {
 	// Read runs fn on one consistent view of the data.
 	Read(ctx context.Context, fn func(ctx context.Context) error) error
@@ -30,7 +30,7 @@ type TranscriptStore interface {
 // TranscriptsStore is what Transcripts needs.
 type TranscriptsStore interface {
 	TranscriptStore
-	taskSecrets
+	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
 }
 
 // exportedPage is how many messages of a task an export holds in memory.
@@ -115,15 +115,9 @@ func turnsOf(messages []Message) []string {
 	return ids
 }
 
-// turnReader is the part of TranscriptStore that readTurns needs.
-type turnReader interface {
-	Turns(ctx context.Context, taskID string, ids []string) ([]Turn, error)
-	TurnInteractions(ctx context.Context, taskID string, turnIDs []string) ([]Interaction, error)
-}
-
 // readTurns returns how turns ended, if they did, and their questions.
 func readTurns(
-	ctx context.Context, store turnReader, taskID string, ids []string,
+	ctx context.Context, store TranscriptStore, taskID string, ids []string,
 ) (ended []protocol.LastTurn, asked []protocol.Interaction, err error) {
 	turns, err := store.Turns(ctx, taskID, ids)
 	if err != nil {

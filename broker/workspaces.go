@@ -23,7 +23,7 @@ const (
 // Workspaces lists the workspaces that users' agents created by name, from the answers of the
 // registered hosts. A workspace belongs to the user whose task created it.
 type Workspaces struct {
-	Store   OfferStore
+	Store   HostLister
 	Targets *Targets
 	Link    WorkspaceLink
 	Log     *slog.Logger

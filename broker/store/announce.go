@@ -14,7 +14,7 @@ import (
 	"bellhop/internal/table"
 )
 
-// Announces implements broker.TurnAnnouncer. On SQLite a single statement saves nothing,
+// Announces implements broker.SessionStore. On SQLite a single statement saves nothing,
 // because there is no round trip to a server.
 func (s *Store) Announces() bool { return s.postgres() }
 

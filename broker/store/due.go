@@ -8,7 +8,7 @@ import (
 	"bellhop/internal/database"
 )
 
-// SilentTasks implements broker.QuietStore, in the way of DueTasks.
+// SilentTasks implements broker.MaintenanceStore, in the way of DueTasks.
 func (s *Store) SilentTasks(
 	ctx context.Context, since time.Time, after string, limit int,
 ) (ids []string, last string, err error) {
