@@ -102,25 +102,6 @@ func (s State) Continues(events []Event) bool {
 	return true
 }
 
-// Record returns the state after a decision about these events was stored. It
-// does not change s.
-func (s State) Record(events []Event, d Decision) State {
-	known := make(map[string]Known, len(s.Known)+len(d.Accepted)+len(d.Late))
-	for id, k := range s.Known {
-		known[id] = k
-	}
-	for _, i := range d.Accepted {
-		known[events[i].ID] = Known{Digest: events[i].Digest, Position: events[i].Position}
-	}
-	for _, i := range d.Moved {
-		known[events[i].ID] = Known{Digest: events[i].Digest, Position: events[i].Position}
-	}
-	for _, i := range d.Late {
-		known[events[i].ID] = Known{Digest: events[i].Digest, Position: events[i].Position, Late: true}
-	}
-	return State{Cursor: d.Cursor, Verified: s.Verified, Known: known}
-}
-
 // request holds the events of a request and the decision about them as far as it is made.
 type request struct {
 	state    State

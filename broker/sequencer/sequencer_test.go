@@ -34,16 +34,34 @@ func renamed(e sequencer.Event) sequencer.Event {
 
 func basic(id string) sequencer.Event { return sequencer.Event{ID: id, Digest: id} }
 
+// record returns the state after a decision about these events was stored.
+func record(s sequencer.State, events []sequencer.Event, d sequencer.Decision) sequencer.State {
+	known := make(map[string]sequencer.Known, len(s.Known)+len(d.Accepted)+len(d.Late))
+	for id, k := range s.Known {
+		known[id] = k
+	}
+	for _, i := range d.Accepted {
+		known[events[i].ID] = sequencer.Known{Digest: events[i].Digest, Position: events[i].Position}
+	}
+	for _, i := range d.Moved {
+		known[events[i].ID] = sequencer.Known{Digest: events[i].Digest, Position: events[i].Position}
+	}
+	for _, i := range d.Late {
+		known[events[i].ID] = sequencer.Known{Digest: events[i].Digest, Position: events[i].Position, Late: true}
+	}
+	return sequencer.State{Cursor: d.Cursor, Verified: s.Verified, Known: known}
+}
+
 // stored returns the state after these events were accepted.
 func stored(events ...sequencer.Event) sequencer.State {
 	s := sequencer.State{Verified: maxEpoch}
-	return s.Record(events, sequencer.Decide(s, events))
+	return record(s, events, sequencer.Decide(s, events))
 }
 
 // withLate adds an event to s that was stored as late.
 func withLate(s sequencer.State, e sequencer.Event) sequencer.State {
 	events := []sequencer.Event{e}
-	return s.Record(events, sequencer.Decide(s, events))
+	return record(s, events, sequencer.Decide(s, events))
 }
 
 // withoutBody returns s as it is after retention removed the body of an event.
