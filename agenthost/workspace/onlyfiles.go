@@ -93,6 +93,19 @@ func (o *onlySearch) readUnkept(ctx context.Context, f *onlyFiles) error {
 	})
 }
 
+// isInside reports whether a path is that of a repository inside, or below it.
+func (f *onlyFiles) isInside(path string) bool {
+	for i := range path {
+		if path[i] == '/' {
+			if _, ok := f.inner[path[:i]]; ok {
+				return true
+			}
+		}
+	}
+	_, ok := f.inner[path]
+	return ok
+}
+
 // addFiles compares a snapshot with the commit that is checked out, and with the index.
 func (o *onlySearch) addFiles(f *onlyFiles) {
 	s := f.now
@@ -102,7 +115,7 @@ func (o *onlySearch) addFiles(f *onlyFiles) {
 	}
 	changed, hidden, staged := map[string]int{}, map[string]int{}, map[string]int{}
 	count := func(path string) {
-		if _, isInner := f.inner[path]; isInner {
+		if f.isInside(path) {
 			return // it is told as a repository
 		}
 		if isHidden[path] {
@@ -124,7 +137,7 @@ func (o *onlySearch) addFiles(f *onlyFiles) {
 	}
 	for _, e := range f.staged {
 		now, _ := s.File(e.Path)
-		if _, isInner := f.inner[e.Path]; !isInner && e.ID != f.committed[e.Path].ID && e.ID != now.ID {
+		if !f.isInside(e.Path) && e.ID != f.committed[e.Path].ID && e.ID != now.ID {
 			staged[e.Path] = 1
 			_, _ = fmt.Fprintln(o.state, "index", e.ID)
 		}
@@ -135,8 +148,10 @@ func (o *onlySearch) addFiles(f *onlyFiles) {
 	for _, left := range mustRefuse(s.Snapshot) {
 		f.unread[left.Path] = 1
 	}
-	for path := range f.inner {
-		delete(f.unread, path)
+	for path := range f.unread {
+		if f.isInside(path) {
+			delete(f.unread, path)
+		}
 	}
 	if s.More > 0 {
 		f.unread["…"] = max(f.unread["…"], s.More)

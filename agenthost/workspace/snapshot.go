@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (m *Manager) withStore(
 		return err
 	}
 	defer remove()
-	taken, err := m.takeSnapshot(ctx, rec, store, scratch, ask)
+	taken, err := m.takeSnapshot(ctx, rec, store, cmp.Or(of.base, basisOf(rec)), scratch, ask)
 	if err != nil {
 		return err
 	}
@@ -177,14 +178,23 @@ func (m *Manager) runInStore(ctx context.Context, c treesnapshot.Call) ([]byte, 
 	})
 }
 
+// takeSnapshot takes a snapshot of a workspace that began with a tree.
 func (m *Manager) takeSnapshot(
-	ctx context.Context, rec *record, store *treesnapshot.Store, scratch string, ask func(*treereader.Request),
+	ctx context.Context, rec *record, store *treesnapshot.Store, base, scratch string, ask func(*treereader.Request),
 ) (*treesnapshot.Snapshot, error) {
 	exclude, err := m.excludeOf(rec)
 	if err != nil {
 		return nil, err
 	}
-	request := &treereader.Request{Root: m.rootDir(rec), HashSize: store.HashSize(), Exclude: exclude, Limits: m.limits}
+	var submodules []string
+	if base != emptyTree {
+		if submodules, err = store.Submodules(ctx, base); err != nil {
+			return nil, err
+		}
+	}
+	request := &treereader.Request{
+		Root: m.rootDir(rec), HashSize: store.HashSize(), Exclude: exclude, Limits: m.limits, Submodules: submodules,
+	}
 	if ask != nil {
 		ask(request)
 	}
@@ -361,7 +371,7 @@ func errLeftOut(left []treereader.LeftOut, more int) error {
 	const shown = 5
 	var names []string
 	for _, l := range left[:min(len(left), shown)] {
-		names = append(names, fmt.Sprintf("%q %s", protocol.CutText(protocol.SanitizeText(l.Path), 200), l.Reason))
+		names = append(names, fmt.Sprintf("%q %s", protocol.CutText(l.Path, 200), l.Reason))
 	}
 	if more += len(left) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))

@@ -27,8 +27,8 @@ var parsers = []struct {
 		[]string{"FuzzParseFiles", "FuzzReadRefs", "FuzzDimensions"},
 	},
 	{
-		"agenthost/workspace/treereader", "indexes and rules of ignored files of agents, and answers of the reader",
-		[]string{"FuzzIndex", "FuzzRules", "FuzzAnswer", "FuzzTree"},
+		"agenthost/workspace/treereader", "indexes, lists of submodules and rules of ignored files of agents, and answers of the reader",
+		[]string{"FuzzIndex", "FuzzRules", "FuzzAnswer", "FuzzTree", "FuzzModules"},
 	},
 	{"crypto/seal", "keysets and sealed values", []string{"FuzzOpen", "FuzzParse"}},
 	{"crypto/token", "JWT", []string{"FuzzToken", "FuzzClaims"}},
@@ -48,8 +48,8 @@ var parsers = []struct {
 		[]string{"FuzzParse", "FuzzDecide", "FuzzMembers", "FuzzStack"},
 	},
 	{
-		"protocol", "events, lines, heads and messages of terminals",
-		[]string{"FuzzParseEvent", "FuzzParseLine", "FuzzParseTerminalRequest", "FuzzReadHead", "FuzzSanitizeJSON"},
+		"protocol", "events, lines, heads and messages of terminals, and names of files",
+		[]string{"FuzzShownPath", "FuzzParseEvent", "FuzzParseLine", "FuzzParseTerminalRequest", "FuzzReadHead", "FuzzSanitizeJSON"},
 	},
 	{"webhook/inbound", "bodies that hosts post", []string{"FuzzBody"}},
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -113,14 +114,14 @@ func TestContentThatNobodyReadsIsSkipped(t *testing.T) {
 
 func TestRequestsAreReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
-	want := Request{Root: "/a\xff", HashSize: 32, Exclude: "*.o\n", Limits: wide, Fresh: 1795000000123456789}
+	want := Request{Root: "/a\xff", HashSize: 32, Exclude: "*.o\n", Limits: wide, Fresh: 1795000000123456789, Submodules: []string{"a/b", "c\xff"}}
 	known := Files{{"a", ModeLink, strings.Repeat("b", 64), Sum{1}, Signature{-1, -2, 3, 4, 1 << 63}}, {Path: "b/\xff", Mode: ModeCommit}}
 	var out bytes.Buffer
 	must(t, WriteRequest(&out, &want, known))
 	written := bytes.Clone(out.Bytes())
 	got, files, err := readRequest(&out)
 	must(t, err)
-	if *got != want || len(files) != 2 || files[0] != known[0] || files[1] != known[1] {
+	if !reflect.DeepEqual(*got, want) || len(files) != 2 || files[0] != known[0] || files[1] != known[1] {
 		t.Errorf("%+v %+v", got, files)
 	}
 	for length := range written {

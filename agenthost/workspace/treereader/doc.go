@@ -26,7 +26,7 @@
 // them, compares again, and renames. A temporary file has a name that the next writer knows. Git's lock is a second name
 // of the temporary file, so the next writer also knows the lock of one that was killed.
 //
-// Of the repository in the tree it uses the tracked names, commits of repositories inside, and entries that a sparse
+// Of the repository in the tree it uses the tracked names, commits of submodules, and entries that a sparse
 // checkout leaves without files. It does not use times, sizes and the flag assume-unchanged of the index, nor
 // .git/info/exclude. A file that is present is read, whatever the index says of it.
 //

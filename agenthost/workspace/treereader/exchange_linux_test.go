@@ -37,6 +37,8 @@ var exchanges = [][2]string{
 	{"f", "link"},
 	{"link", "secret"},
 	{".gitattributes", "secret"},
+	{".gitmodules", "secret"},
+	{".gitmodules", "fifo"},
 }
 
 // hostileTree makes a tree for the exchanges. The reader has the rights to read what its links lead to.
@@ -48,7 +50,7 @@ func hostileTree(t *testing.T) (at func(name string) string) {
 	}
 	at = func(name string) string { return filepath.Join(root, name) }
 	shell(t, root, "git init -q -b main; mkdir d; echo a>d/a1; git add .; git commit -qm a; git init -q n; git -C n commit -qm n --allow-empty")
-	for _, name := range []string{"d/s", "d/e/s", "x/s", "f", "d/.gitignore", ".gitattributes"} {
+	for _, name := range []string{"d/s", "d/e/s", "x/s", "f", "d/.gitignore", ".gitattributes", ".gitmodules"} {
 		write(t, root, name, "inside\n")
 	}
 	for name, target := range map[string]string{
@@ -74,7 +76,7 @@ func TestExchangedNamesLeadNowhere(t *testing.T) {
 		a, b := at(pair[0]), at(pair[1])
 		every := 1 + rand.IntN(5)
 		steps, offset, isExchanged := 0, rand.IntN(every), false
-		r := &reading{Request: Request{Root: at(""), Limits: wide}, step: func() {
+		r := &reading{Request: Request{Root: at(""), Limits: wide, Submodules: []string{"n"}}, step: func() {
 			if steps++; steps%every == offset && exchange(a, b) == nil {
 				isExchanged = !isExchanged
 			}

@@ -16,16 +16,17 @@ type File struct {
 	content   []byte    // of a reading
 }
 
-// Name is a file, link or repository inside that a snapshot would have, or an ignored file.
+// Name is a file, link or submodule that a snapshot would have, or an ignored file.
 type Name struct {
 	Path      string
 	IsIgnored bool
 }
 
-// Inner is a directory below the work tree's with something of the name ".git". Nothing below it is told.
+// Inner is a directory below the work tree's with something of the name ".git", which is not told. What an Unkept reading
+// finds below it is not told either.
 type Inner struct {
 	Path  string
-	Files int // those of its git directory do not count
+	Files int // of an Unkept reading; those of its git directory do not count
 }
 
 // Staged is an entry of the index with a file's content, or a commit of a repository inside.
@@ -43,7 +44,7 @@ type Same struct {
 	Signature Signature
 }
 
-// Kept is an entry without a file that can be read: a commit of a repository inside, or what a sparse checkout leaves
+// Kept is an entry without a file that can be read: a commit of a submodule, or what a sparse checkout leaves
 // out. With ModeTree it is a directory of a sparse index: it holds what the tree of this id holds, and the files below
 // it that other facts tell. The other known files below it do not count.
 type Kept struct {
@@ -133,7 +134,7 @@ func (r Reason) String() string {
 	case Unstable:
 		return "changes its kind again and again"
 	case NoCommit:
-		return "is a repository without a readable commit"
+		return "is a submodule without a readable commit"
 	case RulesTooLarge:
 		return "is too large as a list of ignored files"
 	case ManyLarge:

@@ -9,6 +9,11 @@ type Request struct {
 	Exclude  string // rules of ignored files beside those in the tree, in the form of .git/info/exclude
 	Limits   Limits
 
+	// Submodules are the paths, in order, of the commits of other repositories in the tree that the workspace began with. Such
+	// a directory, and one that the index and .gitmodules name, is told as a commit. The files of every other repository
+	// inside are told as those of any directory.
+	Submodules []string
+
 	// Fresh is when the host had written the known files into the tree, in nanoseconds since 1970; 0 = it is not known.
 	// Of those that were not modified since then, only the signatures are read. No program of the session may have run
 	// yet, for it could set times, nor run before the answer has ended: the state of a file is settled however young it is.

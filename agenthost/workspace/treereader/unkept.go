@@ -53,12 +53,16 @@ func (w *walker) unkept(name, path string, e entry, isIgnored bool) error {
 	return w.name(path, true)
 }
 
-// inner tells of a directory that is a repository of its own, whatever its ".git" is.
-func (w *walker) inner(dir directory, path string) (isInner bool, err error) {
-	switch _, err := dir.entry(".git"); {
-	case errors.Is(err, fs.ErrNotExist):
+// inner tells of a directory that is a repository of its own, whatever its ".git" is, and of the files in the place of a
+// submodule's: a snapshot has only the commit.
+func (w *walker) inner(dir directory, path string, isSubmodule bool) (isInner bool, err error) {
+	_, err = dir.entry(".git")
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !isSubmodule:
 		return false, nil
-	case err != nil:
+	case errors.Is(err, fs.ErrNotExist) && filesBelow(dir, "", 0) == 0:
+		return true, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return true, w.leaveOut(path, Unreadable)
 	}
 	if w.names += len(path); w.names > maxNames {

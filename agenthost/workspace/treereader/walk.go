@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -14,6 +15,7 @@ type walker struct {
 	known   Files
 	seen    []bool // of known: whether it still has a file, or keeps its content for another reason
 	tracked []tracked
+	modules map[string]bool // paths that .gitmodules names
 	root    directory
 	device  uint64
 	settles bool // signatures on the file system can be trusted
@@ -93,6 +95,7 @@ func (w *walker) begin() (root place, err error) {
 
 // openRepository reads which names are tracked. If that cannot be read, what the last snapshot has counts as tracked.
 func (w *walker) openRepository() error {
+	w.modules = w.readModules()
 	dir, err := w.root.open(".git")
 	if err == nil {
 		defer dir.close()
@@ -142,6 +145,9 @@ func (w *walker) walk(p place) error {
 	w.entries += len(names)
 	for _, name := range names {
 		if name == ".git" {
+			if err := w.repositoryInside(p); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := w.visit(p, name); err != nil {
@@ -239,6 +245,18 @@ func (w *walker) visitOnce(p place, name, path string) error {
 	}
 }
 
+// repositoryInside tells that a directory whose files are told is a repository of its own.
+func (w *walker) repositoryInside(p place) error {
+	if p.prefix == "" || p.isIgnored || w.request.NamesOnly || w.request.Unkept {
+		return nil
+	}
+	path := strings.TrimSuffix(p.prefix, "/")
+	if w.names += len(path); w.names > maxNames {
+		return &LimitError{errEntries}
+	}
+	return w.tell(Inner{Path: path})
+}
+
 // child returns the place of a directory in a place, which is not opened yet. link is the index of the tracked commit of
 // a repository there, or -1.
 func (w *walker) child(p place, path string) (child place, link int) {
@@ -262,6 +280,7 @@ func (w *walker) child(p place, path string) (child place, link int) {
 func (w *walker) visitDirectory(p place, name, path string) error {
 	child, link := w.child(p, path)
 	isLink := link >= 0
+	isSubmodule := w.isSubmodule(path, isLink)
 	hasTracked := child.tracked.from < child.tracked.to || child.isSparse && child.known.from < child.known.to
 	isUnkept := child.isIgnored && !hasTracked && !isLink
 	switch {
@@ -287,12 +306,12 @@ func (w *walker) visitDirectory(p place, name, path string) error {
 		return w.leaveOut(path, OtherFileSystem)
 	}
 	if w.request.Unkept {
-		if isInner, err := w.inner(child.directory, path); isInner || err != nil {
+		if isInner, err := w.inner(child.directory, path, isSubmodule && isLink); isInner || err != nil {
 			return err
 		}
 		return w.walk(child)
 	}
-	if (isLink || !hasTracked) && !w.request.Ignored {
+	if isSubmodule && (isLink || !hasTracked) && !w.request.Ignored {
 		id, isRepository := w.nestedCommit(child.directory, path)
 		switch {
 		case id != "":

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 )
 
 // The wire is a sequence of frames: a byte for the kind, then numbers of variable length, and texts with their length.
@@ -210,9 +211,13 @@ func WriteRequest(to io.Writer, r *Request, known Files) error {
 	e.text(r.Exclude)
 	for _, v := range [...]uint64{
 		uint64(r.HashSize), uint64(r.Fresh), number(r.Skipped), number(r.NamesOnly), number(r.Ignored), number(r.Unkept),
-		uint64(r.Limits.Files), uint64(r.Limits.Bytes), uint64(r.Limits.FileSize), uint64(r.Limits.Large), uint64(r.Limits.Entries), uint64(r.Limits.Depth), uint64(len(known)),
+		uint64(r.Limits.Files), uint64(r.Limits.Bytes), uint64(r.Limits.FileSize), uint64(r.Limits.Large), uint64(r.Limits.Entries), uint64(r.Limits.Depth),
 	} {
 		e.number(v)
+	}
+	e.number(uint64(len(r.Submodules)))
+	for _, path := range r.Submodules {
+		e.text(path)
 	}
 	if err := e.known(known); err != nil {
 		return err
@@ -222,6 +227,7 @@ func WriteRequest(to io.Writer, r *Request, known Files) error {
 
 // known writes files, after what the frame has so far.
 func (e *encoder) known(files Files) error {
+	e.number(uint64(len(files)))
 	for i := range files {
 		k := &files[i]
 		e.text(k.Path)
@@ -252,9 +258,17 @@ func readRequest(from io.Reader) (*Request, Files, error) {
 		Files: int(d.below(maxKnown)), Bytes: d.below(maxNumber), FileSize: d.below(maxNumber),
 		Large: d.below(maxNumber), Entries: int(d.below(maxKnown)), Depth: int(d.below(maxKnown)),
 	}
+	for range d.below(maxKnown) {
+		if r.Submodules = append(r.Submodules, d.text(maxPath)); d.err != nil {
+			break
+		}
+	}
 	known := d.known()
 	if d.err != nil {
 		return nil, nil, d.err
+	}
+	if !slices.IsSorted(r.Submodules) {
+		return nil, nil, errOrder
 	}
 	return r, known, known.check()
 }
@@ -275,7 +289,6 @@ func (d *decoder) known() Files {
 // WriteFiles writes what is known of a tree, for ReadFiles.
 func WriteFiles(to io.Writer, files Files) error {
 	e := newEncoder(to)
-	e.number(uint64(len(files)))
 	if err := e.known(files); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type Snapshot struct {
 	Head    treereader.Head
 	LeftOut []treereader.LeftOut // the first ones
 	More    int                  // what else was left out
+	Inner   []string             // directories that are repositories of their own, and whose files the snapshot has
 
 	Files   treereader.Files // of the tree
 	Skipped map[string]bool  // paths that a sparse checkout leaves without files, if the request asks for them
@@ -40,13 +41,22 @@ func (s *Snapshot) File(path string) (treereader.Known, bool) {
 	return s.Files[at], true
 }
 
+// Below returns the files of the snapshot below a path.
+func (s *Snapshot) Below(path string) treereader.Files {
+	from, _ := find(s.Files, path+"/")
+	to := from
+	for to < len(s.Files) && strings.HasPrefix(s.Files[to].Path, path+"/") {
+		to++
+	}
+	return s.Files[from:to]
+}
+
 // Has reports whether the snapshot has a file of a path, or below it.
 func (s *Snapshot) Has(path string) bool {
 	if _, ok := find(s.Files, path); ok {
 		return true
 	}
-	at, _ := find(s.Files, path+"/")
-	return at < len(s.Files) && strings.HasPrefix(s.Files[at].Path, path+"/")
+	return len(s.Below(path)) > 0
 }
 
 // Facts are what a reading tells, as Answer.Next of package treereader has it. Close ends the reading.
@@ -145,6 +155,8 @@ func (t *taking) take(fact treereader.Fact) error {
 		t.kept = append(t.kept, f)
 	case treereader.Attributes:
 		t.attributes[f.Path] = f.Content
+	case treereader.Inner:
+		t.snapshot.Inner = append(t.snapshot.Inner, f.Path)
 	case treereader.LeftOut:
 		t.snapshot.LeftOut = append(t.snapshot.LeftOut, f)
 	case treereader.MoreLeftOut:

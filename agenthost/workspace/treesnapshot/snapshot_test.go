@@ -85,6 +85,8 @@ func openHost(t testing.TB, root, format, objects, base string) *host {
 	var err error
 	h.Store, err = Open(t.TempDir(), objects, base, hashSize, h.run)
 	must(t, err)
+	h.request.Submodules, err = h.Submodules(t.Context(), base)
+	must(t, err)
 	return h
 }
 

@@ -142,6 +142,32 @@ func (s *Store) list(ctx context.Context, tree string) (treereader.Files, error)
 	return files, nil
 }
 
+// Submodules returns the paths at which a tree has commits of other repositories.
+func (s *Store) Submodules(ctx context.Context, tree string) ([]string, error) {
+	if tree == "" {
+		return nil, nil
+	}
+	kept := filepath.Join(s.dir, "submodules")
+	if content, err := os.ReadFile(kept); err == nil {
+		if paths := strings.Split(strings.TrimSuffix(string(content), "\x00"), "\x00"); paths[0] == tree {
+			return paths[1:], nil
+		}
+	}
+	files, err := s.list(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	paths := []string{}
+	content := tree + "\x00"
+	for i := range files {
+		if files[i].Mode == treereader.ModeCommit {
+			paths = append(paths, files[i].Path)
+			content += files[i].Path + "\x00"
+		}
+	}
+	return paths, replaceFile(kept, []byte(content))
+}
+
 // save replaces what is known of the tree.
 func (s *Store) save(files treereader.Files, tree string) error {
 	var out bytes.Buffer

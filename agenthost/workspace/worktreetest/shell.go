@@ -26,10 +26,20 @@ func Shell(t testing.TB, dir, script string, env ...string) string {
 	return string(out)
 }
 
-// TreeOfGit returns the tree that git itself makes of a work tree. It starts no filter, because the host never does.
+// withoutInner removes the repositories inside that are no submodules: their files are those of any directory.
+const withoutInner = `git config -z -f .gitmodules --get-regexp '\.path$' | tr '\n' ' ' | tr '\0' '\n' | cut -d ' ' -f 2 >.git/modules-of
+find . -mindepth 2 -name .git -prune | while read -r found; do
+	dir=${found#./}; dir=${dir%/.git}
+	grep -qxF "$dir" .git/modules-of && continue
+	rm -rf "$found"; git ls-files -s "$dir" | grep -q ^160000 && git rm -q --cached "$dir"
+done
+`
+
+// TreeOfGit returns the tree that git itself makes of a work tree, with the files of repositories inside that are no submodules.
+// It starts no filter, because the host never does.
 func TreeOfGit(t testing.TB, root string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
 	return strings.TrimSpace(Shell(t, root,
-		"cp -a . "+to+"; cd "+to+"; git config --remove-section filter.x; git add -A >/dev/null; git write-tree"))
+		"cp -a . "+to+"; cd "+to+"; "+withoutInner+"git config --remove-section filter.x; git add -A >/dev/null; git write-tree"))
 }
