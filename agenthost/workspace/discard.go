@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"bellhop/agenthost/workspace/treereader"
@@ -16,19 +17,26 @@ import (
 // Discard gives files of a session's workspace the content that they had when the session began, and removes files
 // that were not there. Commits stay: a file that was committed is changed back, uncommitted. Each file must be as in the
 // snapshot of the diff that was shown, or as the session began: repeating a request changes nothing. Other files may
-// have changed. CodeInvalid: a path that cannot be one of the workspace, or no snapshot. CodeConflict: a file has
-// changed since, the snapshot is no longer known, or a directory or a submodule has taken the file's place; then nothing
-// is changed.
+// have changed. A file in whose place is a directory, or the reverse, needs all files that are in the way in the same
+// request. CodeInvalid: a path that cannot be one of the workspace, or no snapshot. CodeConflict: a file has
+// changed since, the snapshot is no longer known, or something that the request does not name has taken the file's
+// place; then nothing is changed.
 func (m *Manager) Discard(
 	ctx context.Context, sessionID, project string, req *protocol.DiscardRequest,
 ) (*protocol.DiscardResponse, error) {
+	var names []string
+	for _, shown := range req.Paths {
+		if name := protocol.PathShown(shown); !slices.Contains(names, name) { // at most protocol.MaxDiscardPaths
+			names = append(names, name)
+		}
+	}
 	err := m.discardIn(ctx, sessionID, project, req, func(ctx context.Context, d *discarding) error {
-		return d.files(ctx, req.Paths)
+		return d.files(ctx, names)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DiscardResponse{Success: true, SessionID: sessionID, Files: len(req.Paths)}, nil
+	return &protocol.DiscardResponse{Success: true, SessionID: sessionID, Files: len(names)}, nil
 }
 
 // discarding changes files of a workspace back.
@@ -36,6 +44,7 @@ type discarding struct {
 	*Manager
 	rec     *record
 	now     *snapshot
+	named   map[string]bool       // the paths of the request
 	since   map[string]fileChange // what has changed since the diff that was shown
 	changes map[string]fileChange // what has changed since the session began
 }
@@ -94,7 +103,7 @@ func errChangedSince(name string) *protocol.Error {
 func errNotAFile(name string) *protocol.Error {
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: fmt.Sprintf("%q is something else now, or is no file", name),
-		Hint: "Discard what has taken its place first. A directory or a repository of its own cannot be discarded",
+		Hint: "Discard what has taken its place in the same request. A directory with other files, or a submodule, cannot be discarded",
 	}
 }
 
@@ -127,6 +136,10 @@ func (m *Manager) compare(ctx context.Context, repo repository, from, to string)
 // files changes files back: those that differ from the session's first state.
 func (d *discarding) files(ctx context.Context, paths []string) error {
 	var changed []string
+	d.named = map[string]bool{}
+	for _, name := range paths {
+		d.named[name] = true
+	}
 	for _, name := range paths {
 		isDone, err := d.check(name)
 		if err != nil {
@@ -160,18 +173,24 @@ func (d *discarding) files(ctx context.Context, paths []string) error {
 // check reports whether a file is as the session began. CodeConflict: it cannot be discarded, or differs from what was
 // shown.
 func (d *discarding) check(name string) (isDone bool, err error) {
+	change, isChanged := d.changes[name]
+	file, isFile := d.now.File(name)
+	_, wasChanged := d.since[name]
+	if !isChanged && !isFile && wasChanged { // a repeat: the file was removed, and something else can have its place again
+		return true, nil
+	}
 	for i := range name {
 		if name[i] != '/' {
 			continue
 		}
-		if _, ok := d.now.File(name[:i]); ok && !d.now.Skipped[name[:i]] {
+		above, ok := d.now.File(name[:i])
+		isRemoved := d.named[name[:i]] && d.changes[name[:i]].oldMode == noMode && above.Mode != treereader.ModeCommit
+		if ok && !d.now.Skipped[name[:i]] && !isRemoved {
 			return false, errNotAFile(name[:i])
 		}
 	}
-	change, isChanged := d.changes[name]
-	file, isFile := d.now.File(name)
 	switch {
-	case !isFile && d.now.Has(name), isFile && file.Mode == treereader.ModeCommit,
+	case !isFile && d.now.Has(name) && !d.removesBelow(name), isFile && file.Mode == treereader.ModeCommit,
 		change.oldMode == submoduleMode, change.newMode == submoduleMode:
 		return false, errNotAFile(name)
 	}
@@ -183,17 +202,30 @@ func (d *discarding) check(name string) (isDone bool, err error) {
 	if !isChanged {
 		return true, nil
 	}
-	if _, ok := d.since[name]; ok {
+	if wasChanged {
 		return false, errChangedSince(name)
 	}
 	return false, nil
+}
+
+// removesBelow reports whether the request names all files below a path, and the session began with a file there.
+func (d *discarding) removesBelow(name string) bool {
+	if old := d.changes[name].oldMode; old == "" || old == noMode {
+		return false
+	}
+	for _, file := range d.now.Below(name) {
+		if !d.named[file.Path] || file.Mode == treereader.ModeCommit {
+			return false
+		}
+	}
+	return true
 }
 
 func errUnread(left treereader.LeftOut) error {
 	return &protocol.Error{
 		Code: protocol.CodeConflict,
 		Message: fmt.Sprintf("%q %s, so the host does not know its changes",
-			protocol.CutText(protocol.SanitizeText(left.Path), protocol.MaxLeftOutPath), left.Reason),
+			protocol.CutText(left.Path, protocol.MaxLeftOutPath), left.Reason),
 		Hint: "Ask the agent to remove it",
 	}
 }

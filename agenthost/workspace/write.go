@@ -70,6 +70,11 @@ func explain(r *treereader.Refusal) error {
 	switch r.Why {
 	case treereader.IsNoFile:
 		err = errNotAFile(r.Path)
+	case treereader.IsInTheWay:
+		err = &protocol.Error{
+			Code: protocol.CodeConflict, Message: fmt.Sprintf("%q is in the way, and is not among the changes", r.Path), Err: r,
+			Hint: "Git ignores it, or it is a part of a repository of its own. Ask the agent to move it",
+		}
 	case treereader.IsLocked:
 		err = errGitBusy(r)
 	case treereader.Unwritable:

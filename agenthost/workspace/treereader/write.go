@@ -22,7 +22,8 @@ type Change struct {
 	StaleBefore int64
 }
 
-// Old is what the host expects of a file.
+// Old is what the host expects of a file. Where it expects none, there can be a directory with nothing but directories and
+// files that other changes remove, or in the place of a directory of the path a file that another change removes.
 type Old struct {
 	Any  bool // it may be anything but a directory
 	Mode Mode // 0 = there is no file
@@ -58,11 +59,12 @@ const (
 	IsNoFile                   // it is a directory, or what should be a directory of its path is none
 	IsLocked                   // another git command has the lock
 	Unwritable                 // the system refuses
+	IsInTheWay                 // it is in a directory that a file replaces
 	obstacles                  // their number
 )
 
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("%q %s", r.Path, [...]string{"has changed", "is no file", "is locked", "cannot be written"}[r.Why])
+	return fmt.Sprintf("%q %s", r.Path, [...]string{"has changed", "is no file", "is locked", "cannot be written", "is in the way"}[r.Why])
 }
 
 // Bounds of the changes of one request.
@@ -160,7 +162,12 @@ func serveChanges(in io.Reader, out io.Writer, step func()) error {
 	if d.err != nil {
 		return fmt.Errorf("read the changes: %w", d.err)
 	}
-	w := &writer{changes: changes, hashSize: hashSize, perms: make([]uint32, len(changes))}
+	w := &writer{changes: changes, hashSize: hashSize, perms: make([]uint32, len(changes)), removed: map[string]bool{}}
+	for i := range changes {
+		if c := &changes[i]; !c.New.Stays && c.New.Mode == 0 && !c.Old.Any && c.Old.Mode != 0 {
+			w.removed[c.Path] = true
+		}
+	}
 	root, err := openDirectory(path, step)
 	if isNoDirectory(err) || errors.Is(err, fs.ErrNotExist) {
 		err = &Refusal{Why: IsNoFile}
@@ -196,6 +203,7 @@ type writer struct {
 	changes  []Change
 	hashSize int
 	perms    []uint32 // of the files before
+	removed  map[string]bool
 	made     []string // temporary files and locks
 	dirs     []string // that were made
 	changed  bool     // a file
@@ -210,7 +218,9 @@ func (w *writer) run(content *decoder) (err error) {
 	defer func() { w.cleanUp(err != nil) }()
 	for _, step := range []func(int) error{
 		func(i int) error { return w.prepare(i, io.LimitReader(content.r, w.changes[i].New.Size)) },
-		w.lock, w.check, w.apply,
+		w.lock, w.check,
+		func(i int) error { return w.apply(i, true) },
+		func(i int) error { return w.apply(i, false) },
 	} {
 		if err := w.each(step); err != nil {
 			return err
@@ -243,6 +253,17 @@ func temporary(path string) string {
 	return inDirectoryOf(path, ".bellhop-"+hex.EncodeToString(sum[:8]))
 }
 
+// temporary is the function temporary, but for a file below one that is removed: then the temporary file is beside that.
+func (w *writer) temporary(path string) string {
+	temp := temporary(path)
+	for i := range path {
+		if path[i] == '/' && w.removed[path[:i]] {
+			return inDirectoryOf(path[:i], temp[strings.LastIndexByte(temp, '/')+1:])
+		}
+	}
+	return temp
+}
+
 func lockName(path string) string { return path + ".lock" }
 
 func inDirectoryOf(path, name string) string { return path[:strings.LastIndexByte(path, '/')+1] + name }
@@ -263,6 +284,9 @@ func (w *writer) check(at int) error {
 		return fmt.Errorf("the path %.200q", c.Path)
 	}
 	err := w.in(c.Path, func(d directory, name string) error { return w.compare(d, name, at) })
+	if r := (*Refusal)(nil); errors.As(err, &r) && r.Why == IsNoFile && r.Path != c.Path && c.isNew() && w.removed[r.Path] {
+		return nil
+	}
 	if errors.Is(err, fs.ErrNotExist) { // the directory, or the file
 		err = nil
 		if !c.Old.Any && c.Old.Mode != 0 {
@@ -282,7 +306,11 @@ func (w *writer) compare(d directory, name string, at int) error {
 	changed := &Refusal{Path: c.Path}
 	switch e.kind {
 	case KindDirectory:
-		return &Refusal{Path: c.Path, Why: IsNoFile}
+		if !c.isNew() {
+			return &Refusal{Path: c.Path, Why: IsNoFile}
+		}
+		visited := 0
+		return w.checkBelow(d, name, c.Path, &visited)
 	case KindFile:
 		w.perms[at] = e.perm
 	}
@@ -322,6 +350,46 @@ func (w *writer) compare(d directory, name string, at int) error {
 	return nil
 }
 
+// isNew reports whether the change makes a file that is expected not to be there.
+func (c *Change) isNew() bool {
+	return !c.Old.Any && c.Old.Mode == 0 && !c.New.Stays && c.New.Mode != 0 && !c.Lock
+}
+
+// maxVisitedBelow bounds the names in a directory that a file replaces.
+const maxVisitedBelow = 4 * maxChanges
+
+// checkBelow refuses what is in a directory but for files that are removed. fs.ErrNotExist: there is nothing else.
+func (w *writer) checkBelow(d directory, name, path string, visited *int) error {
+	child, err := d.open(name)
+	if err != nil {
+		return err
+	}
+	defer child.close()
+	names, err := child.names(maxVisitedBelow)
+	if *visited += len(names); errors.Is(err, errEntries) || *visited > maxVisitedBelow {
+		return &Refusal{Path: path, Why: IsNoFile}
+	}
+	for _, name := range names {
+		inside := path + "/" + name
+		e, entryErr := child.entry(name)
+		switch {
+		case errors.Is(entryErr, fs.ErrNotExist):
+		case entryErr != nil:
+			return entryErr
+		case e.kind == KindDirectory && len(inside) <= maxPath:
+			if err := w.checkBelow(child, name, inside, visited); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		case !w.removed[inside]:
+			return &Refusal{Path: inside[:min(len(inside), maxPath)], Why: IsInTheWay}
+		}
+	}
+	if err == nil {
+		err = fs.ErrNotExist
+	}
+	return err
+}
+
 // changedUnless returns an error of the system, or else that the file has changed.
 func changedUnless(err error, changed *Refusal) error {
 	if err == nil || errors.Is(err, errKind) || errors.Is(err, errSize) || isGone(err) {
@@ -350,14 +418,15 @@ func (w *writer) prepare(at int, content io.Reader) error {
 	if c.New.Stays || c.New.Mode == 0 {
 		return nil
 	}
-	if err := w.makeParents(c.Path); err != nil {
+	temp := w.temporary(c.Path)
+	if err := w.makeParents(temp); err != nil {
 		return err
 	}
-	return w.in(temporary(c.Path), func(d directory, name string) error {
+	return w.in(temp, func(d directory, name string) error {
 		if err := d.removeIfThere(name); err != nil {
 			return err
 		}
-		w.made = append(w.made, temporary(c.Path))
+		w.made = append(w.made, temp)
 		if c.New.Mode == ModeLink {
 			target, err := io.ReadAll(io.LimitReader(content, maxPath+1))
 			if err == nil {
@@ -438,22 +507,33 @@ func (w *writer) lock(at int) error {
 	})
 }
 
-// apply makes one change.
-func (w *writer) apply(at int) error {
+// apply makes one change, if it removes a file as wanted, or does not.
+func (w *writer) apply(at int, removes bool) error {
 	c := &w.changes[at]
-	if c.New.Stays {
+	if c.New.Stays || removes != (c.New.Mode == 0) {
 		return nil
 	}
-	err := w.in(c.Path, func(d directory, name string) error {
-		if c.New.Mode == 0 {
-			return d.remove(name)
+	var err error
+	switch temp := w.temporary(c.Path); {
+	case removes:
+		err = w.in(c.Path, func(d directory, name string) error { return d.remove(name) })
+	case temp != temporary(c.Path):
+		if err = w.makeParents(c.Path); err == nil {
+			err = w.in(temp, func(from directory, old string) error {
+				return w.in(c.Path, func(to directory, name string) error { return from.move(old, to, name) })
+			})
 		}
-		temp := temporary(c.Path)
+	default:
 		if c.Lock {
 			temp = lockName(c.Path)
 		}
-		return d.rename(temp[strings.LastIndexByte(temp, '/')+1:], name)
-	})
+		err = w.in(c.Path, func(d directory, name string) error {
+			if c.isNew() {
+				d.removeDirectories(name, 0)
+			}
+			return d.rename(temp[strings.LastIndexByte(temp, '/')+1:], name)
+		})
+	}
 	switch {
 	case c.New.Mode == 0 && errors.Is(err, fs.ErrNotExist):
 		err = nil
@@ -467,6 +547,24 @@ func (w *writer) apply(at int) error {
 		}
 	}
 	return err
+}
+
+// removeDirectories removes a directory in which there are only directories. What cannot be removed stays.
+func (d directory) removeDirectories(name string, depth int) {
+	e, err := d.entry(name)
+	if err != nil || e.kind != KindDirectory || !isNotEmpty(d.removeDirectory(name)) || depth > maxDepth {
+		return
+	}
+	child, err := d.open(name)
+	if err != nil {
+		return
+	}
+	names, _ := child.names(maxVisitedBelow)
+	for _, inside := range names {
+		child.removeDirectories(inside, depth+1)
+	}
+	child.close()
+	_ = d.removeDirectory(name)
 }
 
 // removeEmptyParents removes the directories that are empty without a file.
