@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,6 +120,32 @@ type tree struct {
 	*treereader.Tree
 	child *child
 	stop  context.CancelCauseFunc
+	below string // the directory that names are in: "" or with a slash at its end
+}
+
+// in returns the tree as that of a directory in it, with the same process. A failure has a path from the whole tree's directory.
+func (t *tree) in(dir string) *tree { return &tree{t.Tree, t.child, t.stop, t.below + dir + "/"} }
+
+// List is that of treereader.Tree.
+func (t *tree) List(dir string, limit int) (entries []treereader.Entry, isCut bool, err error) {
+	return t.Tree.List(t.below+dir, limit)
+}
+
+// Read is that of treereader.Tree.
+func (t *tree) Read(p treereader.Part) (treereader.Entry, []byte, error) {
+	p.Path = t.below + p.Path
+	return t.Tree.Read(p)
+}
+
+// ReadEach is that of treereader.Tree.
+func (t *tree) ReadEach(parts []treereader.Part, do func(i int, e treereader.Entry, content []byte, err error) error) error {
+	if t.below != "" {
+		parts = slices.Clone(parts)
+		for i := range parts {
+			parts[i].Path = t.below + parts[i].Path
+		}
+	}
+	return t.Tree.ReadEach(parts, do)
 }
 
 const (
@@ -155,7 +182,7 @@ func startTree(ctx context.Context, limit time.Duration, command process.Command
 		return nil, err
 	}
 	to := &patience{c.stdin, c.stdout, limit, func() { stop(context.DeadlineExceeded) }}
-	return &tree{treereader.NewTree(to, to, r), c, stop}, nil
+	return &tree{treereader.NewTree(to, to, r), c, stop, ""}, nil
 }
 
 func (t *tree) close() {

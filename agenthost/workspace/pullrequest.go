@@ -30,7 +30,7 @@ func (m *Manager) PullRequest(
 	if m.forges == nil || m.forges.Kind(to.address, own) == "" {
 		return nil, errNoForge()
 	}
-	at, base, err := m.proposed(ctx, rec)
+	at, base, err := m.proposed(ctx, rec, to)
 	if err != nil {
 		return nil, errUnwritable(err)
 	}
@@ -53,8 +53,8 @@ func errNoForge() error {
 }
 
 // proposed returns the branch of a workspace, which is pushed, and the base that it is meant for.
-func (m *Manager) proposed(ctx context.Context, rec *record) (head, string, error) {
-	_, at, base, err := m.outgoing(ctx, rec)
+func (m *Manager) proposed(ctx context.Context, rec *record, to *destination) (head, string, error) {
+	mirror, at, base, err := m.outgoing(ctx, rec)
 	if err != nil {
 		return head{}, "", err
 	}
@@ -68,6 +68,17 @@ func (m *Manager) proposed(ctx context.Context, rec *record) (head, string, erro
 			Code: protocol.CodeConflict, Message: "The project has no branch to merge into",
 			Hint: "The operator names one with branch: in the host's configuration",
 		}
+	}
+	if err != nil {
+		return at, base, err
+	}
+	err = m.checkLinks(ctx, rec, mirror, rec.Pushed.Commit, base, func() (string, error) {
+		ref := "refs/heads/" + base
+		refs, err := m.remoteRefs(ctx, to, ref)
+		return refs[ref], err
+	})
+	if exitedWith(err, 128) { // the workspace no longer has the commit that was pushed
+		err = nil
 	}
 	return at, base, err
 }

@@ -158,3 +158,23 @@ func TestPullRequestsAreChecked(t *testing.T) {
 		t.Errorf("without a forge: %v", err)
 	}
 }
+
+// A pull request proposes no commit of a submodule that no remote is known to have.
+func TestAPullRequestNamesCommitsOfSubmodulesThatNoRemoteHas(t *testing.T) {
+	t.Parallel()
+	s, lib := atForge(t, protocol.ForgeKinds()[0]), filepath.Join(t.TempDir(), "lib")
+	git(t, "", "init", "--quiet", "--initial-branch=main", lib)
+	git(t, lib, "commit", "--quiet", "--allow-empty", "-m", "lib")
+	git(t, s.dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "lib")
+	git(t, s.dir, "commit", "--quiet", "-m", "lib")
+	if _, err := s.Push(t.Context(), "s1", "shop", &protocol.PushRequest{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(s.dir, ".git", "modules", "lib", "refs", "remotes")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.request(t, "Work")
+	if id := git(t, lib, "rev-parse", "HEAD"); protocol.CodeOf(err) != protocol.CodeConflict || !strings.Contains(err.Error(), id) {
+		t.Error(err)
+	}
+}

@@ -16,7 +16,7 @@ const pushTimeout = 100 * time.Second
 
 // Push pushes the branch that a session's workspace has checked out to the remote of its project. Git runs in
 // the mirror, so neither hooks nor settings of the agent's repository count. A push that would remove commits
-// is refused unless the request names them. own is the user's own token, nil for the host's. Repeating
+// is refused unless the request names them, and so is one that names a commit of a submodule which no remote has. own is the user's own token, nil for the host's. Repeating
 // a request gives the same answer. CodeNoRemote, CodeNoBranch. CodeDivergedBranch: the remote has other commits.
 // CodePushRejected: the remote refuses. CodeRemoteFailed: the remote cannot be reached.
 func (m *Manager) Push(
@@ -57,7 +57,7 @@ func (m *Manager) push(
 			Hint: "Ask the agent to put its commits on a branch of their own, and try again",
 		}
 	}
-	theirs, err := m.compareRemote(ctx, rec, mirror, to, at, base)
+	theirs, baseTip, err := m.compareRemote(ctx, rec, mirror, to, at, base)
 	if err == nil {
 		err = m.saveRecord(rec)
 	}
@@ -72,6 +72,9 @@ func (m *Manager) push(
 		done.Replaced = theirs
 	}
 	if theirs != at.tip {
+		if err := m.checkLinks(ctx, rec, mirror, at.tip, base, func() (string, error) { return baseTip, nil }); err != nil {
+			return nil, err
+		}
 		if err := m.sendBranch(ctx, mirror, to, at, done.Replaced); err != nil {
 			return nil, err
 		}
@@ -93,26 +96,26 @@ func (m *Manager) outgoing(ctx context.Context, rec *record) (mirror repository,
 	return mirror, at, base, err
 }
 
-// compareRemote updates what the record says about the remote, and returns the commit that the branch has
-// there, "" if it is not there.
+// compareRemote updates what the record says about the remote, and returns the commits that the branch and the base have
+// there, "" if they are not there.
 func (m *Manager) compareRemote(
 	ctx context.Context, rec *record, mirror repository, to *destination, at head, base string,
-) (string, error) {
+) (theirs, baseTip string, err error) {
 	refs, err := m.remoteRefs(ctx, to, at.ref, "refs/heads/"+base)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	next := &pushed{Branch: at.branch()}
 	if before := rec.Pushed; before != nil && before.Branch == next.Branch {
 		next.Commit, next.PullRequest = before.Commit, before.PullRequest
 	}
-	theirs, baseTip := refs[at.ref], refs["refs/heads/"+base]
+	theirs, baseTip = refs[at.ref], refs["refs/heads/"+base]
 	if next.Diverged, err = m.unlessIn(ctx, mirror, at, theirs); err != nil {
-		return "", err
+		return "", "", err
 	}
 	next.Base, err = m.unlessIn(ctx, mirror, at, baseTip)
 	rec.Pushed = next
-	return theirs, err
+	return theirs, baseTip, err
 }
 
 // remoteRefs returns the commits that refs have at a remote, without those that are not there.

@@ -44,7 +44,7 @@ func (m *Manager) fetchRemote(ctx context.Context, rec *record, to *destination)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.compareRemote(ctx, rec, mirror, to, at, base); err != nil {
+	if _, _, err := m.compareRemote(ctx, rec, mirror, to, at, base); err != nil {
 		return nil, err
 	}
 	last := rec.Pushed
