@@ -77,12 +77,15 @@ func cleanDiff(d *protocol.Diff) {
 	d.Snapshot, d.Head = protocol.CutText(cleanText(d.Snapshot), maxObjectID), protocol.CutText(cleanText(d.Head), maxObjectID)
 	d.Patch = protocol.SanitizeText(d.Patch)
 	d.Fit()
-	if len(d.Files) > maxDiffFiles {
-		d.Files, d.Truncated = d.Files[:maxDiffFiles], true
-	}
+	total := d.Counts()
 	d.Files = slices.DeleteFunc(d.Files, func(f protocol.DiffFile) bool {
 		return f.Path == "" || len(f.Path) > maxDiffPath || len(f.OldPath) > maxDiffPath || len(f.Status) > 32
 	})
+	d.Files = d.Files[:min(len(d.Files), maxDiffFiles)]
+	if d.Total = nil; total.Files > len(d.Files) {
+		d.Truncated, d.Total = true, &total
+	}
+	d.InnerRepositories, d.InnerRepositoryCount = cleanInner(d.InnerRepositories, d.InnerRepositoryCount)
 	d.LeftOut = d.LeftOut[:min(len(d.LeftOut), protocol.MaxLeftOut)]
 	d.LeftOutCount = max(d.LeftOutCount, len(d.LeftOut))
 	for i := range d.LeftOut {
@@ -95,6 +98,15 @@ func cleanDiff(d *protocol.Diff) {
 		f.Path, f.OldPath = protocol.SanitizeText(f.Path), protocol.SanitizeText(f.OldPath)
 		f.Status = protocol.DiffStatus(protocol.SanitizeText(string(f.Status)))
 	}
+}
+
+// cleanInner limits and sanitizes a host's names of repositories inside a workspace.
+func cleanInner(names []string, count int) ([]string, int) {
+	names = names[:min(len(names), protocol.MaxInner)]
+	for i, name := range names {
+		names[i] = protocol.CutText(protocol.SanitizeText(name), maxDiffPath)
+	}
+	return names, max(count, len(names))
 }
 
 // hashDiff is the same for diffs that show the same, whatever they were made from: after a commit nothing else changed.

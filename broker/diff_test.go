@@ -122,7 +122,7 @@ func TestADiffOverTheCapIsCut(t *testing.T) {
 	answer, err := k.sessions.Diff(k.ctx, k.user.UserID, task.ID)
 	k.must(err)
 	if content := string(answer.Message.Artifacts[0].Content); len(content) > 1<<20 ||
-		!strings.Contains(content, `"patch":"diff --git a/x b/x\n+x\n","truncated":true}`) {
+		!strings.Contains(content, `"patch":"diff --git a/x b/x\n+x\n","truncated":true,"total":{"files":5002,"additions":1,"deletions":0}}`) {
 		t.Errorf("%d bytes, ends %s", len(content), content[len(content)-100:])
 	}
 }

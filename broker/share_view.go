@@ -77,7 +77,7 @@ func (v *sharedView) diff(content json.RawMessage) any {
 	for i := range diff.Files {
 		diff.Files[i].Path, diff.Files[i].OldPath = v.mask.Text(diff.Files[i].Path), v.mask.Text(diff.Files[i].OldPath)
 	}
-	return protocol.Diff{Files: orNone(diff.Files), Truncated: diff.Truncated}
+	return protocol.Diff{Files: orNone(diff.Files), Truncated: diff.Truncated, Total: diff.Total}
 }
 
 // attachedFile is what history keeps of a file that a user attached.

@@ -70,6 +70,7 @@ func (s *Ships) Commit(
 				return nil, nil, err
 			}
 			done.Commit, done.Branch = cleanText(done.Commit), cleanText(done.Branch)
+			done.InnerRepositories, done.InnerRepositoryCount = cleanInner(done.InnerRepositories, done.InnerRepositoryCount)
 			return done, taskAct(protocol.AuditTaskCommitted, at.task, map[string]string{
 				"commit": done.Commit, "branch": done.Branch, "files": strconv.Itoa(done.Files),
 			}), nil

@@ -63,11 +63,11 @@ func (d *document) value(name string, raw json.RawMessage) {
 
 // diff writes which files changed, and the changes folded.
 func (d *document) diff(diff *protocol.Diff) {
-	noun := " files changed"
-	if len(diff.Files) == 1 {
+	noun, count := " files changed", diff.Counts().Files
+	if count == 1 {
 		noun = " file changed"
 	}
-	d.printf("\n<details>\n<summary>%d%s</summary>\n\n", len(diff.Files), noun)
+	d.printf("\n<details>\n<summary>%d%s</summary>\n\n", count, noun)
 	for i := range diff.Files {
 		f := &diff.Files[i]
 		d.printf("- %s (%s, +%d -%d)\n", markdown.Line(d.text(f.Path)), markdown.Line(string(f.Status)), f.Additions,

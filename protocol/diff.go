@@ -13,6 +13,9 @@ type Diff struct {
 	// Truncated reports that Patch or Files are incomplete.
 	Truncated bool `json:"truncated,omitempty"`
 
+	// Total counts all changes if Files is incomplete.
+	Total *DiffTotal `json:"total,omitempty"`
+
 	Snapshot string `json:"snapshot,omitempty"` // names the state of the files: the same state has the same id
 	Head     string `json:"head,omitempty"`     // commit that is checked out, "" before the first one
 
@@ -20,6 +23,21 @@ type Diff struct {
 	// of an earlier state.
 	LeftOut      []LeftOut `json:"leftOut,omitempty"`
 	LeftOutCount int       `json:"leftOutCount,omitempty"`
+
+	// InnerRepositories are directories with changes that are repositories of their own, but no submodules, at most MaxInner
+	// of InnerRepositoryCount. Their files count as those of any directory, and their history is no part of the changes.
+	InnerRepositories    []string `json:"innerRepositories,omitempty"`
+	InnerRepositoryCount int      `json:"innerRepositoryCount,omitempty"`
+}
+
+// MaxInner bounds the names of InnerRepositories.
+const MaxInner = 50
+
+// DiffTotal counts the changes of a diff.
+type DiffTotal struct {
+	Files     int `json:"files"`
+	Additions int `json:"additions"`
+	Deletions int `json:"deletions"`
 }
 
 // LeftOut is a file or directory that the host did not read. Path and Reason together are a sentence.
@@ -34,9 +52,22 @@ const (
 	MaxLeftOutPath = 512
 )
 
+// Counts counts all changes, also those that Files does not have.
+func (d *Diff) Counts() DiffTotal {
+	if d.Total != nil {
+		return *d.Total
+	}
+	total := DiffTotal{Files: len(d.Files)}
+	for i := range d.Files {
+		total.Additions += d.Files[i].Additions
+		total.Deletions += d.Files[i].Deletions
+	}
+	return total
+}
+
 // DiffFile is one changed file. Binary files have no line counts.
 type DiffFile struct {
-	Path      string     `json:"path"`
+	Path      string     `json:"path"`              // as ShownPath shows it
 	OldPath   string     `json:"oldPath,omitempty"` // of a renamed file
 	Status    DiffStatus `json:"status"`
 	Additions int        `json:"additions"`

@@ -32,7 +32,7 @@ type FileList struct {
 	Entries []FileEntry `json:"entries"`
 	Total   int         `json:"total"`             // entries of the whole directory
 	Next    string      `json:"next,omitempty"`    // "after" of the next page
-	Unnamed int         `json:"unnamed,omitempty"` // entries whose names are no UTF-8; they are left out
+	Unnamed int         `json:"unnamed,omitempty"` // entries that are left out because their names are no UTF-8
 	Cut     bool        `json:"cut,omitempty"`     // the directory has more than MaxDirectory entries
 }
 

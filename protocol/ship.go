@@ -67,6 +67,11 @@ type CommitResponse struct {
 	Files     int    `json:"files"` // that the commit changes
 	Additions int    `json:"additions"`
 	Deletions int    `json:"deletions"`
+
+	// InnerRepositories are repositories inside whose files the commit has, and whose own history it does not have, as in a
+	// Diff.
+	InnerRepositories    []string `json:"innerRepositories,omitempty"`
+	InnerRepositoryCount int      `json:"innerRepositoryCount,omitempty"`
 }
 
 // Check trims the message and checks the request. CodeInvalid: it is empty, or has characters that
@@ -116,7 +121,7 @@ func IsCommandCharacter(char rune) bool {
 // DiscardRequest is the body of POST /session/:id/discard of an agent host, and of POST
 // /api/tasks/:id/discard of a broker. It has either paths or a hunk.
 type DiscardRequest struct {
-	Paths []string     `json:"paths,omitempty"` // of files, as a diff has them
+	Paths []string     `json:"paths,omitempty"` // of files, as a diff has them; see ShownPath
 	Hunk  *DiscardHunk `json:"hunk,omitempty"`  // a part of one file
 
 	Snapshot string `json:"snapshot"` // of the diff that was shown
@@ -132,7 +137,7 @@ type DiscardHunk struct {
 type DiscardResponse struct {
 	Success   bool   `json:"success"`
 	SessionID string `json:"sessionId"`
-	Files     int    `json:"files"` // that were changed back, one of them in part for a hunk
+	Files     int    `json:"files"` // that the request names, each once, one of them in part for a hunk
 }
 
 // Check returns CodeInvalid unless the request has either a hunk or paths, and all paths can be those of files in

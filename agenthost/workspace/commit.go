@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,14 +111,14 @@ func (c *committing) run(ctx context.Context) (*protocol.CommitResponse, error) 
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	changes := &protocol.Diff{}
-	if err := c.readFiles(ctx, c.next, c.at.tip, s.Tree, changes); err != nil {
+	changes, err := c.changedFiles(ctx, c.next, c.at.tip, s.Tree)
+	if err != nil {
 		return nil, err
 	}
 	if s.Head.IsUnmerged {
 		return nil, errUnmerged()
 	}
-	if len(changes.Files) == 0 {
+	if len(changes) == 0 {
 		return nil, c.nothingToCommit(ctx)
 	}
 	id, err := c.commitTree(ctx, c.at.tip, s.Tree)
@@ -127,7 +128,7 @@ func (c *committing) run(ctx context.Context) (*protocol.CommitResponse, error) 
 	if err := s.store.WriteIndex(filepath.Join(s.scratch, newIndex), s.Snapshot, c.ownerOf(c.rec)); err != nil {
 		return nil, err
 	}
-	return committed(c.at, id, changes), c.give(ctx, id)
+	return c.committed(id, changes), c.give(ctx, id)
 }
 
 // check returns CodeConflict unless files and branch are as they were shown, and the snapshot has all files.
@@ -154,12 +155,12 @@ func (c *committing) check() error {
 	return nil
 }
 
-func committed(at head, id string, changes *protocol.Diff) *protocol.CommitResponse {
-	done := &protocol.CommitResponse{Commit: id, Branch: at.branch(), Files: len(changes.Files)}
-	for i := range changes.Files {
-		done.Additions += changes.Files[i].Additions
-		done.Deletions += changes.Files[i].Deletions
+func (c *committing) committed(id string, changes []protocol.DiffFile) *protocol.CommitResponse {
+	total := (&protocol.Diff{Files: changes}).Counts()
+	done := &protocol.CommitResponse{
+		Commit: id, Branch: c.at.branch(), Files: total.Files, Additions: total.Additions, Deletions: total.Deletions,
 	}
+	done.InnerRepositories, done.InnerRepositoryCount = innerOf(c.now, changes)
 	return done
 }
 
@@ -190,11 +191,11 @@ func (c *committing) findDone(ctx context.Context) (*protocol.CommitResponse, er
 		if made, err := c.commitTree(ctx, c.req.Head, tree); err != nil || made != id {
 			return nil, err
 		}
-		changes := &protocol.Diff{}
-		if err := c.readFiles(ctx, c.next, c.req.Head, tree, changes); err != nil {
+		changes, err := c.changedFiles(ctx, c.next, c.req.Head, tree)
+		if err != nil {
 			return nil, err
 		}
-		return committed(c.at, id, changes), nil
+		return c.committed(id, changes), nil
 	}
 	return nil, nil //nolint:nilnil // there is none
 }
@@ -311,17 +312,35 @@ func errGitBusy(err error) *protocol.Error {
 	}
 }
 
-// errUnwritable makes a failed access to a file CodeConflict, because an agent can cause it: it can put a
-// directory where git has a file. Other errors stay as they are.
+// errUnwritable makes a failed access to a file and a failed run of git CodeConflict, because an agent can cause both: it can
+// put a directory where git has a file, and remove objects. Other errors stay as they are.
 func errUnwritable(err error) error {
-	if failed := (*fs.PathError)(nil); !errors.As(err, &failed) {
+	file, run, exit := (*fs.PathError)(nil), (*gitError)(nil), (*exec.ExitError)(nil)
+	isOfGit := errors.As(err, &run) && errors.As(err, &exit)
+	if known := (*protocol.Error)(nil); errors.As(err, &known) || !isOfGit && !errors.As(err, &file) {
 		return err
 	}
-	if known := (*protocol.Error)(nil); errors.As(err, &known) {
-		return err
+	if isOfGit && lacksObjects(run.stderr) {
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: "Git has not all objects of the commits that it needs", Err: err,
+			Hint: "The repository of the workspace or the project is a partial clone, or damaged. Run git fetch --refetch there, or git fsck",
+		}
 	}
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: "The workspace's repository cannot be used", Err: err,
 		Hint: "Its .git directory was changed, or the disk of the agent host is full. Ask the agent to run git fsck",
 	}
+}
+
+// lacksObjects reports whether git complains about objects that are missing or damaged.
+func lacksObjects(stderr string) bool {
+	for _, sign := range []string{
+		"unable to read", "missing blob", "missing tree", "missing object", "bad object", "bad tree object", "not a tree object",
+		"could not parse", "Could not read", "Failed to traverse", "is corrupt", "promisor", "inflate", "not a valid object",
+	} {
+		if strings.Contains(stderr, sign) {
+			return true
+		}
+	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +98,7 @@ func TestARepeatedCommitIsMadeOnce(t *testing.T) {
 		t.Helper()
 		second, err := repeat()
 		must(t, err)
-		if *first != *second {
+		if !reflect.DeepEqual(first, second) {
 			t.Errorf("%s: %+v, then %+v", when, first, second)
 		}
 	}

@@ -70,7 +70,7 @@ func showFile(
 	maskPiece func(before, piece string, final bool) (clean string, used int),
 ) (*protocol.FileContent, error) {
 	read := func(offset int64, size int) (treereader.Entry, []byte, error) {
-		found, content, err := files.Read(treereader.Part{Path: path.Join(rec.Prefix, name), Offset: offset, Limit: size})
+		found, content, err := files.Read(treereader.Part{Path: path.Join(rec.Prefix, protocol.PathShown(name)), Offset: offset, Limit: size})
 		if err == nil {
 			err = checkKind(name, found)
 		}

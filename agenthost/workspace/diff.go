@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"bellhop/protocol"
 )
@@ -48,7 +50,7 @@ func (m *Manager) Diff(ctx context.Context, sessionID, project string) (*protoco
 		diff, err = m.diffOf(ctx, rec, s)
 		return err
 	})
-	return diff, err
+	return diff, errUnwritable(err)
 }
 
 func errNoBase(rec *record) error {
@@ -74,10 +76,33 @@ func (m *Manager) diffOf(ctx context.Context, rec *record, s *snapshot) (*protoc
 	diff.Snapshot, diff.Head, diff.LeftOutCount = s.ID, s.Head.Commit, len(s.LeftOut)+s.More
 	for _, left := range s.LeftOut[:min(len(s.LeftOut), protocol.MaxLeftOut)] {
 		diff.LeftOut = append(diff.LeftOut, protocol.LeftOut{
-			Path: protocol.CutText(protocol.SanitizeText(left.Path), protocol.MaxLeftOutPath), Reason: left.Reason.String(),
+			Path: protocol.CutText(protocol.ShownPath(left.Path), protocol.MaxLeftOutPath), Reason: left.Reason.String(),
 		})
 	}
+	diff.InnerRepositories, diff.InnerRepositoryCount = innerOf(s, diff.Files)
 	return diff, nil
+}
+
+// innerOf returns the first repositories inside that have some of the changed files, and the number of all.
+func innerOf(s *snapshot, files []protocol.DiffFile) (first []string, count int) {
+	if len(s.Inner) == 0 {
+		return nil, 0
+	}
+	isChanged := map[string]bool{} // directories
+	for i := range files {
+		for dir := path.Dir(files[i].Path); dir != "." && !isChanged[dir]; dir = path.Dir(dir) {
+			isChanged[dir] = true
+		}
+	}
+	for _, dir := range s.Inner {
+		if dir = protocol.ShownPath(dir); !isChanged[dir] {
+			continue
+		}
+		if count++; count <= protocol.MaxInner {
+			first = append(first, dir)
+		}
+	}
+	return first, count
 }
 
 // keptDiff is the last diff of a workspace: a repeat without a change costs nothing more than the reading.
@@ -87,8 +112,8 @@ type keptDiff struct {
 }
 
 // readDiff returns the diff of a basis and a tree if it is the last one.
-func readDiff(path, base, tree string) (*protocol.Diff, bool) {
-	content, err := os.ReadFile(path)
+func readDiff(file, base, tree string) (*protocol.Diff, bool) {
+	content, err := os.ReadFile(file)
 	if err != nil {
 		return nil, false
 	}
@@ -99,12 +124,12 @@ func readDiff(path, base, tree string) (*protocol.Diff, bool) {
 	return kept.Diff, true
 }
 
-func writeDiff(path, tree string, diff *protocol.Diff) error {
+func writeDiff(file, tree string, diff *protocol.Diff) error {
 	content, err := protocol.Marshal(keptDiff{tree, diff})
 	if err != nil {
 		return err
 	}
-	return writeFile(path, content)
+	return writeFile(file, content)
 }
 
 // patchArgs make diffTree show the changes of files.
@@ -128,8 +153,16 @@ func (m *Manager) readDiff(ctx context.Context, repo repository, base, tree stri
 	}
 	// No field of the list is empty, so the first empty one ends it.
 	list, patch, _ := bytes.Cut(out, []byte("\x00\x00"))
+	files, err := parseFiles(string(list))
+	if err != nil {
+		return err
+	}
+	setFiles(diff, files)
+	if !utf8.Valid(list) { // then the patch is read again, with the names as git quotes them
+		return m.readPatch(ctx, repo, base, tree, diff)
+	}
 	setPatch(diff, patch, false)
-	return setFiles(diff, list)
+	return nil
 }
 
 // diffTree returns the arguments of a diff that starts no program: attributes of
@@ -142,26 +175,32 @@ func diffTree(args ...string) []string {
 
 // readFiles fills diff.Files with the status and the line counts of each file.
 func (m *Manager) readFiles(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
+	files, err := m.changedFiles(ctx, repo, base, tree)
+	setFiles(diff, files)
+	return err
+}
+
+// changedFiles returns the status and the line counts of each file that differs between two trees.
+func (m *Manager) changedFiles(ctx context.Context, repo repository, base, tree string) ([]protocol.DiffFile, error) {
 	out, err := m.git.run(ctx, call{
 		repo: repo, limit: maxListing, time: diffTimeout,
 		args: diffTree("--raw", "--numstat", "-z", base, tree, "--"),
 	})
 	if errors.Is(err, errOutputLimit) {
-		return errTooManyChanges
+		return nil, errTooManyChanges
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return setFiles(diff, out)
+	return parseFiles(string(out))
 }
 
-// setFiles fills diff.Files from the output of --raw --numstat -z.
-func setFiles(diff *protocol.Diff, out []byte) (err error) {
-	diff.Files, err = parseFiles(string(out))
-	if len(diff.Files) > maxDiffFiles {
-		diff.Files, diff.Truncated = diff.Files[:maxDiffFiles], true
+// setFiles fills diff.Files with as many files as an answer has.
+func setFiles(diff *protocol.Diff, files []protocol.DiffFile) {
+	if diff.Files = files; len(files) > maxDiffFiles {
+		total := diff.Counts()
+		diff.Files, diff.Truncated, diff.Total = files[:maxDiffFiles], true, &total
 	}
-	return err
 }
 
 var errTooManyChanges = &protocol.Error{
@@ -206,9 +245,9 @@ func parseStatus(fields []string) (protocol.DiffFile, []string, error) {
 	file := protocol.DiffFile{Status: diffStatus(parts[4])}
 	fields = fields[1:]
 	if file.Status == protocol.DiffRenamed && len(fields) > 1 {
-		file.OldPath, fields = protocol.SanitizeText(fields[0]), fields[1:]
+		file.OldPath, fields = protocol.ShownPath(fields[0]), fields[1:]
 	}
-	file.Path = protocol.SanitizeText(fields[0])
+	file.Path = protocol.ShownPath(fields[0])
 	return file, fields[1:], nil
 }
 
@@ -244,10 +283,10 @@ func diffStatus(letter string) protocol.DiffStatus {
 	}
 }
 
-// readPatch fills diff.Patch.
+// readPatch fills diff.Patch. Names of which not all bytes are plain are quoted.
 func (m *Manager) readPatch(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
 	out, err := m.git.run(ctx, call{
-		repo: repo, limit: maxPatchOutput, time: diffTimeout,
+		repo: repo, limit: maxPatchOutput, time: diffTimeout, config: [][2]string{{"core.quotePath", "true"}},
 		args: diffTree(append(patchArgs[:len(patchArgs):len(patchArgs)], base, tree, "--")...),
 	})
 	cutShort := errors.Is(err, errOutputLimit)

@@ -61,8 +61,8 @@ func TestDiffShowsEveryKindOfChange(t *testing.T) {
 					write(t, dir, name, "x\n")
 				}
 			},
-			`added "quoted"; added *; added --help; added -rf; added :(glob)*; added a b; added line\nend; added ` +
-				"tab\tx; added ü",
+			`added "quoted"; added *; added --help; added -rf; added :(glob)*; added a b; added "line\nend"; added ` +
+				`"tab\tx"; added ü`,
 		},
 		"a fifo is not read": {func(t *testing.T, dir string) {
 			must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
@@ -83,7 +83,7 @@ func TestDiffShowsEveryKindOfChange(t *testing.T) {
 			run(t, filepath.Join(dir, "inner"), "add", ".")
 			run(t, filepath.Join(dir, "inner"), "commit", "--quiet", "-m", "inner")
 			run(t, dir, "init", "--quiet", "unborn")
-		}, "added inner"},
+		}, "added inner/a.txt"},
 		"the index is damaged": {func(t *testing.T, dir string) {
 			write(t, dir, "README", "other\n")
 			must(t,

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"bellhop/agenthost/workspace/treereader"
 	"bellhop/protocol"
@@ -116,19 +115,16 @@ func (m *Manager) Directory(ctx context.Context, sessionID, project, dir, after 
 }
 
 func listDirectory(files *tree, rec *record, dir, after string) (*protocol.FileList, error) {
-	found, isCut, err := files.List(path.Join(rec.Prefix, dir), protocol.MaxDirectory)
+	at := path.Join(rec.Prefix, protocol.PathShown(dir))
+	found, isCut, err := files.List(at, protocol.MaxDirectory)
 	if err != nil {
 		return nil, err
 	}
 	list := &protocol.FileList{Path: dir, Entries: []protocol.FileEntry{}, Cut: isCut}
 	all := make([]entry, 0, len(found))
 	for _, e := range found {
-		switch {
-		case strings.EqualFold(e.Name, ".git"):
-		case !utf8.ValidString(e.Name):
-			list.Unnamed++
-		default:
-			all = append(all, entry{e.Name, e.Kind == treereader.KindDirectory, e})
+		if !strings.EqualFold(e.Name, ".git") {
+			all = append(all, entry{protocol.ShownPath(e.Name), e.Kind == treereader.KindDirectory, e})
 		}
 	}
 	slices.SortFunc(all, compareEntries)
@@ -147,22 +143,22 @@ func listDirectory(files *tree, rec *record, dir, after string) (*protocol.FileL
 	if to < len(all) {
 		list.Next = all[to-1].cursor()
 	}
-	return list, readTargets(files, rec, list)
+	return list, readTargets(files, at, list)
 }
 
 // readTargets reads where the links of a list lead to.
-func readTargets(files *tree, rec *record, list *protocol.FileList) error {
+func readTargets(files *tree, dir string, list *protocol.FileList) error {
 	var links []*protocol.FileEntry
 	var parts []treereader.Part
 	for i := range list.Entries {
 		if e := &list.Entries[i]; e.Kind == protocol.FileLink {
 			links = append(links, e)
-			parts = append(parts, treereader.Part{Path: path.Join(rec.Prefix, list.Path, e.Name)})
+			parts = append(parts, treereader.Part{Path: path.Join(dir, protocol.PathShown(e.Name))})
 		}
 	}
 	return files.ReadEach(parts, func(i int, e treereader.Entry, content []byte, err error) error {
 		if err == nil && e.Kind == treereader.KindLink { // else it was exchanged
-			links[i].Target = string(content)
+			links[i].Target = protocol.ShownPath(string(content))
 		}
 		return nil
 	})
@@ -200,7 +196,7 @@ func compareEntries(a, b entry) int {
 }
 
 func describeEntry(found treereader.Entry) protocol.FileEntry {
-	out := protocol.FileEntry{Name: found.Name, Kind: protocol.FileOther}
+	out := protocol.FileEntry{Name: protocol.ShownPath(found.Name), Kind: protocol.FileOther}
 	switch found.Kind {
 	case treereader.KindDirectory:
 		out.Kind = protocol.FileDirectory
@@ -216,9 +212,9 @@ func describeEntry(found treereader.Entry) protocol.FileEntry {
 func markIgnored(files *tree, rec *record, list *protocol.FileList) error {
 	names := make([]string, len(list.Entries))
 	for i := range list.Entries {
-		names[i] = list.Entries[i].Name
+		names[i] = protocol.PathShown(list.Entries[i].Name)
 	}
-	ignored, err := files.Ignored(path.Join(rec.Prefix, list.Path), names)
+	ignored, err := files.Ignored(path.Join(rec.Prefix, protocol.PathShown(list.Path)), names)
 	if f := (*treereader.Failure)(nil); errors.As(err, &f) {
 		return nil
 	}

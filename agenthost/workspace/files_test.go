@@ -82,13 +82,18 @@ func TestADirectoryHasDirectoriesFirstAndMarksWhatGitIgnores(t *testing.T) {
 	write(t, dir, "src/:(glob)*", "x\n")
 	must(t, os.Symlink("/etc/passwd", filepath.Join(dir, "link")))
 	list := k.list("", "")
-	equal(t, "the workspace", entryLines(list), "directory ignored (ignored); directory src; file .gitignore; "+
-		"file README; file a\nb\u202e; link link -> /etc/passwd; file old.txt")
-	if list.Unnamed != 1 || list.Total != 7 || list.Next != "" {
+	equal(t, "the workspace", entryLines(list), "directory ignored (ignored); directory src; file \"a\\nb\u202e\"; file \"bad\\377\"; "+
+		"file .gitignore; file README; link link -> /etc/passwd; file old.txt")
+	if list.Unnamed != 0 || list.Total != 8 || list.Next != "" {
 		t.Errorf("%+v", list)
 	}
 	equal(t, "a directory", entryLines(k.list("src", "")), "file :(glob)*; file new.go")
 	equal(t, "an ignored one", entryLines(k.list("ignored", "")), "file secret.txt (ignored)")
+	write(t, dir, "d\xff/e\n/bad\xfe", "content\n")
+	equal(t, "a directory without a text", entryLines(k.list(`"d\377"/"e\n"`, "")), `file "bad\376"`)
+	file, err := k.read(`"d\377"/"e\n"/"bad\376"`, 0)
+	must(t, err)
+	equal(t, "a file without a text", file.Text, "content\n")
 	must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 	equal(t, "without git", entryLines(k.list("src", "")), "file :(glob)*; file new.go")
 }

@@ -26,7 +26,9 @@ func (m *Manager) DiscardHunk(
 	ctx context.Context, sessionID, project string, req *protocol.DiscardRequest, shown func(string) string,
 ) (*protocol.DiscardResponse, error) {
 	err := m.discardIn(ctx, sessionID, project, req, func(ctx context.Context, d *discarding) error {
-		return d.hunk(ctx, req.Hunk, shown)
+		hunk := *req.Hunk
+		hunk.Path = protocol.PathShown(hunk.Path)
+		return d.hunk(ctx, &hunk, shown)
 	})
 	if err != nil {
 		return nil, err

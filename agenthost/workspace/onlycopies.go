@@ -86,10 +86,10 @@ func (o *onlySearch) add(kind protocol.OnlyCopyKind, counts map[string]int) {
 // shownName is a name in a form that every client can show.
 func shownName(name string) string {
 	const limit = 1000
-	if len(name) > limit {
+	if name = protocol.ShownPath(name); len(name) > limit {
 		name = protocol.CutText(name, limit) + "…"
 	}
-	return protocol.SanitizeText(name)
+	return name
 }
 
 // byDirectory adds up what is below the same directories, of as many levels as make no more names than limit.

@@ -424,9 +424,7 @@ class CommandList(_CommandList, total=False):
     problem: str
 
 
-class CommitResponse(TypedDict):
-    """CommitResponse is the response to POST /session/:id/commit of an agent host, and to POST
-    /api/tasks/:id/commit of a broker. A repeated request gets the commit that the first one made."""
+class _CommitResponse(TypedDict):
     success: bool
     sessionId: str
     commit: str
@@ -434,6 +432,13 @@ class CommitResponse(TypedDict):
     files: int
     additions: int
     deletions: int
+
+
+class CommitResponse(_CommitResponse, total=False):
+    """CommitResponse is the response to POST /session/:id/commit of an agent host, and to POST
+    /api/tasks/:id/commit of a broker. A repeated request gets the commit that the first one made."""
+    innerRepositories: List[str]
+    innerRepositoryCount: int
 
 
 class CommitTaskRequest(TypedDict):

@@ -151,9 +151,7 @@ class CommitRequest(TypedDict):
     head: str
 
 
-class CommitResponse(TypedDict):
-    """CommitResponse is the response to POST /session/:id/commit of an agent host, and to POST
-    /api/tasks/:id/commit of a broker. A repeated request gets the commit that the first one made."""
+class _CommitResponse(TypedDict):
     success: bool
     sessionId: str
     commit: str
@@ -161,6 +159,13 @@ class CommitResponse(TypedDict):
     files: int
     additions: int
     deletions: int
+
+
+class CommitResponse(_CommitResponse, total=False):
+    """CommitResponse is the response to POST /session/:id/commit of an agent host, and to POST
+    /api/tasks/:id/commit of a broker. A repeated request gets the commit that the first one made."""
+    innerRepositories: List[str]
+    innerRepositoryCount: int
 
 
 class _Confirmation(TypedDict):
@@ -203,10 +208,13 @@ class Diff(_Diff, total=False):
     artifact."""
     base: str
     truncated: bool
+    total: DiffTotal
     snapshot: str
     head: str
     leftOut: List[LeftOut]
     leftOutCount: int
+    innerRepositories: List[str]
+    innerRepositoryCount: int
 
 
 class _DiffFile(TypedDict):
@@ -220,6 +228,13 @@ class DiffFile(_DiffFile, total=False):
     """DiffFile is one changed file. binary files have no line counts."""
     oldPath: str
     binary: bool
+
+
+class DiffTotal(TypedDict):
+    """DiffTotal counts the changes of a diff."""
+    files: int
+    additions: int
+    deletions: int
 
 
 class DiscardHunk(TypedDict):

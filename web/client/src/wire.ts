@@ -32,6 +32,9 @@ export const maxCommandText = 400;
  */
 export const maxPosition = 9_007_199_254_740_991;
 
+/** maxInner bounds the names of InnerRepositories. */
+export const maxInner = 50;
+
 export const maxLeftOut = 50;
 
 export const maxLeftOutPath = 512;
@@ -770,6 +773,8 @@ export interface Diff {
   patch: string;
   /** truncated reports that patch or files are incomplete. */
   truncated?: boolean;
+  /** total counts all changes if files is incomplete. */
+  total?: DiffTotal;
   /** names the state of the files: the same state has the same id */
   snapshot?: string;
   /** commit that is checked out, "" before the first one */
@@ -780,6 +785,20 @@ export interface Diff {
    */
   leftOut?: LeftOut[];
   leftOutCount?: number;
+  /**
+   * innerRepositories are directories with changes that are repositories of their own, but no submodules, at most
+   * maxInner of innerRepositoryCount. Their files count as those of any directory, and their history is no part of the
+   * changes.
+   */
+  innerRepositories?: string[];
+  innerRepositoryCount?: number;
+}
+
+/** DiffTotal counts the changes of a diff. */
+export interface DiffTotal {
+  files: number;
+  additions: number;
+  deletions: number;
 }
 
 /** LeftOut is a file or directory that the host did not read. path and reason together are a sentence. */
@@ -790,6 +809,7 @@ export interface LeftOut {
 
 /** DiffFile is one changed file. binary files have no line counts. */
 export interface DiffFile {
+  /** as ShownPath shows it */
   path: string;
   /** of a renamed file */
   oldPath?: string;
@@ -1020,7 +1040,7 @@ export interface FileList {
   total: number;
   /** "after" of the next page */
   next?: string;
-  /** entries whose names are no UTF-8; they are left out */
+  /** entries that are left out because their names are no UTF-8 */
   unnamed?: number;
   /** the directory has more than maxDirectory entries */
   cut?: boolean;
@@ -2416,6 +2436,12 @@ export interface CommitResponse {
   files: number;
   additions: number;
   deletions: number;
+  /**
+   * innerRepositories are repositories inside whose files the commit has, and whose own history it does not have, as in
+   * a Diff.
+   */
+  innerRepositories?: string[];
+  innerRepositoryCount?: number;
 }
 
 /**
@@ -2423,7 +2449,7 @@ export interface CommitResponse {
  * broker. It has either paths or a hunk.
  */
 export interface DiscardRequest {
-  /** of files, as a diff has them */
+  /** of files, as a diff has them; see ShownPath */
   paths?: string[];
   /** a part of one file */
   hunk?: DiscardHunk;
@@ -2443,7 +2469,7 @@ export interface DiscardHunk {
 export interface DiscardResponse {
   success: boolean;
   sessionId: string;
-  /** that were changed back, one of them in part for a hunk */
+  /** that the request names, each once, one of them in part for a hunk */
   files: number;
 }
 

@@ -26,6 +26,7 @@ export function Files({ taskId, diff, layout, reviewed }: Props) {
         </p>
       )}
       <LeftOut diff={diff} />
+      <InnerRepositories diff={diff} />
       {reviewed.gone.map((c) => (
         <GoneComment key={c.id} taskId={taskId} comment={c} />
       ))}
@@ -47,6 +48,29 @@ export function Files({ taskId, diff, layout, reviewed }: Props) {
         );
       })}
     </>
+  );
+}
+
+/** The repositories inside whose files are among the changes. */
+function InnerRepositories({ diff }: { diff: Diff }) {
+  const named = diff.innerRepositories ?? [];
+  if (named.length === 0) return null;
+  const more = (diff.innerRepositoryCount ?? 0) - named.length;
+  return (
+    <div className={styles.cut} role="status">
+      <Icon name="warn" size={14} />
+      <div>
+        These directories are repositories of their own. Their files are part of the changes, their history is not:
+        <ul>
+          {named.map((path) => (
+            <li key={path}>
+              <code>{path}</code>
+            </li>
+          ))}
+          {more > 0 && <li>and {more} more</li>}
+        </ul>
+      </div>
+    </div>
   );
 }
 

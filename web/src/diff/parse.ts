@@ -1,3 +1,5 @@
+import { pathInPatch } from './names.ts';
+
 /** A line of a unified diff. */
 export interface DiffLine {
   kind: 'same' | 'added' | 'removed';
@@ -97,14 +99,14 @@ function readHead(file: PatchFile, line: string) {
   file.head.push(line);
   if (line.startsWith('--- ')) file.path = nameOf(line.slice(4), 'a/') || file.path;
   else if (line.startsWith('+++ ')) file.path = nameOf(line.slice(4), 'b/') || file.path;
-  else if (line.startsWith('rename to ')) file.path = unquote(line.slice('rename to '.length));
+  else if (line.startsWith('rename to ')) file.path = pathInPatch(line.slice('rename to '.length));
   else if (/^(Binary files|GIT binary patch)/.test(line)) file.binary = true;
 }
 
 /** The name in a "---" or "+++" line; "" for the side on which the file does not exist. */
 function nameOf(text: string, prefix: string): string {
   // git ends a name that has a space with a tab. A tab in a name would be quoted.
-  const name = unquote(text.split('\t')[0] ?? '');
+  const name = pathInPatch(text.split('\t')[0] ?? '');
   if (name === '/dev/null') return '';
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
@@ -112,26 +114,11 @@ function nameOf(text: string, prefix: string): string {
 /** The name in "a/name b/name". Names that differ are in other lines too. */
 function nameOfBoth(text: string): string {
   const quoted = /^"a\/.*" ("b\/.*")$/.exec(text)?.[1];
-  if (quoted) return unquote(quoted).slice(2);
+  if (quoted) return pathInPatch(quoted).slice(2);
   const half = (text.length - 1) / 2;
   const name = text.slice(2, half);
-  if (text === `a/${name} b/${name}`) return name;
+  if (text === `a/${name} b/${name}`) return pathInPatch(name);
   return / "?b\/(.*?)"?$/.exec(text)?.[1] ?? '';
-}
-
-const escapes: Record<string, number> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 };
-
-/** Reads a name that git has quoted as in C: "\303\244.txt" is ä.txt. Other names are returned as they are. */
-function unquote(name: string): string {
-  if (!name.startsWith('"') || !name.endsWith('"') || name.length < 2) return name;
-  const bytes: number[] = [];
-  const encoder = new TextEncoder();
-  for (const [part, octal, letter] of name.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|[^\\]+/gsu)) {
-    if (octal) bytes.push(Number.parseInt(octal, 8) & 0xff);
-    else if (letter && letter in escapes) bytes.push(escapes[letter] ?? 0);
-    else bytes.push(...encoder.encode(letter ?? part));
-  }
-  return new TextDecoder().decode(new Uint8Array(bytes));
 }
 
 export interface Pair {

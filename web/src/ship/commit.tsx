@@ -31,7 +31,9 @@ export function CommitForm({ task, changes, onSend, onClose }: Props) {
   const commit = useMutation({
     mutationFn: () => client.commit(task.id, message, changes ?? { snapshot: '', head: '' }),
     onSuccess: (done) => {
-      toast(`Committed ${done.files === 1 ? '1 file' : `${done.files} files`} to ${spellName(done.branch)}.`);
+      const inner = (done.innerRepositories ?? []).map(spellName).join(', ');
+      const without = inner && ` The history of the repositories inside is not part of it: ${inner}.`;
+      toast(`Committed ${done.files === 1 ? '1 file' : `${done.files} files`} to ${spellName(done.branch)}.${without}`);
       onClose();
     },
     onSettled: () => {

@@ -39,11 +39,12 @@ export function DiscardFiles(props: { task: Task; changes: Changes | undefined; 
   const [asked, setAsked] = useState<Target | null>(null);
   const queries = useQueryClient();
   const { snapshot = '' } = changes ?? {};
+  const files = changes?.diff?.files ?? [];
   const discard = useMutation({
     mutationFn: ({ file, hunk }: Target) =>
       hunk
         ? client.discardHunk(task.id, { path: file.path, text: hunkText(hunk) }, { snapshot })
-        : client.discard(task.id, pathsOf(file), { snapshot }),
+        : client.discard(task.id, pathsOf(file, files), { snapshot }),
     onSuccess: (_, { file, hunk }) =>
       toast(`${hunk ? 'A part of the' : 'The'} changes of ${spellName(file.path)} ${hunk ? 'is' : 'are'} discarded.`),
     onError: (error) => {
@@ -65,6 +66,7 @@ export function DiscardFiles(props: { task: Task; changes: Changes | undefined; 
       {asked && (
         <Dialog title={asked.hunk ? 'Discard this part?' : 'Discard the changes?'} onClose={() => setAsked(null)}>
           <p>{asked.hunk ? lossOfHunk(asked.file, asked.hunk) : lossOf(asked.file)}</p>
+          {!asked.hunk && othersOf(asked.file, files).map((f) => <p key={f.path}>{lossOf(f)}</p>)}
           <div className={tableStyles.row}>
             <Button onClick={() => setAsked(null)}>Cancel</Button>
             <Button
@@ -112,8 +114,19 @@ export function DiscardHunkButton({ file, hunk }: { file: DiffFile; hunk: Hunk }
 const lengthOf = (hunk: Hunk) => hunk.lines.reduce((n, l) => n + l.text.length + 2, hunk.header.length);
 
 /** A renamed file has two paths: the new one is removed, and the old one comes back. */
-const pathsOf = (file: DiffFile) =>
+const ownPathsOf = (file: DiffFile) =>
   file.oldPath && file.oldPath !== file.path ? [file.path, file.oldPath] : [file.path];
+
+/** The files that are discarded with one: a file and those below its path cannot be in the work tree together. */
+export function othersOf(file: DiffFile, files: readonly DiffFile[]): DiffFile[] {
+  const found = new Set([file]);
+  const inTheWay = (a: string, b: string) => a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+  for (const one of found)
+    for (const f of files) if (ownPathsOf(f).some((p) => ownPathsOf(one).some((q) => inTheWay(p, q)))) found.add(f);
+  return [...found].slice(1);
+}
+
+const pathsOf = (file: DiffFile, files: readonly DiffFile[]) => [file, ...othersOf(file, files)].flatMap(ownPathsOf);
 
 const lost = 'Its changes are lost, unless they are committed.';
 

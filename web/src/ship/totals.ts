@@ -2,6 +2,7 @@ import { isDiff } from '@bellhop/client';
 import { useMemo } from 'react';
 import { useDiff } from '../diff/query.ts';
 import type { Task } from '../app/types.ts';
+import { countsOf, type Countable } from '../diff/counts.ts';
 import { diffOf } from '../task/thread/items.ts';
 import { useRows } from './draft.ts';
 
@@ -12,12 +13,11 @@ export function useTotals(task: Task): string {
   return useMemo(() => {
     const stored = rows.findLast((r) => r.artifacts.some(isDiff))?.artifacts.find(isDiff);
     const diff = read === undefined ? stored && diffOf(stored.content) : read.diff;
-    return diff ? totalsOf(diff.files) : '';
+    return diff ? totalsOf(diff) : '';
   }, [rows, read]);
 }
 
-export function totalsOf(files: readonly { additions: number; deletions: number }[]): string {
-  if (files.length === 0) return '';
-  const sum = (of: 'additions' | 'deletions') => files.reduce((n, f) => n + f[of], 0);
-  return `${files.length === 1 ? '1 file' : `${files.length} files`} +${sum('additions')} −${sum('deletions')}`;
+export function totalsOf(diff: Countable): string {
+  const { files, additions, deletions } = countsOf(diff);
+  return files === 0 ? '' : `${files === 1 ? '1 file' : `${files} files`} +${additions} −${deletions}`;
 }

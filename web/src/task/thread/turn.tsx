@@ -1,6 +1,7 @@
 import { memo, useMemo, type CSSProperties, type ReactNode } from 'react';
 import type { UIMessage } from 'ai';
 import type { Diff, Interaction, LastTurn } from '../../app/types.ts';
+import { countsOf } from '../../diff/counts.ts';
 import { endOf } from '../../tasks/status.ts';
 import { Markdown } from '../markdown/markdown.tsx';
 import { safeUrl } from '../markdown/safe.ts';
@@ -219,11 +220,12 @@ function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onD
 
 /** How many files changed; a button if the changes can be shown. */
 function DiffView({ diff, onDiff }: { diff: Diff; onDiff: Props['onDiff'] }) {
+  const { files, additions, deletions } = countsOf(diff);
   const text = (
     <>
-      <Icon name="diff" /> {diff.files.length} {diff.files.length === 1 ? 'file' : 'files'} changed
-      <span className={styles.plus}>+{diff.files.reduce((n, f) => n + f.additions, 0)}</span>
-      <span className={styles.minus}>−{diff.files.reduce((n, f) => n + f.deletions, 0)}</span>
+      <Icon name="diff" /> {files} {files === 1 ? 'file' : 'files'} changed
+      <span className={styles.plus}>+{additions}</span>
+      <span className={styles.minus}>−{deletions}</span>
     </>
   );
   if (!onDiff) return <p className={styles.note}>{text}</p>;
