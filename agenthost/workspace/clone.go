@@ -388,6 +388,13 @@ func errAddClone(project string, err error) error {
 	}
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: fmt.Sprintf("No clone of the project %s can be made", project),
-		Hint: truncate(stderrOf(err), 300), Err: err,
+		Hint: hintOf(err), Err: err,
 	}
+}
+
+func hintOf(err error) string {
+	if stderr := stderrOf(err); !lacksObjects(stderr) {
+		return truncate(stderr, 300)
+	}
+	return hintObjects
 }

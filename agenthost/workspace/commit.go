@@ -292,6 +292,11 @@ func errGiving(err error) error {
 		return errUnmerged()
 	case refusal.Why == treereader.HasChanged:
 		return errGitBusy(err)
+	case refusal.Why == treereader.IsNoFile && refusal.Path != "":
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: fmt.Sprintf("%q in the workspace's git directory is no file", refusal.Path), Err: err,
+			Hint: "Its .git directory was changed. Ask the agent to repair it",
+		}
 	}
 	return explain(refusal)
 }
@@ -323,7 +328,7 @@ func errUnwritable(err error) error {
 	if isOfGit && lacksObjects(run.stderr) {
 		return &protocol.Error{
 			Code: protocol.CodeConflict, Message: "Git has not all objects of the commits that it needs", Err: err,
-			Hint: "The repository of the workspace or the project is a partial clone, or damaged. Run git fetch --refetch there, or git fsck",
+			Hint: hintObjects,
 		}
 	}
 	return &protocol.Error{
@@ -331,6 +336,9 @@ func errUnwritable(err error) error {
 		Hint: "Its .git directory was changed, or the disk of the agent host is full. Ask the agent to run git fsck",
 	}
 }
+
+// hintObjects is what to do about objects that are missing.
+const hintObjects = "The repository of the workspace or the project is a partial clone, or damaged. Run git fetch --refetch there, or git fsck"
 
 // lacksObjects reports whether git complains about objects that are missing or damaged.
 func lacksObjects(stderr string) bool {

@@ -70,7 +70,7 @@ func (m *Manager) look(ctx context.Context, rec *record) (Info, error) {
 	info := m.recorded(rec)
 	work, err := m.unfinishedWork(ctx, rec)
 	if err != nil {
-		return Info{}, err
+		return Info{}, errUnwritable(err)
 	}
 	info.Branch, info.Dirty, info.Unpushed = work.branch, work.dirty, work.commits
 	return info, nil

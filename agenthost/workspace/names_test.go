@@ -162,38 +162,72 @@ func TestIncompleteRepositories(t *testing.T) {
 		"a missing commit":                    replaced("") + "; o=$(git rev-parse HEAD); rm -f .git/objects/${o:0:2}/${o:2}",
 		"a damaged object":                    replaced("") + "; o=$(git rev-parse HEAD:); chmod u+w .git/objects/${o:0:2}/${o:2}; echo x >.git/objects/${o:0:2}/${o:2}",
 	} {
+		for _, project := range []string{"shop", ""} { // a clone reads the project's objects, a repository of its own has none but its own
+			t.Run(name+" "+project, func(t *testing.T) {
+				t.Parallel()
+				k, bare, dir := withRemote(t)
+				if project == "" {
+					dir = k.session(uuid, "")
+					write(t, dir, "README", "own\n")
+				}
+				run(t, bare, "config", "uploadpack.allowFilter", "true")
+				run(t, bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+				worktreetest.Shell(t, dir, strings.ReplaceAll(script, "BARE", bare)+"; echo more >>README; echo new >new; seq 30 >old.txt")
+				k.tryAllSteps(project, dir)
+			})
+		}
+	}
+}
+
+// tryAllSteps checks that the steps of shipping work, or say in a sentence why they do not.
+func (k *kit) tryAllSteps(project, dir string) {
+	k.Helper()
+	try := func(what string, err error) bool {
+		known := (*protocol.Error)(nil)
+		k.Logf("%s: %v", what, err)
+		if err != nil && (!asError(err, &known) || known.Hint == "" || known.Code == protocol.CodeInternal ||
+			strings.Contains(known.Message+known.Hint, "fatal") || strings.Contains(known.Message+known.Hint, "error:")) {
+			k.Errorf("%s: %v", what, err)
+		}
+		return err == nil
+	}
+	diff, err := k.Diff(k.Context(), uuid, project)
+	if !try("diff", err) {
+		diff = &protocol.Diff{Snapshot: "none", Head: "none"}
+	}
+	_, err = k.Commit(k.Context(), uuid, project, &protocol.CommitRequest{Message: "M", Author: ada, Snapshot: diff.Snapshot, Head: diff.Head})
+	try("commit", err)
+	if project != "" {
+		_, err = k.tryPush("")
+		try("push", err)
+		_, err = k.FetchRemote(k.Context(), uuid, project, nil)
+		try("fetch", err)
+	}
+	try("discard", k.tryDiscardOf(diff.Snapshot, uuid, project, "README", "new"))
+	_, err = k.Info(k.Context(), dir)
+	try("description", err)
+}
+
+// What a project lacks, or loses while a session works, is named as the reason.
+func TestAnIncompleteProject(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]string{"a blob": "HEAD:README", "a tree": "HEAD:", "a commit": "HEAD"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k, bare, dir := withRemote(t)
-			run(t, bare, "config", "uploadpack.allowFilter", "true")
-			run(t, bare, "config", "uploadpack.allowAnySHA1InWant", "true")
-			worktreetest.Shell(t, dir, strings.ReplaceAll(script, "BARE", bare)+"; echo more >>README; echo new >new; seq 30 >old.txt")
-			works := func(what string, err error) bool {
-				t.Helper()
-				known := (*protocol.Error)(nil)
-				if err != nil && (!asError(err, &known) || known.Hint == "" || known.Code == protocol.CodeInternal || strings.Contains(known.Message, "fatal")) {
-					t.Errorf("%s: %v", what, err)
-				}
-				return err == nil
-			}
-			diff, err := k.Diff(t.Context(), uuid, "shop")
-			if !works("diff", err) {
-				return
-			}
-			if diff.Head != "" {
-				_, err = k.Commit(t.Context(), uuid, "shop", &protocol.CommitRequest{Message: "M", Author: ada, Snapshot: diff.Snapshot, Head: diff.Head})
-				works("commit", err)
-			}
-			_, err = k.tryPush("")
-			works("push", err)
-			_, err = k.FetchRemote(t.Context(), uuid, "shop", nil)
-			works("fetch", err)
-			works("discard", k.tryDiscardOf(diff.Snapshot, uuid, "shop", "README", "new"))
-			if _, err := k.Info(t.Context(), dir); err != nil {
-				t.Logf("described with %v", err)
-			}
+			k, shop, dir := cloned(t)
+			addOrigin(t, shop, bareOf(t, shop))
+			write(t, dir, "README", "changed\n")
+			worktreetest.Shell(t, shop, "o=$(git rev-parse "+lost+"); rm -f .git/objects/${o:0:2}/${o:2}")
+			k.tryAllSteps("shop", dir)
 		})
 	}
+	shop := newRepository(t)
+	run(t, shop, "config", "uploadpack.allowFilter", "true")
+	partial := filepath.Join(t.TempDir(), "partial")
+	run(t, shop, "clone", "--quiet", "--filter=blob:none", "--no-checkout", "file://"+shop, partial)
+	k := open(t, map[string]Project{"shop": {Path: partial}})
+	_, _, err := k.Dir(t.Context(), uuid, "shop")
+	equal(t, "hint", errorHint(t, err, protocol.CodeConflict), hintObjects)
 }
 
 // replaced makes another clone of the remote, on a branch of its own, in the place of a workspace's repository.
