@@ -254,6 +254,8 @@ type fakeHost struct {
 	open        *string // the open turn that it tells; nil: it tells none
 	deleted     []string
 	confirmed   string // with the last deletion
+	kept        []string
+	untold      bool // it lists nothing
 	onlyCopies  *protocol.OnlyCopies
 	revoked     []string
 	failure     error // returned by interrupt
@@ -325,7 +327,7 @@ func (h *fakeHost) Workspace(context.Context, broker.Target, string) (*protocol.
 }
 
 func (h *fakeHost) OnlyCopies(context.Context, broker.Target, string) (*protocol.OnlyCopies, error) {
-	if h.onlyCopies == nil {
+	if h.onlyCopies == nil || h.untold {
 		return nil, protocol.Errorf(protocol.CodeMethodNotAllowed, "not told")
 	}
 	return h.onlyCopies, h.failure
@@ -338,10 +340,14 @@ func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID, confirm
 	if h.onDelete != nil {
 		return nil, h.onDelete(sessionID)
 	}
-	if h.onlyCopies.Exist() && h.onlyCopies.ID != confirmed {
-		return h.onlyCopies, nil
+	switch {
+	case !h.onlyCopies.Exist() || h.onlyCopies.ID == confirmed:
+		return nil, nil //nolint:nilnil // nothing is kept
+	case confirmed != "":
+		return nil, protocol.Errorf(protocol.CodeConflict, "another list")
 	}
-	return nil, nil //nolint:nilnil // nothing is kept
+	h.kept = append(h.kept, sessionID)
+	return h.onlyCopies, nil
 }
 
 // delete deletes a task without a confirmation.

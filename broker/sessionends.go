@@ -55,6 +55,9 @@ type SessionEnd struct {
 	DueAt    time.Time
 	Attempts int
 	Failure  string // of the last attempt
+
+	// Confirmed is the id of the list that the user allowed to be lost, "" for none.
+	Confirmed string
 }
 
 // host names what receives the end: a registered host or a task's own URL.
@@ -82,10 +85,13 @@ func endPause(attempts int) time.Duration {
 func mayHaveSession(t *Task) bool { return t.HostEvents || t.Cursor != protocol.Cursor{} }
 
 // addOwedEnd records in the caller's transaction that a deleted task's session must end. The caller
-// makes the first attempt after the commit; if it does not, the second one follows.
-func (s *SessionEnds) addOwedEnd(ctx context.Context, taskID string) error {
+// makes the first attempt after the commit; if it does not, the second one follows. confirmed is the id of the list that
+// the user allowed to be lost, "" for none.
+func (s *SessionEnds) addOwedEnd(ctx context.Context, taskID, confirmed string) error {
 	now := nowUTC(s.Now)
-	return s.Store.AddOwedEnd(ctx, &SessionEnd{TaskID: taskID, Since: now, DueAt: now.Add(endPause(1)), Attempts: 1})
+	return s.Store.AddOwedEnd(ctx, &SessionEnd{
+		TaskID: taskID, Since: now, DueAt: now.Add(endPause(1)), Attempts: 1, Confirmed: confirmed,
+	})
 }
 
 // addOwedEndAgain adds the end of a session that was opened while its task was being deleted. The
@@ -96,13 +102,13 @@ func (s *SessionEnds) addOwedEndAgain(ctx context.Context, opened *Task) error {
 			return nil
 		}
 		tx.task.HostID, tx.dirty = opened.HostID, true
-		return s.addOwedEnd(ctx, opened.ID)
+		return s.addOwedEnd(ctx, opened.ID, "")
 	})
 	return err
 }
 
 // first makes the first attempt, for a user who waits for it. It returns what exists only in the workspaces that the host
-// kept. A later attempt has no confirmation: the host then keeps what exists only there.
+// kept.
 func (s *SessionEnds) first(ctx context.Context, taskID, confirmed string) *protocol.OnlyCopies {
 	kept, err := s.attempt(context.WithoutCancel(ctx), taskID, confirmed, firstEndLimit)
 	if err != nil {
@@ -198,7 +204,7 @@ func (s *SessionEnds) endAll(ctx context.Context, host string, ends []SessionEnd
 			s.report(ctx, "claim", end.TaskID, err)
 			continue
 		}
-		kept, err := s.attempt(ctx, end.TaskID, "", endTimeout)
+		kept, err := s.attempt(ctx, end.TaskID, end.Confirmed, endTimeout)
 		if kept.Exist() {
 			s.Log.InfoContext(ctx, "the host keeps the workspace of a deleted task", "task", end.TaskID, "only_there", kept.Summary(true))
 		}
@@ -238,13 +244,17 @@ func (s *SessionEnds) attempt(
 	return nil, err
 }
 
-// end returns no error when the host has no such session.
+// end returns no error when the host has no such session. If another list than the confirmed one is true now, the host keeps
+// what exists only there.
 func (s *SessionEnds) end(
 	ctx context.Context, target Target, taskID, confirmed string, limit time.Duration,
 ) (*protocol.OnlyCopies, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	kept, err := s.Link.Delete(ctx, target, taskID, confirmed)
+	if confirmed != "" && protocol.CodeOf(err) == protocol.CodeConflict {
+		kept, err = s.Link.Delete(ctx, target, taskID, "")
+	}
 	switch protocol.CodeOf(err) {
 	case protocol.CodeNotFound, protocol.CodeGone:
 		return nil, nil //nolint:nilnil // nothing is kept

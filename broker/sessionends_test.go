@@ -2,6 +2,8 @@ package broker_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -298,4 +300,70 @@ func TestADeletionTellsWhatTheHostKeeps(t *testing.T) {
 			t.Errorf("kept %+v, %v", kept, err)
 		}
 	})
+}
+
+// A host that was away when its task was deleted deletes what the user confirmed, and nothing that came later.
+func TestAConfirmationHoldsForALateEnd(t *testing.T) {
+	t.Parallel()
+	listOf := func(id string) *protocol.OnlyCopies {
+		return &protocol.OnlyCopies{ID: id, Items: []protocol.OnlyCopy{{Kind: protocol.OnlyIgnored, Name: ".env", Count: 1}}}
+	}
+	for _, c := range []struct {
+		what      string
+		confirmed string
+		later     *protocol.OnlyCopies
+		requests  int
+		isKept    bool
+	}{
+		{"the workspace is as it was shown", "shown", listOf("shown"), 1, false},
+		{"the workspace has changed", "shown", listOf("other"), 2, true},
+		{"nothing exists only there any more", "shown", nil, 1, false},
+		{"nothing was confirmed", "", listOf("shown"), 1, true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+				k := kitOn(t, open(t))
+				host := k.register("a")
+				task := k.session(host)
+				k.host.down(errDown)
+				kept, err := k.tasks.Delete(k.ctx, k.user.UserID, task, c.confirmed)
+				if err != nil || kept != nil || k.owedEnds(host) != 1 {
+					t.Fatalf("kept %+v, %v, %d ends are owed", kept, err, k.owedEnds(host))
+				}
+				k.round(4*time.Second, task) // the host is still away
+				k.host.down(nil)
+				k.host.onDelete, k.host.onlyCopies = nil, c.later
+				k.round(8*time.Second, slices.Repeat([]string{task}, c.requests)...)
+				if isKept := len(k.host.kept) > 0; isKept != c.isKept || k.owedEnds(host) != 0 {
+					t.Errorf("kept: %t, want %t; %d ends are owed", isKept, c.isKept, k.owedEnds(host))
+				}
+			})
+		})
+	}
+}
+
+// A workspace can change between the two looks of a deletion, that of the broker and that of the host.
+func TestADeletionKeepsWhatChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	task := k.session(k.register("a"))
+	k.host.untold = true
+	k.host.onlyCopies = &protocol.OnlyCopies{
+		ID: "now", Items: []protocol.OnlyCopy{{Kind: protocol.OnlyIgnored, Name: ".env", Count: 1}},
+	}
+	kept, err := k.tasks.Delete(k.ctx, k.user.UserID, task, "before")
+	if err != nil || kept == nil || kept.ID != "now" {
+		t.Errorf("kept %+v, %v", kept, err)
+	}
+}
+
+func TestOnlyIDsOfListsConfirm(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	task := k.session(k.register("a"))
+	for _, id := range []string{"a\x00b", strings.Repeat("a", 10_000), "\xff"} {
+		if _, err := k.tasks.Delete(k.ctx, k.user.UserID, task, id); protocol.CodeOf(err) != protocol.CodeInvalid {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
 }

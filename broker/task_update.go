@@ -128,10 +128,14 @@ func value(s *string) string {
 }
 
 // Delete marks a task as deleted for 48 h, and asks the host to end the session. It
-// succeeds even if the host cannot be reached: then SessionEnds repeats the request. The host keeps workspaces in which
-// something exists only, unless confirmed is the id of that list; Delete returns the list if the host answers in time.
-// CodeConflict: another list than the confirmed one is true now, and nothing was deleted.
+// succeeds even if the host cannot be reached: then SessionEnds repeats the request, with the confirmation. The host keeps
+// workspaces in which something exists only, unless confirmed is the id of that list; Delete returns the list if the host
+// answers in time. CodeConflict: another list than the confirmed one is true now, and nothing was deleted. CodeInvalid:
+// confirmed is no id of a list.
 func (s *Tasks) Delete(ctx context.Context, userID, id, confirmed string) (kept *protocol.OnlyCopies, err error) {
+	if confirmed != cleanText(confirmed) {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "onlyCopies is not the id of a list")
+	}
 	if confirmed != "" {
 		now, err := s.OnlyCopies(ctx, userID, id)
 		if err != nil {
@@ -144,7 +148,7 @@ func (s *Tasks) Delete(ctx context.Context, userID, id, confirmed string) (kept 
 			}
 		}
 	}
-	owed, err := s.remove(ctx, userID, id)
+	owed, err := s.remove(ctx, userID, id, confirmed)
 	if err != nil || !owed {
 		return nil, err
 	}
@@ -178,7 +182,7 @@ func (s *Tasks) DeleteAll(ctx context.Context, userID string) error {
 		}
 		for _, id := range ids {
 			after = id
-			if _, err := s.remove(ctx, userID, id); protocol.CodeOf(err) != protocol.CodeNotFound {
+			if _, err := s.remove(ctx, userID, id, ""); protocol.CodeOf(err) != protocol.CodeNotFound {
 				failed = addFailure(failed, err)
 			}
 		}
@@ -195,7 +199,7 @@ func (s *Tasks) expire(ctx context.Context, userID, id string, unchangedSince ti
 		}
 		act := taskAct(protocol.AuditTaskExpired, t, nil)
 		tx.batch.Audit = append(tx.batch.Audit, act.entry(ActorOf(ctx), tx.now))
-		_, err := s.removeIn(ctx, tx)
+		_, err := s.removeIn(ctx, tx, "")
 		return err
 	})
 	if protocol.CodeOf(err) == protocol.CodeNotFound { // its user deleted it meanwhile
@@ -204,23 +208,23 @@ func (s *Tasks) expire(ctx context.Context, userID, id string, unchangedSince ti
 	return expired && err == nil, err
 }
 
-// remove marks a task as deleted. owed means that its host still has to end the session.
-func (s *Tasks) remove(ctx context.Context, userID, id string) (owed bool, err error) {
+// remove marks a task as deleted. owed means that its host still has to end the session, with the confirmation.
+func (s *Tasks) remove(ctx context.Context, userID, id, confirmed string) (owed bool, err error) {
 	_, err = s.Updater.updateTask(ctx, userID, id, func(ctx context.Context, tx *taskTx) error {
-		owed, err = s.removeIn(ctx, tx)
+		owed, err = s.removeIn(ctx, tx, confirmed)
 		return err
 	})
 	return owed, err
 }
 
-func (s *Tasks) removeIn(ctx context.Context, tx *taskTx) (owed bool, err error) {
+func (s *Tasks) removeIn(ctx context.Context, tx *taskTx, confirmed string) (owed bool, err error) {
 	tx.task.DeletedAt, tx.task.Queue = &tx.now, TaskQueue{}
 	tx.touch()
 	if err := errors.Join(s.Store.ClearQueue(ctx, tx.task.ID), s.Store.DeleteShares(ctx, tx.task.ID)); err != nil {
 		return false, err
 	}
 	if mayHaveSession(tx.task) {
-		return true, s.Ends.addOwedEnd(ctx, tx.task.ID)
+		return true, s.Ends.addOwedEnd(ctx, tx.task.ID, confirmed)
 	}
 	tx.task.HostID = "" // so that the host can be removed while the deleted task is kept
 	return false, nil

@@ -30,12 +30,13 @@ var ends = table.New("session_ends e JOIN tasks t ON t.id = e.task_id",
 	table.Time("e.due_at", func(e *broker.SessionEnd) *time.Time { return &e.DueAt }),
 	table.Integer("e.attempts", func(e *broker.SessionEnd) *int { return &e.Attempts }),
 	table.Text("e.failure", func(e *broker.SessionEnd) *string { return &e.Failure }),
+	table.Text("e.confirmed", func(e *broker.SessionEnd) *string { return &e.Confirmed }),
 )
 
 func (s *Store) AddOwedEnd(ctx context.Context, end *broker.SessionEnd) error {
-	_, err := s.db.Exec(ctx, endOf, end.TaskID, `INSERT INTO session_ends (task_id, since, due_at, attempts, failure)
-		VALUES (?, ?, ?, ?, '') ON CONFLICT (task_id) DO UPDATE SET due_at = excluded.due_at`,
-		end.TaskID, end.Since.UTC(), end.DueAt.UTC(), end.Attempts)
+	_, err := s.db.Exec(ctx, endOf, end.TaskID, `INSERT INTO session_ends (task_id, since, due_at, attempts, failure, confirmed)
+		VALUES (?, ?, ?, ?, '', ?) ON CONFLICT (task_id) DO UPDATE SET due_at = excluded.due_at`,
+		end.TaskID, end.Since.UTC(), end.DueAt.UTC(), end.Attempts, end.Confirmed)
 	return err
 }
 

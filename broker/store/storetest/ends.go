@@ -29,7 +29,9 @@ func testEnds(t *testing.T, s suite) {
 			}
 		}))
 		due := now.Add(time.Duration(i) * time.Second)
-		s.must(s.store.AddOwedEnd(s.ctx, &broker.SessionEnd{TaskID: task.ID, Since: now, DueAt: due, Attempts: 1}))
+		s.must(s.store.AddOwedEnd(s.ctx, &broker.SessionEnd{
+			TaskID: task.ID, Since: now, DueAt: due, Attempts: 1, Confirmed: "list",
+		}))
 	}
 	s.dueEnds(1, ids[0], ids[1])
 	s.dueEnds(2, ids...)
@@ -41,7 +43,7 @@ func testEnds(t *testing.T, s suite) {
 	s.must(err)
 	want := broker.SessionEnd{
 		TaskID: ids[2], AgentURL: "https://own.example", Since: now, DueAt: now, Attempts: 1,
-		Failure: "not\uFFFD reachable " + strings.Repeat("é", 485),
+		Failure: "not\uFFFD reachable " + strings.Repeat("é", 485), Confirmed: "list",
 	}
 	if len(due) != 2 || !reflect.DeepEqual(due[1], want) && !reflect.DeepEqual(due[0], want) {
 		t.Errorf("%+v\nwant %+v", due, want)
