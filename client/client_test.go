@@ -38,6 +38,7 @@ func newClient(t *testing.T, url string) *client.Client {
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	yes, after, since := true, int64(5), int64(7)
+	onlyCopies := &protocol.OnlyCopies{ID: "list", Items: []protocol.OnlyCopy{{Kind: protocol.OnlyIgnored, Name: ".env", Count: 1}}}
 	for _, tt := range []struct {
 		name, raw, asked string
 		call             func(c *client.Client) (any, error)
@@ -115,8 +116,19 @@ func TestCalls(t *testing.T) {
 			func(c *client.Client) (any, error) { return c.Task(t.Context(), "a/b") }, &protocol.Task{ID: "a/b"},
 		},
 		{
+			"only copies", `{"id":"list","items":[{"kind":"ignored","name":".env","count":1}]}`,
+			`GET /api/tasks/t/only-copies Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.OnlyCopies(t.Context(), "t") }, onlyCopies,
+		},
+		{
 			"delete task", `{"success":true}`, `DELETE /api/tasks/t Bearer bhp_canary`,
-			func(c *client.Client) (any, error) { return nil, c.DeleteTask(t.Context(), "t") }, nil,
+			func(c *client.Client) (any, error) { return c.DeleteTask(t.Context(), "t", "") }, (*protocol.OnlyCopies)(nil),
+		},
+		{
+			"delete task with its workspace",
+			`{"success":true,"kept":{"id":"list","items":[{"kind":"ignored","name":".env","count":1}]}}`,
+			`DELETE /api/tasks/t?onlyCopies=other Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.DeleteTask(t.Context(), "t", "other") }, onlyCopies,
 		},
 		{
 			"messages", `{"messages":[],"nextAfter":5,"rev":9}`,

@@ -54,9 +54,23 @@ func (c *Client) Task(ctx context.Context, id string) (*protocol.Task, error) {
 	return get[protocol.Task](ctx, c, "/api/tasks/"+url.PathEscape(id), nil)
 }
 
-// DeleteTask deletes a task and its session.
-func (c *Client) DeleteTask(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodDelete, "/api/tasks/"+url.PathEscape(id), nil, nil, nil)
+// OnlyCopies lists what exists only in the workspaces of a task's session, so that a deletion would lose it. The list has
+// no ID while the task's host does not tell.
+func (c *Client) OnlyCopies(ctx context.Context, taskID string) (*protocol.OnlyCopies, error) {
+	return get[protocol.OnlyCopies](ctx, c, "/api/tasks/"+url.PathEscape(taskID)+"/only-copies", nil)
+}
+
+// DeleteTask deletes a task and its session. The host keeps workspaces in which something exists only, unless onlyCopies is
+// the ID of that list ("" confirms nothing); kept is the list, nil if it kept none or did not answer in time. CodeConflict:
+// another list than the confirmed one is true now, and nothing was deleted.
+func (c *Client) DeleteTask(ctx context.Context, id, onlyCopies string) (kept *protocol.OnlyCopies, err error) {
+	query := url.Values{}
+	setString(query, "onlyCopies", onlyCopies)
+	var done protocol.TaskDeletion
+	if err := c.call(ctx, http.MethodDelete, "/api/tasks/"+url.PathEscape(id), query, nil, &done); err != nil {
+		return nil, err
+	}
+	return done.Kept, nil
 }
 
 // Messages returns a page of a task's messages in ascending order.

@@ -328,7 +328,8 @@ func TestABrokerOnACopyOfTheDatabaseEndsNothing(t *testing.T) {
 			if _, err := there.Send(t.Context(), &protocol.CheckInRequest{TaskID: idle, Message: "from the copy"}); err == nil {
 				t.Error("the copy moved a session")
 			}
-			testenv.Must(t, there.DeleteTask(t.Context(), idle))
+			_, err := there.DeleteTask(t.Context(), idle, "")
+			testenv.Must(t, err)
 			eventually(t, "the host's status shows it", func() bool {
 				return strings.Contains(strings.Join(s.statusOf(s.host).Notices, "\n"), "two copies of broker")
 			})

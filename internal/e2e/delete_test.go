@@ -24,7 +24,7 @@ func TestASessionEndsThoughItsHostWasAwayAtTheDeletion(t *testing.T) {
 		}
 		began(t, stream)
 		s.toHost.Set(refuse)
-		if err := c.DeleteTask(t.Context(), task); err != nil {
+		if _, err := c.DeleteTask(t.Context(), task, ""); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(s.sessionsOfHost(), task) {

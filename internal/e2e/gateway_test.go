@@ -92,7 +92,7 @@ func TestAGatewaysSuccessIsNoHosts(t *testing.T) {
 	})
 	settle(t, c, task.ID)
 	liar.lies.Store(1)
-	if err := c.DeleteTask(t.Context(), task.ID); err != nil {
+	if _, err := c.DeleteTask(t.Context(), task.ID, ""); err != nil {
 		t.Error(err)
 	}
 	if n := liar.lied.Load(); n != 2 {

@@ -34,7 +34,7 @@ func TestTheHostsPasswordAloneOpensNoSessionOfTheBroker(t *testing.T) {
 	if _, err := s.user().Diff(t.Context(), task); err != nil {
 		t.Errorf("the broker's diff: %v", err)
 	}
-	if err := s.user().DeleteTask(t.Context(), task); err != nil {
+	if _, err := s.user().DeleteTask(t.Context(), task, ""); err != nil {
 		t.Error(err)
 	}
 }

@@ -67,7 +67,7 @@ func TestATaskWorksInAWorkspaceThatAnAgentCreated(t *testing.T) {
 	}
 	s.secondTaskIsRefused()
 
-	if err := c.DeleteTask(t.Context(), task.ID); err != nil {
+	if _, err := c.DeleteTask(t.Context(), task.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "result.txt")); err != nil {

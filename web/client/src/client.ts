@@ -13,6 +13,7 @@ import type {
   Interaction,
   MessageList,
   OfferList,
+  OnlyCopies,
   PullRequestRequest,
   PullRequestResponse,
   PushResponse,
@@ -22,6 +23,7 @@ import type {
   QueueMessageRequest,
   SessionWorkspace,
   Task,
+  TaskDeletion,
   TaskList,
   TaskUsage,
 } from './wire.js';
@@ -46,8 +48,21 @@ export class BellhopClient extends AgentClient {
     return this.request('PATCH', `/api/tasks/${id}`, { body: change });
   }
 
-  deleteTask(id: string): Promise<void> {
-    return this.request('DELETE', `/api/tasks/${id}`);
+  /**
+   * Deletes a task and its session. The host keeps workspaces in which something exists only, unless `onlyCopies` is the
+   * id of that list; `kept` in the result is the list. It fails with code `conflict` if another list than the confirmed
+   * one is true now.
+   */
+  deleteTask(id: string, onlyCopies?: string): Promise<TaskDeletion> {
+    return this.request('DELETE', `/api/tasks/${id}${search({ onlyCopies })}`);
+  }
+
+  /**
+   * Lists what exists only in the workspaces of a task's session, so that a deletion would lose it. The list has no `id`
+   * while the task's host does not tell.
+   */
+  onlyCopies(taskId: string, signal?: AbortSignal): Promise<OnlyCopies> {
+    return this.request('GET', `/api/tasks/${taskId}/only-copies`, { signal });
   }
 
   /**

@@ -192,7 +192,8 @@ test('tasks are made, listed, changed and deleted', async () => {
     title: 'Changed',
     archived: true,
   });
-  await client.deleteTask(task.id);
+  expect(await client.onlyCopies(task.id)).toMatchObject({ items: [] });
+  expect(await client.deleteTask(task.id, 'any')).toEqual({ success: true });
   await expect(client.task(task.id)).rejects.toMatchObject({ status: 404, origin: inject('brokerUrl') });
   expect(await client.interactions('open')).toEqual([]);
 });
