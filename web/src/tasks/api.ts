@@ -1,11 +1,13 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 import { readAgain } from '../app/again.ts';
-import { api, describe } from '../app/http.ts';
-import type { OfferList, PermissionMode, Task } from '../app/types.ts';
+import { api, client as broker, describe } from '../app/http.ts';
+import type { OfferList, OnlyCopies, PermissionMode, Task } from '../app/types.ts';
+import { isolated } from '../ui/bidi.ts';
 import { toast } from '../ui/toast.tsx';
 import { isUnread } from './status.ts';
 import { findTask, newer, newerRows, patchTask, type TaskPage } from './cache.ts';
+import { summaryOf } from './onlycopies.ts';
 
 /** What a list of tasks is filtered by; the server knows the state of every task. */
 export type TaskState = 'waiting' | 'working' | 'failed';
@@ -152,15 +154,30 @@ export function useHiddenTasks(): ReadonlySet<string> {
   );
 }
 
-export function useDeleteTask() {
+/** Returns what follows a deletion: the lists are read again, and the user is told where a workspace is kept. */
+export function useAfterDeletion() {
   const client = useQueryClient();
+  return ({ id, title, hostId }: Task, kept: OnlyCopies | undefined) => {
+    setHidden((ids) => ids.add(id));
+    void readAgain(client, ['tasks']);
+    if (!kept?.items.length) return;
+    const { hosts = [] } = client.getQueryData<OfferList>(['offers']) ?? {};
+    const host = hosts.find((h) => h.hostId === hostId)?.name;
+    const where = host ? `the host ${isolated(host)}` : 'its host';
+    toast(`The workspace of ${isolated(title)} is kept on ${where} (${summaryOf(kept)})`, undefined, 20_000);
+  };
+}
+
+/** Deletes a task, unless the user undoes it in time. Its host keeps workspaces in which something exists only. */
+export function useDeleteTask() {
+  const after = useAfterDeletion();
   return (task: Task) => {
     setHidden((ids) => ids.add(task.id));
     const commit = () => {
       clearTimeout(timer);
       removeEventListener('pagehide', commit);
-      api('DELETE', `/api/tasks/${task.id}`).then(
-        () => void readAgain(client, ['tasks']),
+      broker.deleteTask(task.id).then(
+        ({ kept }) => after(task, kept),
         (error: unknown) => {
           setHidden((ids) => ids.delete(task.id));
           toast(`“${task.title}” was not deleted: ${describe(error).message}`);

@@ -1,4 +1,5 @@
 import { useId } from 'react';
+import type { Task } from '../app/types.ts';
 import { toast } from '../ui/toast.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { useUpdateTask } from './api.ts';
@@ -7,7 +8,15 @@ import { TaskRow } from './row.tsx';
 import styles from './list.module.css';
 
 /** Tasks under a heading with their number. `more` says that older ones are not loaded. */
-export function Group({ group: { label, tasks, ended }, more }: { group: TaskGroup; more: boolean }) {
+export function Group({
+  group: { label, tasks, ended },
+  more,
+  onDelete,
+}: {
+  group: TaskGroup;
+  more: boolean;
+  onDelete: (task: Task) => void;
+}) {
   const id = useId();
   const update = useUpdateTask();
   const archive = (archived: boolean) => {
@@ -36,7 +45,7 @@ export function Group({ group: { label, tasks, ended }, more }: { group: TaskGro
       </header>
       <ul className={styles.list}>
         {tasks.map(({ task, status }) => (
-          <TaskRow key={task.id} task={task} status={status} />
+          <TaskRow key={task.id} task={task} status={status} onDelete={onDelete} />
         ))}
       </ul>
     </section>

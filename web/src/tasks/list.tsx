@@ -1,4 +1,5 @@
-import { useDeferredValue, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useState } from 'react';
+import type { Task } from '../app/types.ts';
 import { useOfflineHosts } from '../hosts/api.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
@@ -8,6 +9,8 @@ import { Group } from './group.tsx';
 import { groupsOf } from './groups.ts';
 import { statusOf, type Status } from './status.ts';
 import styles from './list.module.css';
+
+const TaskDeletion = lazy(() => import('./deletion.tsx').then((m) => ({ default: m.TaskDeletion })));
 
 /** The kind is what a row shows in that state. A row that changed since the server listed it disappears at once. */
 const filters: readonly { value: '' | TaskState; kind?: Status['kind']; label: string }[] = [
@@ -22,6 +25,8 @@ export function TaskList({ onNew }: { onNew: () => void }) {
   const [archived, setArchived] = useState(false);
   const [filter, setFilter] = useState<'' | TaskState>('');
   const query = useTasks(useDeferredValue(q.trim()), archived, filter);
+  // Kept here, because a row is another one when its task comes into another group.
+  const [deleting, setDeleting] = useState<Task | null>(null);
   const hidden = useHiddenTasks();
   const offline = useOfflineHosts();
 
@@ -79,7 +84,12 @@ export function TaskList({ onNew }: { onNew: () => void }) {
           <Nothing q={q} archived={archived} filtered={filter !== ''} onNew={onNew} />
         )}
         {groups.map((group, i) => (
-          <Group key={group.label} group={group} more={query.hasNextPage && i === groups.length - 1} />
+          <Group
+            key={group.label}
+            group={group}
+            more={query.hasNextPage && i === groups.length - 1}
+            onDelete={setDeleting}
+          />
         ))}
         {query.hasNextPage && (
           <Button
@@ -93,6 +103,11 @@ export function TaskList({ onNew }: { onNew: () => void }) {
           </Button>
         )}
       </div>
+      {deleting && (
+        <Suspense>
+          <TaskDeletion key={deleting.id} task={deleting} onClose={() => setDeleting(null)} />
+        </Suspense>
+      )}
     </section>
   );
 }

@@ -7,14 +7,19 @@ import { Menu } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
 import { Ago } from '../ui/time.tsx';
 import { cx } from '../ui/class.ts';
-import { useDeleteTask, useUpdateTask } from './api.ts';
+import { useUpdateTask } from './api.ts';
 import { isUnread, type Status } from './status.ts';
 import styles from './row.module.css';
 
-export const TaskRow = memo(function TaskRow({ task, status }: { task: Task; status: Status }) {
+interface Props {
+  task: Task;
+  status: Status;
+  onDelete: (task: Task) => void;
+}
+
+export const TaskRow = memo(function TaskRow({ task, status, onDelete }: Props) {
   const [renaming, setRenaming] = useState(false);
   const update = useUpdateTask();
-  const remove = useDeleteTask();
   const unread = isUnread(task);
 
   const rename = (title: string) => {
@@ -80,7 +85,7 @@ export const TaskRow = memo(function TaskRow({ task, status }: { task: Task; sta
           items={[
             { label: 'Rename', icon: 'edit', run: () => setRenaming(true) },
             { label: task.archived ? 'Unarchive' : 'Archive', icon: 'archive', run: archive },
-            { label: 'Delete', icon: 'trash', danger: true, run: () => remove(task) },
+            { label: 'Delete', icon: 'trash', danger: true, run: () => onDelete(task) },
           ]}
         />
       </div>

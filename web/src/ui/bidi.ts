@@ -16,3 +16,6 @@ export function spellHidden(text: string): string {
 
 /** A file's name as it is shown: on one line, with every hidden character spelled out. */
 export const spellName = (name: string) => spellHidden(name.replaceAll('\t', '\\t').replaceAll('\n', '\\n'));
+
+/** A name in quotation marks, for a text that is not markup: its direction does not change that of the text. */
+export const isolated = (name: string) => `“\u2068${escapeBidi(name)}\u2069”`;

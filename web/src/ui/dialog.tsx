@@ -3,7 +3,10 @@ import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 import styles from './dialog.module.css';
 
-/** A native modal dialog: the browser handles focus, Esc and the backdrop. */
+/**
+ * A native modal dialog: the browser handles focus, Esc and the backdrop. The element with `data-first` is focused
+ * first, or the first field.
+ */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -11,7 +14,8 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     const dialog = ref.current;
     if (!dialog?.open) dialog?.showModal();
     // The browser would pick the first button, which closes the dialog.
-    dialog?.querySelector<HTMLElement>('textarea, input, select')?.focus();
+    const first = dialog?.querySelector<HTMLElement>('[data-first]');
+    (first ?? dialog?.querySelector<HTMLElement>('textarea, input, select'))?.focus();
     return () => dialog?.close();
   }, []);
   return (

@@ -28,10 +28,10 @@ const clocks = new Map<number, { left: number; since: number; timer?: ReturnType
 let held = false;
 
 /** Shows a message for 5 seconds, or for 10 when it offers an action. The time stops while one of them is held. */
-export function toast(text: string, action?: { label: string; run: () => void }) {
+export function toast(text: string, action?: { label: string; run: () => void }, ms = action ? 10_000 : 5_000) {
   const id = nextId++;
   set([...toasts.slice(-2), { id, text, action }]);
-  clocks.set(id, { left: action ? 10_000 : 5_000, since: 0 });
+  clocks.set(id, { left: ms, since: 0 });
   if (!held) start(id);
 }
 
