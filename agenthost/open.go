@@ -332,18 +332,11 @@ func (h *Host) OnlyCopies(ctx context.Context, sessionID string) (*protocol.Only
 const removalLimit = 10 * time.Minute
 
 // Delete ends a session for good: its turn, its agent, its journal. Its directory stays if something exists only there,
-// and that is returned, unless confirmed is the id of that list. CodeConflict: confirmed is that of another list, and
-// nothing was ended.
+// and that is returned, unless confirmed is the id of that list.
 func (h *Host) Delete(ctx context.Context, sessionID, confirmed string) (kept *protocol.OnlyCopies, err error) {
 	s, err := h.session(sessionID)
 	if err != nil {
 		return nil, err
-	}
-	remover, removes := h.opts.Workspaces.(WorkspaceRemover)
-	if confirmed != "" && removes {
-		if err := checkConfirmed(ctx, remover, sessionID, confirmed); err != nil {
-			return nil, err
-		}
 	}
 	s.mu.Lock()
 	prompts{s}.dropQueue()
@@ -362,7 +355,8 @@ func (h *Host) Delete(ctx context.Context, sessionID, confirmed string) (kept *p
 		return nil, err
 	}
 	h.changed()
-	if removes { // nobody can ask for it again, so it does not end with the caller
+	if remover, ok := h.opts.Workspaces.(WorkspaceRemover); ok {
+		// Nobody can ask for it again, so it does not end with the caller.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalLimit)
 		defer cancel()
 		return remover.Remove(ctx, sessionID, confirmed)
@@ -370,17 +364,6 @@ func (h *Host) Delete(ctx context.Context, sessionID, confirmed string) (kept *p
 	return &protocol.OnlyCopies{Items: []protocol.OnlyCopy{{
 		Kind: protocol.OnlyUnknown, Name: "The host keeps all workspaces",
 	}}}, nil
-}
-
-func checkConfirmed(ctx context.Context, remover WorkspaceRemover, sessionID, confirmed string) error {
-	now, err := remover.OnlyCopies(ctx, sessionID)
-	if err != nil || !now.Exist() || now.ID == confirmed {
-		return err
-	}
-	return &protocol.Error{
-		Code: protocol.CodeConflict, Message: "The workspace holds other things now than those that were confirmed",
-		Hint: "Look again at what exists only there",
-	}
 }
 
 // removeLocked makes the session unknown to the host. The session's lock is held.

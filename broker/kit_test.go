@@ -340,11 +340,8 @@ func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID, confirm
 	if h.onDelete != nil {
 		return nil, h.onDelete(sessionID)
 	}
-	switch {
-	case !h.onlyCopies.Exist() || h.onlyCopies.ID == confirmed:
+	if !h.onlyCopies.Exist() || h.onlyCopies.ID == confirmed {
 		return nil, nil //nolint:nilnil // nothing is kept
-	case confirmed != "":
-		return nil, protocol.Errorf(protocol.CodeConflict, "another list")
 	}
 	h.kept = append(h.kept, sessionID)
 	return h.onlyCopies, nil

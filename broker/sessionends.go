@@ -71,6 +71,9 @@ const (
 	maxEndPause = 10 * time.Minute
 	// firstEndLimit keeps an unresponsive host from delaying the user who deletes a task.
 	firstEndLimit = 3 * time.Second
+	// onlyCopiesLimit is longer, because whoever asks what a deletion loses waits for the answer: a large workspace takes
+	// seconds.
+	onlyCopiesLimit = 20 * time.Second
 	// ownEndLife bounds the attempts at the URLs that users gave, which no administrator can remove.
 	ownEndLife = 7 * 24 * time.Hour
 )
@@ -117,15 +120,14 @@ func (s *SessionEnds) first(ctx context.Context, taskID, confirmed string) *prot
 	return kept
 }
 
-// onlyCopies returns what exists only in the workspaces of a task's session, nil if its host does not tell in the time
-// that a user waits.
+// onlyCopies returns what exists only in the workspaces of a task's session, nil if its host does not tell in time.
 func (s *SessionEnds) onlyCopies(ctx context.Context, task *Task) *protocol.OnlyCopies {
 	if !mayHaveSession(task) || s.Targets.missing(task) {
 		return &protocol.OnlyCopies{Items: []protocol.OnlyCopy{}}
 	}
 	target, err := s.Targets.of(ctx, task)
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, firstEndLimit)
+		ctx, cancel := context.WithTimeout(ctx, onlyCopiesLimit)
 		defer cancel()
 		var found *protocol.OnlyCopies
 		if found, err = s.Link.OnlyCopies(ctx, target, task.ID); err == nil {
@@ -244,17 +246,13 @@ func (s *SessionEnds) attempt(
 	return nil, err
 }
 
-// end returns no error when the host has no such session. If another list than the confirmed one is true now, the host keeps
-// what exists only there.
+// end returns no error when the host has no such session.
 func (s *SessionEnds) end(
 	ctx context.Context, target Target, taskID, confirmed string, limit time.Duration,
 ) (*protocol.OnlyCopies, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	kept, err := s.Link.Delete(ctx, target, taskID, confirmed)
-	if confirmed != "" && protocol.CodeOf(err) == protocol.CodeConflict {
-		kept, err = s.Link.Delete(ctx, target, taskID, "")
-	}
 	switch protocol.CodeOf(err) {
 	case protocol.CodeNotFound, protocol.CodeGone:
 		return nil, nil //nolint:nilnil // nothing is kept

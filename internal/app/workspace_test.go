@@ -196,25 +196,31 @@ func TestTheHostListsTheWorkspacesOfAKey(t *testing.T) {
 	}
 }
 
-// A session whose workspace holds other things than those that were confirmed is not ended.
-func TestASessionIsNotEndedByAnOutdatedConfirmation(t *testing.T) {
+// A confirmation holds for what was shown: a workspace that has changed since is kept.
+func TestAConfirmationDeletesWhatWasShown(t *testing.T) {
 	t.Parallel()
-	h := newHostOfAda(t)
-	dir := h.fake.Specs()[0].Dir
-	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	shown, err := h.host.Domain.OnlyCopies(t.Context(), "first")
-	if err != nil || shown.Summary(false) != "1 changed file (a)" {
-		t.Fatalf("%+v, %v", shown, err)
-	}
-	if _, err := h.host.Domain.Delete(t.Context(), "first", "outdated"); protocol.CodeOf(err) != protocol.CodeConflict {
-		t.Errorf("with an outdated confirmation: %v", err)
-	}
-	if kept, err := h.host.Domain.Delete(t.Context(), "first", shown.ID); err != nil || kept.Exist() {
-		t.Errorf("kept %+v, %v", kept, err)
-	}
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the workspace: %v", err)
+	for _, isOutdated := range []bool{false, true} {
+		h := newHostOfAda(t)
+		dir := h.fake.Specs()[0].Dir
+		write := func(name string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("a"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("a")
+		shown, err := h.host.Domain.OnlyCopies(t.Context(), "first")
+		if err != nil || shown.Summary(false) != "1 changed file (a)" {
+			t.Fatalf("%+v, %v", shown, err)
+		}
+		if isOutdated {
+			write("b")
+		}
+		kept, err := h.host.Domain.Delete(t.Context(), "first", shown.ID)
+		if err != nil || kept.Exist() != isOutdated || isOutdated && kept.Summary(false) != "2 changed files (a, b)" {
+			t.Errorf("kept %+v, %v", kept, err)
+		}
+		if _, err := os.Lstat(dir); isOutdated != (err == nil) || !isOutdated && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("outdated: %t, the workspace: %v", isOutdated, err)
+		}
 	}
 }
