@@ -25,9 +25,14 @@ import (
 // Run runs the rounds that the report in opts.Dir does not have yet, and returns the report.
 // The error is about the run itself; what the checker found is in the report.
 func Run(ctx context.Context, opts Options) (*Report, error) {
-	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+	dir, err := filepath.Abs(opts.Dir) // agents have another working directory
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
 		return nil, err
 	}
+	opts.Dir = dir
 	opts.Out = &lineWriter{out: opts.Out}
 	report, err := opts.report(ctx)
 	if err != nil {
