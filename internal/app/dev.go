@@ -259,11 +259,15 @@ func writeJSON(path string, v any) error {
 	return writeFile(path, append(content, '\n'))
 }
 
-// writeFile replaces a file atomically: a reader sees the old or the new content.
+// writeFile replaces a file atomically: a reader sees the old or the new content, also after a power cut.
 func writeFile(path string, content []byte) error {
-	next := path + ".new"
-	if err := os.WriteFile(next, content, 0o600); err != nil {
+	next, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Rename(next, path)
+	_, err = next.Write(content)
+	if err = errors.Join(err, next.Sync(), next.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next.Name(), path)
 }
