@@ -157,15 +157,13 @@ func (s *Store) Submodules(ctx context.Context, tree string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths := []string{}
-	content := tree + "\x00"
+	lines := []string{tree}
 	for i := range files {
 		if files[i].Mode == treereader.ModeCommit {
-			paths = append(paths, files[i].Path)
-			content += files[i].Path + "\x00"
+			lines = append(lines, files[i].Path)
 		}
 	}
-	return paths, replaceFile(kept, []byte(content))
+	return lines[1:], replaceFile(kept, []byte(strings.Join(lines, "\x00")+"\x00"))
 }
 
 // save replaces what is known of the tree.
