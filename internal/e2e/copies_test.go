@@ -67,7 +67,7 @@ func (s *stack) call(method, path string, out any) {
 // storedFinishes counts the finishes of a task that the broker has.
 func (s *stack) storedFinishes(task string) (n int) {
 	s.t.Helper()
-	rows(s.t, s.openDB(), `SELECT count(*) FROM events WHERE type = 'finish' AND task_id = '`+task+`'`,
+	s.query(`SELECT count(*) FROM events WHERE type = 'finish' AND task_id = '`+task+`'`,
 		func(r *sql.Rows) error { return r.Scan(&n) })
 	return n
 }

@@ -107,6 +107,6 @@ func began(t *testing.T, stream *client.Stream) {
 }
 
 func (s *stack) owedEnds() (n int) {
-	rows(s.t, s.openDB(), `SELECT count(*) FROM session_ends`, func(r *sql.Rows) error { return r.Scan(&n) })
+	s.query(`SELECT count(*) FROM session_ends`, func(r *sql.Rows) error { return r.Scan(&n) })
 	return n
 }

@@ -45,7 +45,7 @@ func copyFiles(t testing.TB, from, to string, names ...string) {
 
 func (s *stack) epochOf(task string) (at protocol.Cursor) {
 	s.t.Helper()
-	rows(s.t, s.openDB(), `SELECT epoch, seq FROM tasks WHERE id = '`+task+`'`, func(r *sql.Rows) error {
+	s.query(`SELECT epoch, seq FROM tasks WHERE id = '`+task+`'`, func(r *sql.Rows) error {
 		return r.Scan(&at.Epoch, &at.Seq)
 	})
 	return at
@@ -96,7 +96,7 @@ func TestAHostThatLostItsDiskContinuesUnderAHigherEpoch(t *testing.T) {
 // endOf returns the end of a turn as the broker recorded it.
 func (s *stack) endOf(task, turn string) (end string) {
 	s.t.Helper()
-	rows(s.t, s.openDB(),
+	s.query(
 		`SELECT finish_reason, reason FROM turns WHERE task_id = '`+task+`' AND id = '`+turn+`'`, func(r *sql.Rows) error {
 			var finish, reason string
 			err := r.Scan(&finish, &reason)

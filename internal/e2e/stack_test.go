@@ -254,6 +254,14 @@ func (s *stack) openDB() *sql.DB {
 		"file:"+filepath.Join(s.dir, "broker.db")+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
 }
 
+// query reads rows of the broker's database, and keeps no connection: tests that wait ask often.
+func (s *stack) query(query string, scan func(*sql.Rows) error) {
+	s.t.Helper()
+	db := s.openDB()
+	defer func() { _ = db.Close() }()
+	rows(s.t, db, query, scan)
+}
+
 func openSQL(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
