@@ -170,8 +170,10 @@ func TestAPullRequestNamesCommitsOfSubmodulesThatNoRemoteHas(t *testing.T) {
 	if _, err := s.Push(t.Context(), "s1", "shop", &protocol.PushRequest{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(s.dir, ".git", "modules", "lib", "refs", "remotes")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"refs/remotes", "packed-refs"} {
+		if err := os.RemoveAll(filepath.Join(s.dir, ".git/modules/lib", name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	_, err := s.request(t, "Work")
 	if id := git(t, lib, "rev-parse", "HEAD"); protocol.CodeOf(err) != protocol.CodeConflict || !strings.Contains(err.Error(), id) {

@@ -39,6 +39,11 @@ type Store struct {
 	git      Git
 
 	maxGrowth int64
+
+	listed struct { // last
+		tree  string
+		files treereader.Files
+	}
 }
 
 // maxListing bounds git's lists, in bytes.
@@ -120,13 +125,15 @@ func (s *Store) read(ctx context.Context) (files treereader.Files, tree string, 
 	return files, "", err
 }
 
-// list returns the files of a tree.
-func (s *Store) list(ctx context.Context, tree string) (treereader.Files, error) {
+// list returns the files of a tree. That of the base is needed twice for a first snapshot.
+func (s *Store) list(ctx context.Context, tree string) (files treereader.Files, err error) {
+	if tree != "" && s.listed.tree == tree {
+		return slices.Clone(s.listed.files), nil
+	}
 	out, err := s.git(ctx, Call{GitDir: s.GitDir(), Limit: maxListing, Args: []string{"ls-tree", "-r", "-z", "--full-tree", tree}})
 	if err != nil {
 		return nil, err
 	}
-	var files treereader.Files
 	for line := range strings.SplitSeq(string(out), "\x00") {
 		facts, path, ok := strings.Cut(line, "\t")
 		parts := strings.Fields(facts)
@@ -139,7 +146,8 @@ func (s *Store) list(ctx context.Context, tree string) (treereader.Files, error)
 		}
 		files = append(files, treereader.Known{Path: path, Mode: treereader.Mode(mode), ID: parts[2]})
 	}
-	return files, nil
+	s.listed.tree, s.listed.files = tree, files
+	return slices.Clone(files), nil
 }
 
 // Submodules returns the paths at which a tree has commits of other repositories.
