@@ -32,6 +32,7 @@ for (const [width, height] of [
     const task = await world.api.newTask('stoppable', { hostId: own?.id ?? '' });
     await bell.open(task);
     await bell.send('slow 3000');
+    await expect(bell.thread).toContainText('1 2 3'); // a turn that is stopped before it begins has no workspace
     await stop(page).click();
     await bell.done();
     await expect(bell.thread).toContainText('Stopped by you');
