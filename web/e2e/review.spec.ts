@@ -317,7 +317,7 @@ const hostile: ChangedFile[] = [
     patch: `--- /dev/null\n+++ b/${bidi}\n@@ -0,0 +1 @@\n+if (admin\u202e \u2066// check\u2069 \u2066) {\n`,
   },
   {
-    path: 'tab\tquote".txt',
+    path: '"tab\\tquote\\".txt"',
     quoted: '"a/tab\\tquote\\".txt" "b/tab\\tquote\\".txt"',
     patch: '--- "a/tab\\tquote\\".txt"\n+++ "b/tab\\tquote\\".txt"\n@@ -1 +1 @@\n-a tab\n+a tab and a quote\n',
   },
@@ -361,8 +361,8 @@ for (const { name: device, ...use } of devices) {
       await expect(pane.getByRole('heading', { level: 3 })).toHaveCount(hostile.length);
       await expect(pane.getByRole('heading', { name: 'evil\\u202egnp.exe' })).toBeVisible();
       await expect(pane.getByRole('treeitem', { name: 'evil\\u202egnp.exe' })).toHaveCount(1);
-      await expect(pane.getByRole('heading', { name: 'tab\\tquote".txt' })).toHaveCount(1);
-      await expect(pane.getByRole('region', { name: 'Changes in tab\\tquote".txt' })).toContainText('and a quote');
+      await expect(pane.getByRole('heading', { name: '"tab\\tquote\\".txt"' })).toHaveCount(1);
+      await expect(pane.getByRole('region', { name: 'Changes in "tab\\tquote\\".txt"' })).toContainText('and a quote');
       await expect(pane.getByRole('heading', { name: 'old name.txt → new name.txt' })).toHaveCount(1);
       await expect(pane.getByText('A binary file.')).toHaveCount(1);
       await expect(pane.getByText('no line break at the end of the file')).toHaveCount(1);
