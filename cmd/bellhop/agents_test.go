@@ -141,13 +141,13 @@ func TestAgentEnvironmentReadsVariablesAndFiles(t *testing.T) {
 		!strings.Contains(err.Error(), "set OPENAI_API_KEY or OPENAI_API_KEY_FILE, not both") {
 		t.Errorf("%v", err)
 	}
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range agents.Variables() {
-		if !strings.Contains(string(readme), "`"+name+"`") {
-			t.Errorf("the README does not name %s", name)
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("the page of variables does not name %s", name)
 		}
 	}
 }
