@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -43,8 +44,9 @@ type connection struct {
 	child     *stdio.Child
 	deliver   func(message) bool
 	rpc       *sdk.Connection
-	responses *io.PipeWriter // to the SDK
-	updated   chan struct{}  // receives a value at each update
+	responses *io.PipeWriter                // to the SDK
+	updated   chan struct{}                 // receives a value at each update
+	unsent    atomic.Pointer[chan struct{}] // to be closed when the next prompt was sent
 
 	// Only the goroutine of Run uses these.
 	session      sdk.SessionId
@@ -56,7 +58,7 @@ func connect(p *program, child *stdio.Child, deliver func(message) bool) *connec
 	c := &connection{program: p, child: child, deliver: deliver, updated: make(chan struct{}, 1)}
 	read, write := io.Pipe()
 	c.responses = write
-	c.rpc = sdk.NewConnection(c.request, child, read)
+	c.rpc = sdk.NewConnection(c.request, c, read)
 	c.rpc.SetLogger(slog.New(slog.DiscardHandler)) // the SDK logs complete messages
 	go func() {                                    // the SDK may close the connection by itself
 		<-c.rpc.Done()
@@ -64,6 +66,19 @@ func connect(p *program, child *stdio.Child, deliver func(message) bool) *connec
 		_ = read.Close()
 	}()
 	return c
+}
+
+// Write sends a line of the SDK to the program.
+func (c *connection) Write(line []byte) (int, error) {
+	n, err := c.child.Write(line)
+	var head struct {
+		Method string `json:"method"`
+	}
+	if unsent := c.unsent.Load(); unsent != nil && json.Unmarshal(line, &head) == nil && head.Method == sdk.AgentMethodSessionPrompt {
+		c.unsent.Store(nil)
+		close(*unsent)
+	}
+	return n, err
 }
 
 // Decode returns an update, and passes all other messages to the SDK. The turn
@@ -120,7 +135,7 @@ func (c *connection) Reject(message) {}
 
 // Begin implements stdio.Connection.
 func (c *connection) Begin(t *stdio.Turn) stdio.Exchange[message] {
-	return &turn{Turn: t, connection: c, blocks: blocks{out: t.Out}}
+	return &turn{Turn: t, connection: c, blocks: blocks{out: t.Out}, sent: make(chan struct{})}
 }
 
 // Open loads the session, or creates a new one if the agent cannot load it.

@@ -289,6 +289,28 @@ func TestAnInterruptStopsAStartingProgram(t *testing.T) {
 	f.Interrupt(end)
 }
 
+// A program ignores a cancel that comes before its prompt, and the prompt runs then.
+func TestThePromptIsSentBeforeItsCancel(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, initialize+`{"dir":"in","msg":{"id":2,"method":"session/load"}}
+{"dir":"out","msg":{"id":2,"error":{"code":-32602,"message":"no such session"}}}
+{"dir":"in","msg":{"id":3,"method":"session/new"}}
+{"dir":"out","msg":{"id":3,"result":{"sessionId":"s"}}}
+{"dir":"in","msg":{"id":4,"method":"session/prompt"}}
+{"dir":"in","msg":{"method":"session/cancel"}}
+{"dir":"out","msg":{"id":4,"result":{"stopReason":"cancelled"}}}
+{"dir":"in","msg":{"id":5,"method":"session/prompt"}}
+{"dir":"out","msg":{"id":5,"result":{"stopReason":"end_turn"}}}
+`)
+	f.Spec.AgentSessionID = "s"
+	out := &providertest.Recorder{OnRestored: func(ctx context.Context) {
+		go func() { _ = f.Agent.Interrupt(t.Context()) }() // the turn's end is awaited below
+		<-ctx.Done()
+	}}
+	f.Want(f.Run(out, "hello"), providertest.Aborted)
+	f.Want(f.Run(&providertest.Recorder{}, "again"), providertest.Finished) // the program serves on
+}
+
 func TestAProgramThatIgnoresTheCancelIsEndedBySignals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, begun+chunk("on and on")+`{"dir":"in","msg":{"method":"session/cancel"}}

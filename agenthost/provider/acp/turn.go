@@ -19,8 +19,9 @@ type turn struct {
 
 	blocks      blocks
 	calls       []*call
-	permissions int  // number of requests so far
-	cancelled   bool // session/cancel was sent
+	permissions int           // number of requests so far
+	cancelled   bool          // session/cancel was sent
+	sent        chan struct{} // closed when the program has the prompt
 	used        used
 	usage       json.RawMessage
 }
@@ -44,6 +45,7 @@ func (t *turn) Prompt(_ context.Context, prompt agenthost.Prompt, restored strin
 		}
 		content = append(content, sdk.ImageBlock(attachment.Data, attachment.MediaType))
 	}
+	c.unsent.Store(&t.sent)
 	go func() {
 		// Without the turn's context, because session/cancel ends the request.
 		request := sdk.PromptRequest{SessionId: c.session, Prompt: content}
@@ -66,12 +68,18 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// Cancel implements stdio.Exchange. It does not block if the program does not read.
+// Cancel implements stdio.Exchange. It does not block if the program does not read. A program that is asked before it
+// has the prompt ignores that.
 func (t *turn) Cancel(ctx context.Context) {
 	if !t.cancelled {
 		t.cancelled = true
 		c := t.connection
 		go func() {
+			select {
+			case <-t.sent:
+			case <-c.child.Ended():
+				return
+			}
 			_ = c.rpc.SendNotification(ctx, sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: c.session})
 		}()
 	}

@@ -51,6 +51,8 @@ type Recorder struct {
 	// Answers, if set, provides the answers to open questions. Decide has
 	// precedence.
 	Answers <-chan agenthost.Answer
+	// OnRestored is called by Restored with its context; it may be nil.
+	OnRestored func(ctx context.Context)
 	// Memory is what Restored returns.
 	Memory string
 	// FailAfter makes all further calls fail after this number of calls; 0 = none
@@ -293,7 +295,10 @@ func (r *Recorder) Checking(lost bool) error {
 }
 
 // Restored implements agenthost.Output.
-func (r *Recorder) Restored(context.Context) (string, error) {
+func (r *Recorder) Restored(ctx context.Context) (string, error) {
+	if r.OnRestored != nil {
+		r.OnRestored(ctx)
+	}
 	return r.Memory, r.note(Entry{Kind: KindRestored, Text: r.Memory}, nil)
 }
 

@@ -96,7 +96,7 @@ func newSubject(t *testing.T, s Subject) *subject {
 		s.Spec.StateDir = t.TempDir()
 	}
 	if s.Spec.Log == nil {
-		s.Spec.Log = slog.New(slog.DiscardHandler)
+		s.Spec.Log = slog.New(slog.NewTextHandler(t.Output(), nil)) // shown if the test fails
 	}
 	agent, err := s.Provider.Open(ctx, s.Spec)
 	if err != nil {
