@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strconv"
 
 	"bellhop/internal/failpoint"
 	"bellhop/internal/observe"
@@ -88,6 +89,7 @@ type checkIn struct {
 	req               *protocol.CheckInRequest
 	body              *messageBody
 	messageID, turnID string
+	rev               int64 // of the task, with the message
 }
 
 func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.CheckInRequest) (*checkIn, error) {
@@ -104,7 +106,8 @@ func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.Che
 	if err == nil {
 		err = errors.Join(checkReach(req.Reach), req.PermissionMode.Check())
 	}
-	return &checkIn{session: session{task, target, found.WebhookSecret, incarnation}, req: req, body: body}, err
+	at := session{task, target, found.WebhookSecret, incarnation}
+	return &checkIn{session: at, req: req, body: body, rev: task.Rev}, err
 }
 
 // placed returns the task with its target. A task that has no host yet gets one.
@@ -143,7 +146,7 @@ func (s *Sessions) announce(ctx context.Context, c *checkIn) error {
 	if done, err := s.announceAtOnce(ctx, c); err != nil || done {
 		return err
 	}
-	_, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
+	tx, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
 		message, err := s.checkedIn(ctx, c)
 		if err != nil {
 			return err
@@ -154,6 +157,9 @@ func (s *Sessions) announce(ctx context.Context, c *checkIn) error {
 		c.messageID, c.turnID = message.ID, message.TurnID
 		return nil
 	})
+	if err == nil {
+		c.rev = tx.task.Rev
+	}
 	return err
 }
 
@@ -170,7 +176,7 @@ func (s *Sessions) announceAtOnce(ctx context.Context, c *checkIn) (bool, error)
 	if err != nil || rev == 0 {
 		return false, err
 	}
-	c.messageID, c.turnID = message.ID, message.TurnID
+	c.messageID, c.turnID, c.rev = message.ID, message.TurnID, rev
 	task.Rev = rev
 	s.Updater.notify(&task)
 	return true, nil
@@ -214,11 +220,44 @@ func (tx *taskTx) announce(c *checkIn, failed *Message) *Message {
 
 // openTurn opens the session on the host with the announced turn.
 func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSessionResponse, error) {
+	response, err := s.openAnnounced(ctx, c)
+	if later := (LaterCheckInError{}); errors.As(err, &later) && s.endsIncarnation(ctx, c, later) {
+		return s.openAnnounced(ctx, c)
+	}
+	return response, err
+}
+
+// LaterCheckInError is the cause of a host's refusal of a turn, because it has one of a later check-in.
+type LaterCheckInError struct{ Rev int64 } // of the task at that check-in
+
+func (e LaterCheckInError) Error() string {
+	return "the host has the turn of a check-in at revision " + strconv.FormatInt(e.Rev, 10)
+}
+
+// endsIncarnation ends the database's incarnation if the database does not have the check-in that the host has: it was
+// restored, and that was not noticed. c is of the present one then.
+func (s *Sessions) endsIncarnation(ctx context.Context, c *checkIn, later LaterCheckInError) bool {
+	if c.incarnation == "" {
+		return false
+	}
+	task, err := s.Store.Task(ctx, c.task.UserID, c.task.ID)
+	if err != nil || task.Rev >= later.Rev || s.Incarnation.end(ctx, c.incarnation) != nil {
+		return false
+	}
+	at, err := s.find(ctx, c.task.UserID, c.task.ID)
+	if err != nil {
+		return false
+	}
+	c.session, c.rev = *at, at.task.Rev
+	return true
+}
+
+func (s *Sessions) openAnnounced(ctx context.Context, c *checkIn) (*protocol.OpenSessionResponse, error) {
 	open, err := s.openRequest(&c.session, c.turnID)
 	if err != nil {
 		return nil, err
 	}
-	open.Turn = &protocol.AnnouncedTurn{ID: c.turnID, MessageID: c.messageID}
+	open.Turn = &protocol.AnnouncedTurn{ID: c.turnID, MessageID: c.messageID, Rev: c.rev}
 	if c.req.BindPrompt {
 		sum := sha256.Sum256([]byte(c.req.Message))
 		open.Turn.PromptSHA256 = hex.EncodeToString(sum[:])

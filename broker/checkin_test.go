@@ -156,12 +156,12 @@ func TestCheckInAsksTheHost(t *testing.T) {
 	same(t, req,
 		`{'sessionId':'`+task.ID+
 			`','webhookUrl':'','brokerId':'broker-1','namedAnswers':true,'cursor':{'epoch':4,'seq':2},'agent':'claude','project':'web','title':'x','owner':'`+k.user.UserID+`',
-		'turn':{'id':'`+in.TurnID+`','messageId':'`+in.MessageID+`','promptSha256':'2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'}}`)
+		'turn':{'id':'`+in.TurnID+`','messageId':'`+in.MessageID+`','rev':3,'promptSha256':'2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'}}`)
 	message := k.messages(task.ID)[1]
 	same(t, message.Artifacts, `[{'id':'`+message.Artifacts[0].ID+`','type':'SELECTION','content':{'line':3}}]`)
 	k.checkIn(task.ID, "unbound")
 	unbound := k.messages(task.ID)[2]
-	same(t, k.host.lastOpen().Turn, `{'id':'`+unbound.TurnID+`','messageId':'`+unbound.ID+`'}`)
+	same(t, k.host.lastOpen().Turn, `{'id':'`+unbound.TurnID+`','messageId':'`+unbound.ID+`','rev':5}`)
 }
 
 func TestCheckInFailures(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"bellhop/broker"
 	"bellhop/broker/store"
+	"bellhop/protocol"
 )
 
 // The database is restored between the two reads of a check-in. The host must not take the
@@ -40,4 +41,42 @@ func (s restoredAfterRead) OpenableTask(
 	task, err := s.Store.OpenableTask(ctx, userID, id, now)
 	s.restore()
 	return task, err
+}
+
+func TestAHostHasALaterCheckIn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what     string
+		ahead    int64 // of the host's check-in
+		code     protocol.Code
+		attempts int
+	}{
+		{"that the database has", 0, protocol.CodeConflict, 1},
+		{"that a restored database lacks", 5, "", 2},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			k := newRecoveryKit(t)
+			host, task := k.kit.host, k.onHost()
+			former := k.incarnation.ID()
+			host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+				if req.Incarnation != former {
+					return &protocol.OpenSessionResponse{Token: "t", Capabilities: []string{protocol.CapabilityEvents}}, nil
+				}
+				return nil, &protocol.Error{
+					Code: protocol.CodeConflict, Message: "later", Err: broker.LaterCheckInError{Rev: req.Turn.Rev + c.ahead},
+				}
+			}
+			_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "go"})
+			if protocol.CodeOf(err) != c.code || len(host.opened) != c.attempts {
+				t.Errorf("%d attempts: %v", len(host.opened), err)
+			}
+			if ended := k.incarnation.ID() != former; ended != (c.ahead > 0) {
+				t.Errorf("the incarnation ended: %t", ended)
+			}
+			if rev := host.lastOpen().Turn.Rev; rev == 0 {
+				t.Error("the request has no revision")
+			}
+		})
+	}
 }

@@ -50,6 +50,10 @@ type AnnouncedTurn struct {
 	ID           string `json:"id"`
 	PromptSHA256 string `json:"promptSha256,omitempty"`
 	MessageID    string `json:"messageId,omitempty"` // of the message that the turn works on
+
+	// Rev is the task's revision at the check-in. The host refuses a turn that it does not know with a lower one than
+	// the last that it took of the same incarnation: a copy of a request that was given up may come late.
+	Rev int64 `json:"rev,omitempty"`
 }
 
 // OpenSessionResponse is the response to POST /session. A basic host sends only

@@ -49,6 +49,20 @@ func (s *State) CheckKey(hash string) error {
 	}
 }
 
+// checkOrder returns CodeConflict for a new turn that was checked in before one that the session has or had. Nothing
+// else tells the request of a check-in that was given up from a new one, if it comes late and for the first time.
+func (s *State) checkOrder(req *protocol.OpenSessionRequest, known bool) error {
+	turn, newest := req.Turn, s.Record.AnnouncedRev
+	if turn == nil || known || turn.Rev == 0 || turn.Rev >= newest || req.Incarnation != s.Record.Incarnation ||
+		s.Place(turn.ID) != PlaceGone {
+		return nil
+	}
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: "A later message of the task has reached the agent host",
+		Hint: "Nothing was done: send the message again", Fields: map[string]any{"rev": newest},
+	}
+}
+
 func (KeyReleased) apply(x *Step) error {
 	if x.State.Record.KeyHash != "" {
 		x.record().KeyHash = ""
@@ -59,6 +73,9 @@ func (KeyReleased) apply(x *Step) error {
 func (in Opened) apply(x *Step) error {
 	s, req := &x.State, &in.Request
 	if err := s.Refuses(req, in.KeyHash); err != nil {
+		return err
+	}
+	if err := s.checkOrder(req, in.TurnKnown); err != nil {
 		return err
 	}
 	fresh, rec := !s.Durable, x.record()
@@ -90,6 +107,9 @@ func (in Opened) apply(x *Step) error {
 	s.Delivery.WebhookExpires = in.WebhookExpires
 	x.epochs().comparePositions(fresh, req.Cursor)
 	x.delivery().opensIncarnation(req)
+	if req.Turn != nil {
+		rec.AnnouncedRev = max(rec.AnnouncedRev, req.Turn.Rev)
+	}
 	x.queue().announceRequested(req.Turn, in.TurnKnown, in.Token.ExpiresAt)
 	x.epochs().addToken(in.Token)
 	if in.Act != nil {

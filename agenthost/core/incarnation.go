@@ -77,11 +77,20 @@ func (x deliveryStep) compare(theirs *protocol.Cursor, incarnation string) {
 // compared ends a comparison. Turns that began before it may be unknown to the
 // broker, so their prompts go with their events.
 func (x deliveryStep) compared(incarnation string) {
-	rec := x.record()
 	x.State.Delivery.compareDue = false
-	if rec.Incarnation != incarnation {
-		rec.Incarnation, rec.Resend = incarnation, rec.Cursor
+	if rec := x.record(); rec.enter(incarnation) {
+		rec.Resend = rec.Cursor
 	}
+}
+
+// enter stores the incarnation of the broker's database, and reports whether it is another than before. Its revisions
+// may be lower.
+func (rec *SessionRecord) enter(incarnation string) bool {
+	if rec.Incarnation == incarnation {
+		return false
+	}
+	rec.Incarnation, rec.AnnouncedRev = incarnation, 0
+	return true
 }
 
 // rewindTo returns to a cursor that lies before the acknowledged one.
@@ -101,7 +110,7 @@ func (x deliveryStep) unknownTask(r *Refusal) {
 	d := &x.State.Delivery
 	d.dueByAge, d.dueNow, d.compareDue = false, false, false
 	rec := x.record()
-	rec.Incarnation = cmp.Or(r.Incarnation, d.seen, rec.Incarnation)
+	rec.enter(cmp.Or(r.Incarnation, d.seen, rec.Incarnation))
 	rec.Outbox, rec.OutboxError = OutboxUnknown, taskUnknown
 	if x.State.Pending > 0 {
 		x.effect(Retry{After: x.backoff(), Why: taskUnknown})

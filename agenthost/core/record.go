@@ -59,10 +59,11 @@ type SessionRecord struct {
 	Dir            string // the workspace, once an agent was opened
 	Secret         string // of programs in the workspace, "" until an agent was opened; never logged
 
-	Incarnation string          // of the broker's database, that the session was compared with
-	Resend      protocol.Cursor // events up to here go with the prompts of their turns
-	Title       string          // of the task, for its adoption
-	Owner       string          // the task's user, for its adoption
+	Incarnation  string          // of the broker's database, that the session was compared with
+	AnnouncedRev int64           `json:",omitempty"` // of the task at its newest check-in of this incarnation
+	Resend       protocol.Cursor // events up to here go with the prompts of their turns
+	Title        string          // of the task, for its adoption
+	Owner        string          // the task's user, for its adoption
 
 	Cursor         protocol.Cursor // of the newest event
 	Acked          protocol.Cursor // the broker has everything up to here

@@ -42,6 +42,7 @@ var sessions = table.New("sessions",
 	table.Text("title", func(s *agenthost.SessionRecord) *string { return &s.Title }),
 	table.Text("owner", func(s *agenthost.SessionRecord) *string { return &s.Owner }),
 	table.Bool("named_answers", func(s *agenthost.SessionRecord) *bool { return &s.NamedAnswers }),
+	table.Integer("announced_rev", func(s *agenthost.SessionRecord) *int64 { return &s.AnnouncedRev }),
 )
 
 var turns = table.New("turns",

@@ -388,3 +388,21 @@ func TestARequestThatAHostCallsInvalidIsInvalid(t *testing.T) {
 		wantError(t, err, want)
 	}
 }
+
+func TestALaterCheckInIsTheHostsWordOnly(t *testing.T) {
+	t.Parallel()
+	for _, named := range []bool{true, false} {
+		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if named {
+				w.Header().Set(protocol.HeaderRequest, r.Header.Get(protocol.HeaderRequest))
+			}
+			w.WriteHeader(http.StatusConflict)
+			_, _ = io.WriteString(w, `{"error":"A later message","code":"conflict","rev":7}`)
+		}))
+		_, err := newClient(t, hosts.Options{}).Open(t.Context(), target(url, password), openRequest)
+		var later broker.LaterCheckInError
+		if found := errors.As(err, &later); found != named || named && later.Rev != 7 {
+			t.Errorf("named %t: %v", named, err)
+		}
+	}
+}

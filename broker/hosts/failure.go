@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/protocol"
 )
@@ -107,6 +108,14 @@ func (r *response) sessionRefused() error {
 	body := r.errorBody()
 	if body.Code == protocol.CodeInvalid && body.Error != "" && r.named { // such as a task with an unknown agent: no host has failed
 		return &protocol.Error{Code: protocol.CodeInvalid, Message: body.Error, Hint: body.Hint}
+	}
+	var later struct {
+		Rev int64 `json:"rev"`
+	}
+	if body.Code == protocol.CodeConflict && r.named && json.Unmarshal(r.body, &later) == nil && later.Rev > 0 {
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: body.Error, Hint: body.Hint, Err: broker.LaterCheckInError{Rev: later.Rev},
+		}
 	}
 	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,

@@ -55,6 +55,7 @@ class AnnouncedTurn(_AnnouncedTurn, total=False):
     of the message's UTF-8 bytes; with "" the token accepts any prompt."""
     promptSha256: str
     messageId: str
+    rev: int
 
 
 class Announcement(TypedDict):

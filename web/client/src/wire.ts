@@ -2174,6 +2174,11 @@ export interface AnnouncedTurn {
   promptSha256?: string;
   /** of the message that the turn works on */
   messageId?: string;
+  /**
+   * rev is the task's revision at the check-in. The host refuses a turn that it does not know with a lower one than the
+   * last that it took of the same incarnation: a copy of a request that was given up may come late.
+   */
+  rev?: number;
 }
 
 /** OpenSessionResponse is the response to POST /session. A basic host sends only token. */
