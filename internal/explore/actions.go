@@ -91,7 +91,7 @@ func (w *World) restoreJournal(h int) {
 			w.excused = append(slices.Clone(w.excused), e.EventID)
 		}
 	}
-	at.journal = at.backup
+	at.journal, at.latest = at.backup, turnRev{}
 	w.restored[0] = true
 	w.restart(h)
 }

@@ -154,9 +154,25 @@ func (w *World) round(b, h int) {
 // announce is a check-in: a broker's request to the task's host with the task's cursor.
 func (w *World) announce(b, label int) {
 	w.checkIns++
+	w.db.rev++
 	w.posts = append(w.posts, request{
-		kind: checkIn, host: w.db.host, cursor: w.db.cursor, turn: fmt.Sprint("t", w.checkIns), by: b, label: label,
+		kind: checkIn, host: w.db.host, cursor: w.db.cursor, turn: fmt.Sprint("t", w.checkIns), rev: w.db.rev, by: b, label: label,
 	})
+}
+
+// refused is what a broker makes of a host's answer that a later check-in came before this one. If the database does not
+// have that, it was restored: a new incarnation begins, and the broker asks again.
+func (w *World) refused(r request, rev int64) {
+	if w.db.rev >= rev {
+		if r.rev == w.db.rev {
+			w.fail("9 the newest check-in of the database is refused")
+		}
+		return
+	}
+	w.db.copied = true
+	w.load(r.by)
+	r.cursor, r.label, r.rev = w.db.cursor, w.db.incarnation, w.db.rev
+	w.openSession(&r)
 }
 
 // forge posts an event of a program that has the webhook token.

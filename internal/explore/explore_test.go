@@ -87,6 +87,11 @@ var scenarios = []struct {
 		scenario{Limits: limits{Events: 2, Faults: 1, Pulls: 1, CheckIns: 2, Moves: 2}, Behind: 1, Saved: true},
 		9, 18, before,
 	},
+	{
+		"check-ins come in another order",
+		scenario{Limits: limits{Faults: 1, CheckIns: 2, Restarts: 1, Database: 1}, Saved: true},
+		9, 20, never,
+	},
 }
 
 // Most Worlds of a scenario. The search stops there, which the log says.
@@ -183,6 +188,12 @@ func TestExploreFindsWhatEachFixPrevents(t *testing.T) {
 			rules{LateLabel: true},
 			scenario{Limits: limits{CheckIns: 1, Database: 1}, Behind: 1, Saved: true},
 			"6 PROC-7",
+		},
+		{
+			"a check-in that comes late has no effect",
+			rules{AnyOrder: true},
+			scenario{Limits: limits{CheckIns: 2}, Saved: true},
+			"late check-in",
 		},
 	} {
 		t.Run(c.fix, func(t *testing.T) {

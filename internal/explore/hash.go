@@ -91,7 +91,7 @@ func (w *World) fingerprint() fingerprint {
 
 func (d *database) appendTo(t *text) {
 	t.cursor(d.cursor)
-	t.num(int64(d.incarnation), int64(d.host))
+	t.num(int64(d.incarnation), int64(d.host), d.rev)
 	t.yes(d.copied)
 	for i := range d.rows {
 		t.word(d.rows[i].id)
@@ -103,7 +103,8 @@ func (d *database) appendTo(t *text) {
 // appendTo leaves out how often delivery failed in a row: a wait may end at any time.
 func (h *host) appendTo(t *text) {
 	rec, delivery := &h.state.Record, reflect.ValueOf(&h.state.Delivery).Elem()
-	t.num(int64(h.ids), h.state.Pending, int64(h.journal.letters), int64(h.state.Delivery.Limit))
+	t.num(int64(h.ids), h.state.Pending, int64(h.journal.letters), int64(h.state.Delivery.Limit), rec.AnnouncedRev,
+		int64(h.latest.incarnation), h.latest.rev)
 	t.cursor(rec.Cursor, rec.Acked, rec.Resend, h.journal.session.Acked)
 	t.word(string(rec.Outbox), rec.Incarnation, h.state.OpenTurn(), delivery.FieldByName("seen").String(),
 		h.journal.session.Incarnation)
@@ -132,8 +133,9 @@ func (r *request) text(w *World) (t text) {
 	t.yes(r.committed, r.abandoned)
 	t.cursor(r.cursor)
 	t.word(r.turn)
+	t.num(r.rev)
 	t.events(r.list)
-	if w.rules.LateLabel {
+	if w.rules.LateLabel || r.kind == checkIn {
 		t.num(int64(r.by))
 	}
 	switch in := r.answer.(type) {

@@ -99,17 +99,33 @@ func (w *World) text(h int) {
 }
 
 // openSession gives a host a POST /session, followed by the prompt of its turn.
-func (w *World) openSession(h int, cursor protocol.Cursor, incarnation int, turn string) {
+func (w *World) openSession(r *request) {
+	h, turn, cursor := r.host, r.turn, r.cursor
 	in := core.Opened{
 		Request: protocol.OpenSessionRequest{
-			SessionID: sessionID, BrokerID: brokerID, WebhookURL: hook, Cursor: &cursor, Incarnation: name(incarnation),
-			Turn: &protocol.AnnouncedTurn{ID: turn},
+			SessionID: sessionID, BrokerID: brokerID, WebhookURL: hook, Cursor: &cursor, Incarnation: name(r.label),
+			Turn: &protocol.AnnouncedTurn{ID: turn, Rev: r.rev},
 		},
 		DefaultAgent: "a", Token: core.TokenRecord{SessionID: sessionID, TurnID: turn, ExpiresAt: now.Add(time.Hour)},
 	}
-	if w.input(h, in) != nil {
+	if w.rules.AnyOrder {
+		in.Request.Turn.Rev = 0
+	}
+	life := w.hosts[h].state.Record.Incarnation
+	var later *protocol.Error
+	switch err := w.input(h, in); {
+	case errors.As(err, &later) && later.Code == protocol.CodeConflict:
+		rev, _ := later.Fields["rev"].(int64)
+		w.refused(*r, rev)
+		return
+	case err != nil:
 		return
 	}
+	latest := &w.hosts[h].latest
+	if latest.incarnation == r.label && life == name(r.label) && r.rev < latest.rev {
+		w.fail("9 a late check-in has no effect: " + turn + " takes the place of a later one")
+	}
+	*latest = turnRev{r.label, r.rev}
 	if w.hosts[h].state.OpenTurn() == "" && w.input(h, core.Prompted{
 		TurnID: turn, Request: protocol.PromptRequest{Prompt: "p"}, Journaled: "p",
 	}) == nil {

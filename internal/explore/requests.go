@@ -32,8 +32,9 @@ type request struct {
 	label     int        // the incarnation that the answer names
 	abandoned bool       // its sender does not wait any more
 
-	cursor protocol.Cursor // of a check-in, and its turn
+	cursor protocol.Cursor // of a check-in, its turn and its revision
 	turn   string
+	rev    int64
 }
 
 // String names the request in a trace.
@@ -84,7 +85,7 @@ func (w *World) commit(i, b, label int) {
 		if w.drop(i); w.rules.LateLabel {
 			r.label = w.broker[r.by].incarnation
 		}
-		w.openSession(r.host, r.cursor, r.label, r.turn)
+		w.openSession(&r)
 		return
 	}
 	if r.kind == renewal {

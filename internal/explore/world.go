@@ -34,6 +34,7 @@ type Rules struct {
 	NoMoves       bool // a known event at another position is a conflict
 	AnyEpoch      bool // an epoch is accepted without asking the host
 	LateLabel     bool // an answer names the incarnation that the broker knows after it read the database
+	AnyOrder      bool // a check-in that comes late takes the place of a later one
 }
 
 // World is a state of two hosts, one database, two brokers and the requests between them.
@@ -68,6 +69,7 @@ type rowOf struct {
 type database struct {
 	rows        []rowOf // in the order of their effects
 	cursor      protocol.Cursor
+	rev         int64 // number of the task's check-ins
 	incarnation int
 	copied      bool // it was restored, and no broker has begun a new incarnation since
 	host        int  // of the task
@@ -94,6 +96,13 @@ type host struct {
 	backup  journal
 	ids     int      // that were used for events; it survives restores
 	made    []string // ids of all events that were shown
+	latest  turnRev  // of the check-ins that it took
+}
+
+// turnRev is the task's revision at a check-in, which an incarnation names.
+type turnRev struct {
+	incarnation int
+	rev         int64
 }
 
 // Trace is the names of actions.
