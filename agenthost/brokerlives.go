@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/internal/replacefile"
 	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
@@ -230,9 +231,7 @@ func (l *brokerLives) accept(brokerID string, b *brokerLife, id string) {
 	}
 	body, err := json.Marshal(kept)
 	if err == nil {
-		if err = os.WriteFile(l.path+".new", body, 0o600); err == nil {
-			err = os.Rename(l.path+".new", l.path)
-		}
+		err = replacefile.Write(l.path, body, 0o600)
 	}
 	if err != nil { // the broker is asked after the next start
 		l.h.opts.Log.Warn("the broker's life could not be kept", "broker", brokerID, "error", err)

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"bellhop/internal/replacefile"
 	"bellhop/protocol"
 )
 
@@ -284,15 +285,10 @@ func plain(text string) string {
 	return text
 }
 
-// saveLocked replaces the file atomically.
 func (i *Installations) saveLocked() error {
 	content, err := json.Marshal(i.listLocked())
 	if err != nil {
 		return err
 	}
-	next := i.options.File + ".new"
-	if err := os.WriteFile(next, content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, i.options.File)
+	return replacefile.Write(i.options.File, content, 0o600)
 }

@@ -413,9 +413,5 @@ func writeAlternates(objects string, others ...string) error {
 			list.WriteString(other + "\n")
 		}
 	}
-	path := filepath.Join(objects, "info", "alternates")
-	if present, err := os.ReadFile(path); err == nil && string(present) == list.String() {
-		return nil
-	}
-	return writeFile(path, []byte(list.String())) // git may read the file meanwhile, so it is never empty
+	return writeFile(filepath.Join(objects, "info", "alternates"), []byte(list.String()))
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/internal/replacefile"
 	"bellhop/protocol"
 )
 
@@ -130,24 +132,15 @@ func (m *Manager) saveRecord(rec *record) error {
 	return writeFile(m.recordPath(rec.Key), append(content, '\n'))
 }
 
-// writeFile replaces a file atomically: a reader sees the old or the new content.
+// writeFile gives a file a content by internal/replacefile, unless it has it, and makes its directory.
 func writeFile(path string, content []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = next.Write(content)
-	if err = errors.Join(err, next.Close()); err == nil {
-		err = os.Rename(next.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(next.Name())
-	}
-	return err
+	return replacefile.Write(path, content, 0o600)
 }
 
 // readRecords returns all records, sorted by key. It logs and skips records that

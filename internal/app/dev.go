@@ -16,6 +16,7 @@ import (
 	"bellhop/crypto/token"
 	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/replacefile"
 	"bellhop/protocol"
 )
 
@@ -233,7 +234,7 @@ func readOrCreateKeyset(path string) (seal.Secret, error) {
 	if err != nil {
 		return seal.Secret{}, err
 	}
-	return seal.NewSecret(keyset), writeFile(path, []byte(keyset))
+	return seal.NewSecret(keyset), replacefile.Write(path, []byte(keyset), 0o600)
 }
 
 // readJSON leaves v unchanged if the file does not exist.
@@ -256,18 +257,5 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, append(content, '\n'))
-}
-
-// writeFile replaces a file atomically: a reader sees the old or the new content, also after a power cut.
-func writeFile(path string, content []byte) error {
-	next, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = next.Write(content)
-	if err = errors.Join(err, next.Sync(), next.Close()); err != nil {
-		return err
-	}
-	return os.Rename(next.Name(), path)
+	return replacefile.Write(path, append(content, '\n'), 0o600)
 }

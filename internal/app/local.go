@@ -14,6 +14,7 @@ import (
 	"bellhop/agenthost/local"
 	"bellhop/agenthost/workspace"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/replacefile"
 	"bellhop/protocol"
 )
 
@@ -49,7 +50,7 @@ func (c HostConfig) listenLocal() (net.Listener, error) {
 	}
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err == nil {
-		err = writeFile(path, []byte(port+"\n"))
+		err = replacefile.Write(path, []byte(port+"\n"), 0o600)
 	}
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())

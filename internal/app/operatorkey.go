@@ -11,6 +11,7 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/crypto/token"
 	"bellhop/internal/private"
+	"bellhop/internal/replacefile"
 	"bellhop/protocol"
 )
 
@@ -28,7 +29,7 @@ func openOperatorKey(data string) (seal.Secret, error) {
 		return key, errors.Join(err, private.Existing(path))
 	}
 	plain, _ := token.NewOpaque(operatorKeyPrefix)
-	if err := writeFile(path, []byte(plain+"\n")); err != nil {
+	if err := replacefile.Write(path, []byte(plain+"\n"), 0o600); err != nil {
 		return seal.Secret{}, fmt.Errorf("the operator's key: %w", err)
 	}
 	return seal.NewSecret(plain), nil

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"bellhop/internal/replacefile"
 )
 
 // File is a Store for data that is in files: a file in their directory. Before it is made, the newest time is that of the
@@ -43,22 +45,9 @@ func (f File) StoreHeldTime(ctx context.Context, state State) error {
 		err = os.MkdirAll(filepath.Dir(string(f)), 0o700)
 	}
 	if err == nil {
-		err = write(string(f)+".new", content)
-	}
-	if err == nil {
-		err = os.Rename(string(f)+".new", string(f))
+		err = replacefile.Write(string(f), content, 0o600)
 	}
 	return err
-}
-
-// write is os.WriteFile whose content is there after a power cut.
-func write(path string, content []byte) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	return errors.Join(err, file.Sync(), file.Close())
 }
 
 // ServerTime implements Store.

@@ -27,7 +27,8 @@ var fileCalls = map[string][]string{
 		"Open", "Openat", "Openat2", "OpenTree", "Fstatat", "Lstat", "Stat", "Statfs", "Mkdirat", "Mkfifo", "Renameat", "Renameat2", "Symlinkat",
 		"Unlinkat", "Linkat", "Readlinkat", "Fchownat", "Fchmodat", "Mount", "MoveMount",
 	},
-	"owner": {"Give", "Inherit", "MkdirAll", "OfPath"},
+	"owner":       {"Give", "Inherit", "MkdirAll", "OfPath"},
+	"replacefile": {"Write"},
 }
 
 // rootMethods are those of *os.Root.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"bellhop/internal/replacefile"
 )
 
 // maxRemembered bounds the keys in the file. A key that is forgotten gets another port.
@@ -70,9 +72,5 @@ func (m *memory) remember(key string, port int) error {
 	if err := os.MkdirAll(filepath.Dir(m.file), 0o700); err != nil {
 		return err
 	}
-	next := m.file + ".next"
-	if err := os.WriteFile(next, content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, m.file)
+	return replacefile.Write(m.file, content, 0o600)
 }

@@ -139,10 +139,7 @@ func (s *Store) knownAttributes(ctx context.Context, id string) ([]byte, error) 
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(kept+".next", content, 0o600); err != nil {
-		return nil, err
-	}
-	return content, os.Rename(kept+".next", kept)
+	return content, replaceFile(kept, content)
 }
 
 // converted returns the paths of told files that have attributes of conversions.

@@ -16,6 +16,7 @@ import (
 
 	"bellhop/agenthost/workspace/objectpack"
 	"bellhop/agenthost/workspace/treereader"
+	"bellhop/internal/replacefile"
 )
 
 // Git runs git in a repository of the host, and returns its output.
@@ -84,16 +85,12 @@ func (s *Store) init() error {
 	)
 }
 
-// replaceFile gives a file a content, unless it has it. A reader sees the old or the new content.
+// replaceFile gives a file a content by internal/replacefile, unless it has it.
 func replaceFile(path string, content []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
-	next := path + ".next"
-	if err := os.WriteFile(next, content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
+	return replacefile.Write(path, content, 0o600)
 }
 
 // HashSize returns the bytes of the ids of git's objects.
