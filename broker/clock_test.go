@@ -39,3 +39,27 @@ func TestAClockThatWentBackDelaysNoReconciliation(t *testing.T) {
 		cancel()
 	})
 }
+
+// What failed while the clock was years ahead is tried again when the clock is right.
+func TestAClockThatWasAheadPutsOffNoRetry(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.newUser("root@example.org", true)
+	host := k.register("build")
+	task, deleted := k.session(host), k.session(host)
+	const ahead = 2 * 365 * 24 * time.Hour
+	k.clock.Advance(ahead)
+	k.host.down(errDown)
+	k.host.onRevoke = func(string) error { return errDown }
+	k.must(k.delete(k.user.UserID, deleted))
+	k.disabled()
+	k.revokes(0, task)
+	k.clock.Advance(-ahead)
+	k.host.down(nil)
+	k.host.onRevoke = nil
+	k.round(0)
+	k.revokes(0)
+	k.upkeep.Sweep(k.ctx)
+	k.round(0, deleted)
+	k.revokes(0, task)
+}

@@ -31,6 +31,9 @@ type MaintenanceStore interface {
 	// open turn. It looks at limit unfinished turns of tasks with ids above after. The next page is after last,
 	// which is "" at the end.
 	SilentTasks(ctx context.Context, since time.Time, after string, limit int) (ids []string, last string, err error)
+	// HastenRetries makes due at a time the queued messages, ends of sessions and revocations that are due after far. It
+	// returns how many.
+	HastenRetries(ctx context.Context, far, at time.Time) (int64, error)
 	// StuckMessages returns messages that are SENDING since before a time. Those in a queue are left
 	// out: they are sent again.
 	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)
@@ -45,6 +48,8 @@ const (
 	sendingLimit = 30 * time.Second
 	basicSilence = protocol.BasicSilence
 	sweepBatch   = 500
+	// farRetry is further ahead than any schedule of queued messages, ends of sessions and revocations reaches.
+	farRetry = 6 * maxEndPause
 )
 
 // Run sweeps and prunes until ctx ends. Pruning may take long and delays no sweep.
@@ -58,7 +63,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 }
 
 // Sweep fails messages that were SENDING for 30 s and closes turns of basic
-// hosts that were silent for 15 min.
+// hosts that were silent for 15 min. What a clock that was ahead has put off becomes due.
 func (m *Maintenance) Sweep(ctx context.Context) {
 	now := nowUTC(m.Now)
 	stuck, err := m.Store.StuckMessages(ctx, now.Add(-sendingLimit), sweepBatch)
@@ -78,6 +83,11 @@ func (m *Maintenance) Sweep(ctx context.Context) {
 		m.report(ctx, "close a silent turn", err)
 	})
 	m.report(ctx, "find silent turns", err)
+	hastened, err := m.Store.HastenRetries(ctx, now.Add(farRetry), now)
+	m.report(ctx, "hasten retries", err)
+	if hastened > 0 {
+		m.Log.WarnContext(ctx, "retries that a clock ahead of this one had put off are due now", "rows", hastened)
+	}
 }
 
 // closeSilent ends the turns of a basic host that has sent nothing since limit.

@@ -62,6 +62,17 @@ func (s *Store) DueTasks(
 	return due, last, database.Fault(err, "Due tasks", "")
 }
 
+// HastenRetries implements broker.MaintenanceStore.
+func (s *Store) HastenRetries(ctx context.Context, far, at time.Time) (n int64, err error) {
+	for _, table := range []string{"queued_messages", "session_ends", "revocations"} {
+		changed, err := s.db.Exec(ctx, "Retries", table, `UPDATE `+table+` SET due_at = ? WHERE due_at > ?`, at.UTC(), far.UTC())
+		if n += changed; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
 // maxUnfinished limits the tasks whose hosts are asked for events, when a question is not stored yet.
 const maxUnfinished = 16
 

@@ -249,6 +249,31 @@ func TestAClockInTheFutureGivesUpNothing(t *testing.T) {
 	})
 }
 
+// An attempt that failed while the clock was years ahead is repeated when the clock is right again.
+func TestAClockThatWasAheadPutsOffNothing(t *testing.T) {
+	t.Parallel()
+	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
+		p := newKit(t, site)
+		p.ahead = 2 * 365 * 24 * time.Hour
+		p.clock.Advance(p.ahead)
+		id := p.enqueue(p.endpoint(outboundtest.Receive(t, outboundtest.Statuses(500, 200)).URL), "", "msg_1")[0]
+		p.sweep()
+		p.clock.Advance(-p.ahead)
+		p.ahead = 0
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- p.worker.Run(ctx) }()
+		for p.delivery(id).FinishedAt == nil && t.Context().Err() == nil {
+			runtime.Gosched()
+		}
+		stop()
+		p.must(<-ended)
+		if got := p.state(id) + ", " + p.line(id); got != "delivered, 500 200" {
+			t.Error(got)
+		}
+	})
+}
+
 func TestHeldDeliveriesExpire(t *testing.T) {
 	t.Parallel()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {

@@ -126,6 +126,8 @@ type LogStore interface {
 	// ExpireHeld makes held deliveries due once their expiry has passed, so that a worker
 	// ends them. It returns how many.
 	ExpireHeld(ctx context.Context, now time.Time) (int64, error)
+	// HastenFar makes due at a time the queued deliveries that are due after far. It returns how many.
+	HastenFar(ctx context.Context, far, at time.Time) (int64, error)
 	// Prune deletes the final deliveries that ended before the given time, in transactions of bounded
 	// size. One that cannot be deleted does not stop the others; the error says so.
 	Prune(ctx context.Context, before time.Time) (int64, error)

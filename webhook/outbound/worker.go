@@ -75,6 +75,7 @@ const (
 	walkRest   = 4                    // walks through many hosts take at most a fifth of the time
 	pruneEvery = 10 * time.Minute
 	heldEvery  = 10 * time.Second
+	farRetry   = Lifetime // no attempt is later than the expiry
 )
 
 // Run sends until ctx ends. Then it claims nothing more, lets requests in flight finish within
@@ -159,14 +160,19 @@ func (w *Worker) renew(ctx context.Context) {
 	}
 }
 
-// maintain expires held deliveries and prunes the log.
+// maintain expires held deliveries, makes due what a clock that was ahead has put off, and prunes the log.
 func (w *Worker) maintain(ctx context.Context) {
 	pruned := time.Time{}
 	for {
 		now, held := w.nowUTC(), w.heldUTC()
 		n, err := w.store.ExpireHeld(ctx, held)
 		w.report(ctx, "expire held deliveries", err)
-		if n > 0 {
+		hastened, err := w.store.HastenFar(ctx, now.Add(farRetry), now)
+		w.report(ctx, "hasten deliveries", err)
+		if hastened > 0 {
+			w.log.WarnContext(ctx, "deliveries that a clock ahead of this one had put off are due now", "rows", hastened)
+		}
+		if n+hastened > 0 {
 			w.Wake()
 		}
 		if w.o.Keep > 0 && now.Sub(pruned) >= pruneEvery {

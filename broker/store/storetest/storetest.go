@@ -85,6 +85,7 @@ func Run(t *testing.T, open func(t testing.TB) Store, without ...string) {
 		{"Silent", testSilent},
 		{"Purge", testPurge},
 		{"Ends", testEnds},
+		{"HastenRetries", testHastenRetries},
 		{"Queue", testQueue},
 		{"DueQueues", testDueQueues},
 		{"Announcements", testAnnouncements},

@@ -79,6 +79,12 @@ func (s *Store) ExpireHeld(ctx context.Context, now time.Time) (int64, error) {
 		WHERE state = 'held' AND expires_at <= ?`, now.UTC(), now.UTC())
 }
 
+// HastenFar implements outbound.LogStore.
+func (s *Store) HastenFar(ctx context.Context, far, at time.Time) (int64, error) {
+	return s.db.Exec(ctx, "Deliveries", "", `UPDATE deliveries SET next_at = ? WHERE state = 'queued' AND next_at > ?`,
+		at.UTC(), far.UTC())
+}
+
 func (s *Store) Prune(ctx context.Context, before time.Time) (int64, error) {
 	return s.db.DeleteChunks(ctx, "Deliveries", "", database.Chunks{
 		Table: "deliveries", Key: "finished_at", Where: "finished_at IS NOT NULL AND finished_at < ?",
