@@ -127,8 +127,9 @@ func (c *Client) send(ctx context.Context, t broker.Target, request call) (*resp
 			req.Header.Set(header, key.Reveal())
 		}
 		if got, err = exchange(client, req); err != nil {
-			return nil, safeError(ctx, err, secrets)
+			return nil, c.away(t.URL, safeError(ctx, err, secrets))
 		}
+		c.answered.Put(t.URL, time.Now())
 		if got.status != http.StatusUnauthorized {
 			if i > 0 && (got.named || !t.Names) {
 				c.log.WarnContext(ctx, "an agent host accepts only an old password", "call", request.method+" "+request.path)

@@ -13,6 +13,8 @@ import (
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
+	"bellhop/internal/generations"
+	"bellhop/internal/netguard"
 	"bellhop/internal/observe"
 	"bellhop/protocol"
 )
@@ -21,7 +23,13 @@ import (
 const (
 	callLimit   = 10 * time.Second
 	maxResponse = 8 << 20
+	longestCall = shipLimit + callLimit
 )
+
+const rememberHosts = 10_000
+
+// Timeouts returns those of a guarded client. Each call has a shorter limit of its own.
+func Timeouts() netguard.Timeouts { return netguard.Timeouts{Header: longestCall, Total: longestCall} }
 
 // Options of a Client.
 type Options struct {
@@ -29,7 +37,7 @@ type Options struct {
 	// client without a proxy.
 	HTTP *http.Client
 	// Guarded calls URLs that other users gave. It must refuse forbidden addresses
-	// when it dials. If it is nil, such targets are refused.
+	// when it dials, and have Timeouts. If it is nil, such targets are refused.
 	Guarded *http.Client
 	// GuardedStreams does the same for relayed streams; it must not limit the
 	// duration of a response. If it is nil, such streams are refused.
@@ -72,6 +80,7 @@ type Client struct {
 
 	observer observe.Observer // nil: none
 	copies   copies
+	answered *generations.Cache[string, time.Time] // the last answer, by URL
 }
 
 var (
@@ -94,6 +103,7 @@ func New(opts Options) *Client {
 	return &Client{
 		trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), streams: direct(opts.GuardedStreams),
 		timeout: opts.Timeout, keys: opts.Keys, life: opts.Life, lives: opts.Lives, dates: opts.Dates, log: opts.Log, observer: opts.Observer,
+		answered: generations.New[string, time.Time](rememberHosts),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -19,6 +20,7 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/hosts"
 	"bellhop/crypto/seal"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -405,4 +407,67 @@ func TestALaterCheckInIsTheHostsWordOnly(t *testing.T) {
 			t.Errorf("named %t: %v", named, err)
 		}
 	}
+}
+
+// The guarded client has limits of its own, which must not come before those of the calls.
+func TestARestartAtAUsersURLHasItsWholeTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		listener := testenv.NewPipes()
+		server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		})}
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(listener) }()
+		limits := hosts.Timeouts()
+		c := hosts.New(hosts.Options{Guarded: &http.Client{Timeout: limits.Total, Transport: &http.Transport{
+			DialContext: listener.Dial, ResponseHeaderTimeout: limits.Header,
+		}}})
+		guarded := target("http://host.example", password)
+		guarded.Guarded = true
+		_, err := c.Restart(t.Context(), guarded, "s1")
+		wantError(t, err, protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "The agent host has not restarted the agent within 40 s",
+			Hint: "It may still do so: wait a moment, look at the task, and try again if nothing happened",
+		})
+		c.CloseIdleConnections()
+		_ = server.Close()
+		<-ended
+	})
+}
+
+func TestAHostThatAnsweredAMomentAgoMayBeRestarting(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(answering(200, `{"success":true}`))
+	c := newClient(t, hosts.Options{})
+	if _, err := c.Ready(t.Context(), target(server.URL)); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	for name, c := range map[string]*hosts.Client{"it answered": c, "another broker": newClient(t, hosts.Options{})} {
+		_, err := c.Restart(t.Context(), target(server.URL, password), "s1")
+		want := protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
+			Hint: "It answered a moment ago, so it may be restarting: try again. If that fails, check that it runs",
+		}
+		if name == "another broker" {
+			want.Hint = "Check that the agent host runs and that the broker reaches its URL"
+		}
+		wantError(t, err, want)
+	}
+}
+
+func TestAHostThatStopsSaysSo(t *testing.T) {
+	t.Parallel()
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(protocol.HeaderRequest, r.Header.Get(protocol.HeaderRequest))
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"error":"The agent host is stopping","code":"unavailable"}`)
+	}))
+	c := newClient(t, hosts.Options{})
+	_, err := c.Restart(t.Context(), target(url, password), "s1")
+	wantError(t, err, protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "The agent host is stopping: try again in a moment",
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -76,6 +78,24 @@ func (e tooSlow) asError() error {
 	return slow
 }
 
+// wentAway is for a connection that failed a moment after the host had answered.
+type wentAway struct{ error }
+
+func (e wentAway) Unwrap() error { return e.error }
+
+// recently is longer than a restart of a host takes.
+const recently = 2 * time.Minute
+
+// away makes the failure of a connection a wentAway if the host at the URL answered recently.
+func (c *Client) away(url string, err error) error {
+	at, known := c.answered.Get(url)
+	isConnection := errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if known && isConnection && time.Since(at) < recently {
+		return wentAway{err}
+	}
+	return err
+}
+
 // unreachable returns the error for a call without a response of the host.
 func unreachable(err error) error {
 	if of := foreign(err); of != nil {
@@ -84,11 +104,12 @@ func unreachable(err error) error {
 	if slow := (tooSlow{}); errors.As(err, &slow) {
 		return slow.asError()
 	}
+	hint := "Check that the agent host runs and that the broker reaches its URL"
+	if errors.As(err, new(wentAway)) {
+		hint = "It answered a moment ago, so it may be restarting: try again. If that fails, check that it runs"
+	}
 	return &protocol.Error{
-		Code:    protocol.CodeBadGateway,
-		Message: "Failed to connect to agent server",
-		Hint:    "Check that the agent host runs and that the broker reaches its URL",
-		Err:     err,
+		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: hint, Err: err,
 	}
 }
 
@@ -120,7 +141,7 @@ func (r *response) sessionRefused() error {
 	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "Failed to create agent session",
-		Hint:    cmp.Or(body.Hint, hintFor(r.status)),
+		Hint:    cmp.Or(body.Hint, r.hint(body)),
 		Relayed: body.Code,
 		Err:     hostError{r.status, body},
 	}
@@ -141,7 +162,7 @@ func (r *response) failed() error {
 	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "The agent host failed",
-		Hint:    hintFor(r.status),
+		Hint:    r.hint(body),
 		Err:     hostError{r.status, body},
 	}
 }
@@ -210,6 +231,14 @@ func (e hostError) Error() string {
 		text += " " + string(e.body.Code) + ": " + e.body.Error
 	}
 	return text
+}
+
+// hint returns what to do about a response with an error body, which may be empty.
+func (r *response) hint(body protocol.ErrorBody) string {
+	if r.named && body.Code == protocol.CodeUnavailable && body.Error != "" { // such as: the host is stopping
+		return body.Error + ": try again in a moment"
+	}
+	return hintFor(r.status)
 }
 
 func hintFor(status int) string {

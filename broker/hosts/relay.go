@@ -53,7 +53,7 @@ func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequ
 		err = checkRelayable(ctx, t, resp)
 	}
 	if err != nil {
-		err = safeError(ctx, err, streamSecrets(r))
+		err = c.away(t.URL, safeError(ctx, err, streamSecrets(r)))
 		cancel(err)
 		return nil, unreachable(err)
 	}

@@ -55,7 +55,7 @@ func (c *Client) Shell(
 		case conn != nil:
 			return conn, nil
 		case refused == nil:
-			return nil, unreachable(safeError(ctx, err, secrets))
+			return nil, unreachable(c.away(t.URL, safeError(ctx, err, secrets)))
 		case t.Names && !refused.named:
 			return nil, foreign(errForeign{refused.status})
 		}

@@ -318,7 +318,7 @@ func (a *Admin) newUseCases(ctx context.Context, guard *netguard.Guard, books *n
 	}
 	lives := &broker.HostLives{Store: st, Now: now, Log: log}
 	link := hosts.New(hosts.Options{
-		Keys: keys, Life: life.Life, Lives: lives.Seen, Guarded: guard.Client(netguard.Timeouts{}),
+		Keys: keys, Life: life.Life, Lives: lives.Seen, Guarded: guard.Client(hosts.Timeouts()),
 		GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Dates: a.held.Confirm, Log: log,
 		Observer: a.observer(),
 	})

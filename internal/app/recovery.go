@@ -43,7 +43,7 @@ func (a *Admin) NewRecovery(ctx context.Context, allow ...netip.Prefix) (*Recove
 	}
 	guard := netguard.New(netguard.Options{AllowCIDRs: allow})
 	link := hosts.New(hosts.Options{
-		Keys: keys, Life: life.Life, Guarded: guard.Client(netguard.Timeouts{}), Log: a.config.Log,
+		Keys: keys, Life: life.Life, Guarded: guard.Client(hosts.Timeouts()), Log: a.config.Log,
 	})
 	return &Recovery{BrokerID: id, Incarnation: incarnation.ID(), admin: a, link: link}, nil
 }
