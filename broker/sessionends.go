@@ -111,13 +111,13 @@ func (s *SessionEnds) addOwedEndAgain(ctx context.Context, opened *Task) error {
 }
 
 // first makes the first attempt, for a user who waits for it. It returns what exists only in the workspaces that the host
-// kept.
-func (s *SessionEnds) first(ctx context.Context, taskID, confirmed string) *protocol.OnlyCopies {
+// kept, and whether the end is still owed.
+func (s *SessionEnds) first(ctx context.Context, taskID, confirmed string) (kept *protocol.OnlyCopies, isOwed bool) {
 	kept, err := s.attempt(context.WithoutCancel(ctx), taskID, confirmed, firstEndLimit)
 	if err != nil {
 		s.Log.WarnContext(ctx, "session of a deleted task not ended yet", "task", taskID, "error", err)
 	}
-	return kept
+	return kept, err != nil
 }
 
 // onlyCopies returns what exists only in the workspaces of a task's session, nil if its host does not tell in time.

@@ -284,20 +284,20 @@ func TestADeletionTellsWhatTheHostKeeps(t *testing.T) {
 		if ended := k.host.ended(); len(ended) != 0 {
 			t.Errorf("ended %v", ended)
 		}
-		kept, err := k.tasks.Delete(k.ctx, k.user.UserID, task, "shown")
-		if err != nil || kept != nil || k.host.confirmed != "shown" {
-			t.Errorf("kept %+v, confirmed %q, %v", kept, k.host.confirmed, err)
+		done, err := k.tasks.Delete(k.ctx, k.user.UserID, task, "shown")
+		k.must(err)
+		if same(t, done, `{'success':true}`); k.host.confirmed != "shown" {
+			t.Errorf("confirmed %q", k.host.confirmed)
 		}
-		kept, err = k.tasks.Delete(k.ctx, k.user.UserID, begin(), "")
-		if err != nil || !kept.Exist() || kept.ID != "shown" || k.host.confirmed != "" {
-			t.Errorf("kept %+v, confirmed %q, %v", kept, k.host.confirmed, err)
+		done, err = k.tasks.Delete(k.ctx, k.user.UserID, begin(), "")
+		if err != nil || !done.Kept.Exist() || done.Kept.ID != "shown" || done.Pending || k.host.confirmed != "" {
+			t.Errorf("%+v, confirmed %q, %v", done, k.host.confirmed, err)
 		}
 		task = begin()
 		k.host.onlyCopies = nil // an old host, or one that does not answer
-		kept, err = k.tasks.Delete(k.ctx, k.user.UserID, task, "shown")
-		if err != nil || kept != nil {
-			t.Errorf("kept %+v, %v", kept, err)
-		}
+		done, err = k.tasks.Delete(k.ctx, k.user.UserID, task, "shown")
+		k.must(err)
+		same(t, done, `{'success':true}`)
 	})
 }
 
@@ -324,9 +324,10 @@ func TestAConfirmationHoldsForALateEnd(t *testing.T) {
 				host := k.register("a")
 				task := k.session(host)
 				k.host.down(errDown)
-				kept, err := k.tasks.Delete(k.ctx, k.user.UserID, task, c.confirmed)
-				if err != nil || kept != nil || k.owedEnds(host) != 1 {
-					t.Fatalf("kept %+v, %v, %d ends are owed", kept, err, k.owedEnds(host))
+				done, err := k.tasks.Delete(k.ctx, k.user.UserID, task, c.confirmed)
+				k.must(err)
+				if same(t, done, `{'pending':true,'success':true}`); k.owedEnds(host) != 1 {
+					t.Fatalf("%d ends are owed", k.owedEnds(host))
 				}
 				k.round(4*time.Second, task) // the host is still away
 				k.host.down(nil)
@@ -349,9 +350,9 @@ func TestADeletionKeepsWhatChangesMeanwhile(t *testing.T) {
 	k.host.onlyCopies = &protocol.OnlyCopies{
 		ID: "now", Items: []protocol.OnlyCopy{{Kind: protocol.OnlyIgnored, Name: ".env", Count: 1}},
 	}
-	kept, err := k.tasks.Delete(k.ctx, k.user.UserID, task, "before")
-	if err != nil || kept == nil || kept.ID != "now" {
-		t.Errorf("kept %+v, %v", kept, err)
+	done, err := k.tasks.Delete(k.ctx, k.user.UserID, task, "before")
+	if err != nil || done.Kept == nil || done.Kept.ID != "now" {
+		t.Errorf("%+v, %v", done, err)
 	}
 }
 

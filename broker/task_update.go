@@ -130,9 +130,9 @@ func value(s *string) string {
 // Delete marks a task as deleted for 48 h, and asks the host to end the session. It
 // succeeds even if the host cannot be reached: then SessionEnds repeats the request, with the confirmation. The host keeps
 // workspaces in which something exists only, unless confirmed is the id of that list; Delete returns the list if the host
-// answers in time. CodeConflict: another list than the confirmed one is true now, and nothing was deleted. CodeInvalid:
+// answers in time, and else that the end is pending. CodeConflict: another list than the confirmed one is true now, and nothing was deleted. CodeInvalid:
 // confirmed is no id of a list.
-func (s *Tasks) Delete(ctx context.Context, userID, id, confirmed string) (kept *protocol.OnlyCopies, err error) {
+func (s *Tasks) Delete(ctx context.Context, userID, id, confirmed string) (*protocol.TaskDeletion, error) {
 	if confirmed != cleanText(confirmed) {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "onlyCopies is not the id of a list")
 	}
@@ -149,10 +149,14 @@ func (s *Tasks) Delete(ctx context.Context, userID, id, confirmed string) (kept 
 		}
 	}
 	owed, err := s.remove(ctx, userID, id, confirmed)
-	if err != nil || !owed {
+	if err != nil {
 		return nil, err
 	}
-	return s.Ends.first(ctx, id, confirmed), nil
+	done := &protocol.TaskDeletion{Success: true}
+	if owed {
+		done.Kept, done.Pending = s.Ends.first(ctx, id, confirmed)
+	}
+	return done, nil
 }
 
 // OnlyCopies returns what exists only in the workspaces of a task's session. Without an id it says that the host does not

@@ -297,4 +297,6 @@ type SuccessResponse struct {
 type TaskDeletion struct {
 	Success bool        `json:"success"`
 	Kept    *OnlyCopies `json:"kept,omitempty"` // what exists only in the workspaces that the host kept
+	// Pending says that the host has not confirmed yet that the session ended: its workspaces may still exist.
+	Pending bool `json:"pending,omitempty"`
 }

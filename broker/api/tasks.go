@@ -73,11 +73,7 @@ type deleteTaskRequest struct {
 }
 
 func (a *API) deleteTask(ctx context.Context, req *deleteTaskRequest) (*protocol.TaskDeletion, error) {
-	kept, err := a.Tasks.Delete(ctx, a.Auth.Caller(ctx).UserID, req.ID, req.OnlyCopies)
-	if err != nil {
-		return nil, err
-	}
-	return &protocol.TaskDeletion{Success: true, Kept: kept}, nil
+	return a.Tasks.Delete(ctx, a.Auth.Caller(ctx).UserID, req.ID, req.OnlyCopies)
 }
 
 // onlyCopies returns what deleting the task's workspaces would lose.

@@ -1876,6 +1876,7 @@ class _TaskDeletion(TypedDict):
 class TaskDeletion(_TaskDeletion, total=False):
     """TaskDeletion is the response to DELETE /api/tasks/:id on the broker."""
     kept: OnlyCopies
+    pending: bool
 
 
 class TaskHint(TypedDict):

@@ -50,8 +50,8 @@ export class BellhopClient extends AgentClient {
 
   /**
    * Deletes a task and its session. The host keeps workspaces in which something exists only, unless `onlyCopies` is the
-   * id of that list; `kept` in the result is the list. It fails with code `conflict` if another list than the confirmed
-   * one is true now.
+   * id of that list; `kept` in the result is the list, and `pending` says that the host has not answered yet. It fails
+   * with code `conflict` if another list than the confirmed one is true now.
    */
   deleteTask(id: string, onlyCopies?: string): Promise<TaskDeletion> {
     return this.request('DELETE', `/api/tasks/${id}${search({ onlyCopies })}`);

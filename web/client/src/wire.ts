@@ -2348,6 +2348,8 @@ export interface TaskDeletion {
   success: boolean;
   /** what exists only in the workspaces that the host kept */
   kept?: OnlyCopies;
+  /** pending says that the host has not confirmed yet that the session ended: its workspaces may still exist. */
+  pending?: boolean;
 }
 
 /** ShareRequest is the body of POST /api/tasks/:id/shares. */

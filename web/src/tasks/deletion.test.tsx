@@ -99,6 +99,17 @@ it('deletes everything after a confirmation of the list that is shown', async ()
   expect(toasts()).toContain('with its workspace');
 });
 
+it('says that the workspace goes later when the host is away by then', async () => {
+  show(list('shown', env));
+  answers.deletion = () => Response.json({ success: true, pending: true });
+  fireEvent.click(await screen.findByRole('checkbox'));
+  expect(await screen.findByText('far')).toBeTruthy();
+  fireEvent.click(everything());
+  await waitFor(() => expect(onClose).toHaveBeenCalledOnce());
+  expect(toasts()).toContain('Its workspace is removed when the host “\u2068far\u2069” is back');
+  expect(toasts()).not.toContain('with its workspace');
+});
+
 it('shows what is there now, and asks again, when the list is outdated', async () => {
   show(list('old', env));
   answers.deletion = (id) =>

@@ -73,7 +73,7 @@ interface Props {
 function DeletionDialog({ task, query, onClose }: Props) {
   const host = useHostName(task);
   const remove = useDeleteTask();
-  const confirmation = useConfirmation(task, () => void query.refetch(), onClose);
+  const confirmation = useConfirmation(task, host, () => void query.refetch(), onClose);
   const { confirmed, setConfirmed, outdated, deletion } = confirmation;
   const list = query.error ? undefined : query.data;
   const isEmpty = list?.items.length === 0;
@@ -125,7 +125,7 @@ function DeletionDialog({ task, query, onClose }: Props) {
 }
 
 /** The confirmation that what is listed may be lost. It ends when the broker says that the list is outdated. */
-function useConfirmation(task: Task, readAgain: () => void, onClose: () => void) {
+function useConfirmation(task: Task, host: string, readAgain: () => void, onClose: () => void) {
   const [confirmed, setConfirmed] = useState(false);
   const [outdated, setOutdated] = useState(false);
   const closed = useRef(false);
@@ -137,9 +137,13 @@ function useConfirmation(task: Task, readAgain: () => void, onClose: () => void)
   const deletion = useMutation({
     mutationFn: (id: string) => client.deleteTask(task.id, id),
     onMutate: () => setOutdated(false),
-    onSuccess: ({ kept }) => {
+    onSuccess: ({ kept, pending }) => {
       after(task, kept);
-      if (!kept) toast(`Deleted ${isolated(task.title)} with its workspace`);
+      const title = isolated(task.title);
+      if (pending) {
+        const where = host ? `the host ${isolated(host)}` : 'its host';
+        toast(`Deleted ${title}. Its workspace is removed when ${where} is back`, undefined, 20_000);
+      } else if (!kept) toast(`Deleted ${title} with its workspace`);
       if (!closed.current) close();
     },
     onError: (error) => {
