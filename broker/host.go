@@ -20,6 +20,7 @@ type Host struct {
 	PreviousUntil    *time.Time
 	Health           HostHealth
 	Reach            protocol.Reach // how browsers reach the host
+	Names            bool           // the host named a request in an answer: nothing else is its answer
 	CheckedAt        *time.Time
 	OpenTurns        int // filled by lists: unfinished turns of tasks that are not deleted
 	OwedEnds         int // filled by lists: sessions of deleted tasks whose end the host has not confirmed
@@ -96,6 +97,7 @@ type Link interface {
 	// the host does not know credentials.
 	RevokeCredentials(ctx context.Context, t Target, req *protocol.RevokeRequest) error
 	// Ready asks whether turns can start: HostOK, HostLowSpace or HostFull. An error
-	// means that the host did not answer or is not ready for another reason.
-	Ready(ctx context.Context, t Target) (HostHealth, error)
+	// means that the host did not answer or is not ready for another reason. names says that the answer repeats the
+	// request's name.
+	Ready(ctx context.Context, t Target) (health HostHealth, names bool, err error)
 }

@@ -39,7 +39,9 @@ type HostStore interface {
 	DeleteHost(ctx context.Context, id string, abandon bool) (abandoned int64, err error)
 	// HostCopies returns the second copies of hosts that had events refused since a time.
 	HostCopies(ctx context.Context, since time.Time) ([]HostCopy, error)
-	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
+	// SetHostHealth stores what a probe of a host at a URL found. names sets Host.Names, unless the host has another URL
+	// by now.
+	SetHostHealth(ctx context.Context, id string, health HostHealth, names bool, url string, at time.Time) error
 }
 
 // HostRequest registers a host.
@@ -162,11 +164,13 @@ func (s *Hosts) Update(ctx context.Context, caller Caller, id string, p HostPatc
 	return host.View(), nil
 }
 
-// patch applies p to h and returns the names of what it changed.
+// patch applies p to h and returns the names of what it changed. A URL, also the present one, says that another server may
+// serve there, which does not name its answers.
 func (s *Hosts) patch(h *Host, p HostPatch) (changed []string) {
 	if p.Name != nil && strings.TrimSpace(*p.Name) != h.Name {
 		h.Name, changed = strings.TrimSpace(*p.Name), append(changed, "name")
 	}
+	h.Names = h.Names && p.URL == nil
 	if p.URL != nil && trimURL(*p.URL) != h.URL {
 		h.URL, h.Health, changed = trimURL(*p.URL), HostUnknown, append(changed, "url")
 	}
@@ -268,18 +272,18 @@ func (s *Hosts) Probe(ctx context.Context) {
 }
 
 func (s *Hosts) probe(ctx context.Context, h Host) {
-	health := s.health(ctx, h)
+	health, names, err := s.health(ctx, h)
 	// One slow answer, of a disk that stalls for seconds, must not mark a host and its tasks as offline.
 	if health == HostUnreachable && h.Health != HostUnreachable && wait.For(ctx, probeAgain) {
-		health = s.health(ctx, h)
+		health, names, err = s.health(ctx, h)
 	}
 	if ctx.Err() != nil {
 		return
 	}
 	if health != h.Health {
-		s.Log.InfoContext(ctx, "host health changed", "host", h.Name, "health", string(health))
+		s.Log.InfoContext(ctx, "host health changed", "host", h.Name, "health", string(health), "err", err)
 	}
-	if err := s.Store.SetHostHealth(ctx, h.ID, health, nowUTC(s.Now)); err != nil {
+	if err := s.Store.SetHostHealth(ctx, h.ID, health, names, h.URL, nowUTC(s.Now)); err != nil {
 		s.logFailure(ctx, "store health", err)
 	}
 	if s.Ends != nil && health != HostUnreachable && (h.Health == HostUnreachable || h.Health == HostUnknown) {
@@ -287,15 +291,15 @@ func (s *Hosts) probe(ctx context.Context, h Host) {
 	}
 }
 
-// health asks a host once.
-func (s *Hosts) health(ctx context.Context, h Host) HostHealth {
+// health asks a host once. An answer of something else is none.
+func (s *Hosts) health(ctx context.Context, h Host) (health HostHealth, names bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	health, err := s.Link.Ready(ctx, Target{URL: trimURL(h.URL)})
+	health, names, err = s.Link.Ready(ctx, Target{URL: trimURL(h.URL), Names: h.Names})
 	if err != nil {
-		return HostUnreachable
+		return HostUnreachable, false, err
 	}
-	return health
+	return health, names, nil
 }
 
 func (s *Hosts) logFailure(ctx context.Context, what string, err error) {

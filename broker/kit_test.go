@@ -256,6 +256,7 @@ type fakeHost struct {
 	confirmed   string // with the last deletion
 	kept        []string
 	untold      bool // it lists nothing
+	names       bool // it names the request in its answers
 	onlyCopies  *protocol.OnlyCopies
 	revoked     []string
 	failure     error // returned by interrupt
@@ -374,8 +375,8 @@ func (h *fakeHost) RevokeCredentials(_ context.Context, t broker.Target, req *pr
 	return nil
 }
 
-func (h *fakeHost) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
-	return cmp.Or(h.health, broker.HostOK), h.onReady(t)
+func (h *fakeHost) Ready(_ context.Context, t broker.Target) (broker.HostHealth, bool, error) {
+	return cmp.Or(h.health, broker.HostOK), h.names, h.onReady(t)
 }
 
 func (h *fakeHost) lastOpen() *protocol.OpenSessionRequest { return h.opened[len(h.opened)-1] }

@@ -44,7 +44,7 @@ type OfferLink interface {
 	// Offer is CodeNotFound if the host makes none, such as a basic host.
 	Offer(ctx context.Context, t Target) (*protocol.HostOffer, error)
 	// Ready is that of Link.
-	Ready(ctx context.Context, t Target) (HostHealth, error)
+	Ready(ctx context.Context, t Target) (health HostHealth, names bool, err error)
 }
 
 // hostOffer is the last answer of a host. asking is held during a request to the host, so that
@@ -175,7 +175,7 @@ func (s *Offers) isReady(ctx context.Context, h *Host) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	health, err := s.Link.Ready(ctx, Target{URL: trimURL(h.URL)})
+	health, _, err := s.Link.Ready(ctx, Target{URL: trimURL(h.URL), Names: h.Names})
 	return err == nil && takesTurns(health)
 }
 

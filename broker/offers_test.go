@@ -35,14 +35,14 @@ func (h *offeringHosts) Offer(_ context.Context, t broker.Target) (*protocol.Hos
 	return h.offers[t.URL], nil
 }
 
-func (h *offeringHosts) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
+func (h *offeringHosts) Ready(_ context.Context, t broker.Target) (broker.HostHealth, bool, error) {
 	switch {
 	case h.down[t.URL]:
-		return "", errors.New("no route to host")
+		return "", false, errors.New("no route to host")
 	case h.full[t.URL]:
-		return broker.HostFull, nil
+		return broker.HostFull, false, nil
 	}
-	return broker.HostOK, nil
+	return broker.HostOK, false, nil
 }
 
 func agentsOf(list ...protocol.OfferedAgent) *protocol.HostOffer {

@@ -98,7 +98,9 @@ func own(task *Task, passwords []seal.Secret) Target {
 }
 
 func (h *Host) target(now time.Time) Target {
-	return Target{URL: trimURL(h.URL), Relay: h.Reach == protocol.ReachRelay, Passwords: h.Passwords(now)}
+	return Target{
+		URL: trimURL(h.URL), Relay: h.Reach == protocol.ReachRelay, Passwords: h.Passwords(now), Names: h.Names,
+	}
 }
 
 // Passwords returns the passwords that are valid now, newest first.

@@ -174,8 +174,8 @@ func TestHostsAreChosenByTheRoomOnTheirDisks(t *testing.T) {
 		}
 	}
 	b := create("b")
-	k.must(k.store.SetHostHealth(k.ctx, a, broker.HostLowSpace, start))
-	k.must(k.store.SetHostHealth(k.ctx, b, broker.HostOK, start))
+	k.must(k.store.SetHostHealth(k.ctx, a, broker.HostLowSpace, false, "", start))
+	k.must(k.store.SetHostHealth(k.ctx, b, broker.HostOK, false, "", start))
 	for range 3 {
 		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "x"})
 		k.must(err)
@@ -184,6 +184,46 @@ func TestHostsAreChosenByTheRoomOnTheirDisks(t *testing.T) {
 			t.Error("a host with little room was preferred")
 		}
 	}
+}
+
+// A host that named an answer once is asked as one whose unnamed answers count nothing, until its URL is set again.
+func TestAHostThatNamesItsAnswersIsHeldToIt(t *testing.T) {
+	t.Parallel()
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		id := k.register("a")
+		var asked []bool
+		k.host.onReady = func(to broker.Target) error {
+			asked = append(asked, to.Names)
+			return nil
+		}
+		probe := func(want bool) {
+			t.Helper()
+			k.hosts.Probe(k.ctx)
+			if got := asked[len(asked)-1]; got != want {
+				t.Errorf("the probe wants a named answer: %t", got)
+			}
+			host, err := k.store.Host(k.ctx, id)
+			k.must(err)
+			if got := k.targets.OfHost(host).Names; got != (want || k.host.names) {
+				t.Errorf("other calls want a named answer: %t", got)
+			}
+		}
+		probe(false)
+		k.host.names = true
+		probe(false)
+		k.host.names = false // as when a proxy answers
+		probe(true)
+		name := "renamed"
+		_, err := k.hosts.Update(k.ctx, k.user, id, broker.HostPatch{Name: &name})
+		k.must(err)
+		probe(true)
+		host, err := k.store.Host(k.ctx, id)
+		k.must(err)
+		_, err = k.hosts.Update(k.ctx, k.user, id, broker.HostPatch{URL: &host.URL})
+		k.must(err)
+		probe(false)
+	})
 }
 
 // A broker that starts before its host, or during its upgrade, must not make

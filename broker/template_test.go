@@ -159,8 +159,8 @@ func (o offering) Offer(context.Context, broker.Target) (*protocol.HostOffer, er
 	return o.offer, nil
 }
 
-func (o offering) Ready(context.Context, broker.Target) (broker.HostHealth, error) {
-	return broker.HostOK, nil
+func (o offering) Ready(context.Context, broker.Target) (broker.HostHealth, bool, error) {
+	return broker.HostOK, false, nil
 }
 
 func TestATemplateNamesWhatNoHostOffersAnyMore(t *testing.T) {

@@ -194,6 +194,6 @@ func (h *host) RevokeCredentials(_ context.Context, t broker.Target, _ *protocol
 	return h.call(t)
 }
 
-func (h *host) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
-	return broker.HostOK, h.call(t)
+func (h *host) Ready(_ context.Context, t broker.Target) (broker.HostHealth, bool, error) {
+	return broker.HostOK, false, h.call(t)
 }

@@ -81,6 +81,39 @@ var calls = map[string]func(context.Context, *hosts.Client, broker.Target) (any,
 	"Session": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
 		return c.Session(ctx, t, "s1")
 	},
+	"Ready": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		_, _, err := c.Ready(ctx, t)
+		return nil, err
+	},
+	"Life": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		_, err := c.Life(ctx, t)
+		return nil, err
+	},
+	"Offer": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) { return c.Offer(ctx, t) },
+	"Announce": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		return nil, c.Announce(ctx, t, &protocol.HostAnnouncements{BrokerID: "b1"})
+	},
+	"Reconcile": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		return c.Reconcile(ctx, t, &protocol.ReconcileRequest{})
+	},
+	"Sessions": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		return c.Sessions(ctx, t, "b1", "", 10)
+	},
+	"Installations": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		return c.Installations(ctx, t)
+	},
+	"Install": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		return c.Install(ctx, t, &protocol.InstallRequest{Program: "p"})
+	},
+	"CancelInstallation": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		return c.CancelInstallation(ctx, t, "p")
+	},
+	"ProjectPaths": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		return c.ProjectPaths(ctx, t, "p", "", "q")
+	},
+	"Workspaces": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
+		return c.Workspaces(ctx, t, "u")
+	},
 	"Shell": func(ctx context.Context, c *hosts.Client, t broker.Target) (any, error) {
 		conn, err := c.Shell(ctx, t, "s1", "https://console.example")
 		if conn == nil {
@@ -102,6 +135,7 @@ var calls = map[string]func(context.Context, *hosts.Client, broker.Target) (any,
 // host answers every call as a host would. A session is named by the path; it also answers for s2.
 func host(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(protocol.HeaderRequest, r.Header.Get(protocol.HeaderRequest))
+	w.Header().Set(protocol.HeaderLife, protocol.Life{Host: "h1", ID: "l1"}.String())
 	if strings.HasPrefix(r.URL.Path, "/stream/") {
 		_, _ = io.WriteString(w, "data: {}\n\n")
 		return
@@ -110,14 +144,22 @@ func host(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/session/s2") {
 		id = "s2"
 	}
-	files := "[]"
+	files, acknowledged, sessions := "[]", "[]", "[]"
+	switch {
+	case r.URL.Path == "/reconcile":
+		sessions = "0"
+	case strings.HasPrefix(r.URL.Path, "/session/"):
+		acknowledged = "{}"
+	}
 	switch path.Base(r.URL.Path) {
 	case "commit", "discard", "search":
 		files = "1"
 	}
 	_, _ = fmt.Fprintf(w, `{"success":true,"sessionId":%q,"token":"token-of-%[1]s","streamUrl":"https://h.example/stream/%[1]s",
 		"capabilities":["events","named-answers"],"brokerId":"b1","events":[],"status":"idle","files":%[2]s,"paths":[],"commands":[],
-		"entries":[],"kind":"text","matches":[],"commit":"c","branch":"b","url":"https://f.example/1","workspace":{}}`, id, files)
+		"entries":[],"kind":"text","matches":[],"acknowledged":%[3]s,"sessions":%[4]s,
+		"agents":[],"projects":[],"installations":[],"program":"p","state":"running","workspaces":[],"commit":"c",
+		"branch":"b","url":"https://f.example/1","workspace":{}}`, id, files, acknowledged, sessions)
 }
 
 // Nothing is concluded from an answer that does not repeat the request's name, if the host repeats them: no session is

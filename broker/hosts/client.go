@@ -220,24 +220,24 @@ func (c *Client) events(
 }
 
 // Ready implements broker.Link.
-func (c *Client) Ready(ctx context.Context, t broker.Target) (broker.HostHealth, error) {
+func (c *Client) Ready(ctx context.Context, t broker.Target) (health broker.HostHealth, names bool, err error) {
 	t.Passwords = nil // /readyz needs no password
 	resp, err := c.do(ctx, t, call{method: http.MethodGet, path: "/readyz"})
 	if err != nil {
-		return "", unreachable(err)
+		return "", false, unreachable(err)
 	}
 	var ready protocol.Readiness
 	switch {
 	case resp.errorBody().Code == protocol.CodeStorageFull:
-		return broker.HostFull, nil
+		return broker.HostFull, resp.named, nil
 	case resp.lacksRoute(), resp.hidesRoute():
-		return broker.HostOK, nil // a basic host has no such route, and takes turns
+		return broker.HostOK, resp.named, nil // a basic host has no such route, and takes turns
 	case !resp.ok():
-		return "", resp.failed()
+		return "", resp.named, resp.failed()
 	case json.Unmarshal(resp.body, &ready) == nil && ready.Storage == protocol.StorageLow:
-		return broker.HostLowSpace, nil
+		return broker.HostLowSpace, resp.named, nil
 	}
-	return broker.HostOK, nil
+	return broker.HostOK, resp.named, nil
 }
 
 var errNoLife = errors.New("the response names no life of a host")

@@ -441,7 +441,7 @@ func TestAHostThatAnsweredAMomentAgoMayBeRestarting(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(answering(200, `{"success":true}`))
 	c := newClient(t, hosts.Options{})
-	if _, err := c.Ready(t.Context(), target(server.URL)); err != nil {
+	if _, _, err := c.Ready(t.Context(), target(server.URL)); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()

@@ -46,7 +46,7 @@ func TestCallsAboutASessionHaveItsKey(t *testing.T) {
 	_, _ = c.Session(ctx, to, "s1")
 	_, _ = c.Sessions(ctx, to, "b1", "", 1)
 	_, _ = c.Reconcile(ctx, to, &protocol.ReconcileRequest{})
-	_, _ = c.Ready(ctx, to)
+	_, _, _ = c.Ready(ctx, to)
 	const own = "key-of-s1"
 	want := map[string]string{
 		"POST /session": own, "GET /session/s1/events": own, "GET /session/s1/diff": own, "POST /session/s1/interrupt": own,

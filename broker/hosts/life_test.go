@@ -63,7 +63,7 @@ func TestALifeIsTakenFromTheHostsOwnAnswer(t *testing.T) {
 			if c.known != (err == nil) || c.known != (got == life) || c.known != (len(seen) == 1) {
 				t.Errorf("%+v, %v, seen %v", got, err, seen)
 			}
-			if _, err := client.Ready(t.Context(), broker.Target{URL: server.URL}); c.known && len(seen) != 2 {
+			if _, _, err := client.Ready(t.Context(), broker.Target{URL: server.URL}); c.known && len(seen) != 2 {
 				t.Errorf("the probe of /readyz shows no life: %v, %v", seen, err)
 			}
 			if !c.known && errors.Is(err, broker.ErrDoubtful) == (name == "a host of before") {

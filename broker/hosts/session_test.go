@@ -73,7 +73,7 @@ func TestSessionCalls(t *testing.T) {
 			return errors.Join(errors.New("taken"), err)
 		}},
 		{"revoke", `POST /session/s/revoke "Bearer pw" {}`, func() error { return c.Revoke(t.Context(), to, "s") }},
-		{"ready sends no password", `GET /readyz "" `, func() error { _, err := c.Ready(t.Context(), to); return err }},
+		{"ready sends no password", `GET /readyz "" `, func() error { _, _, err := c.Ready(t.Context(), to); return err }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.call(); err != nil {
@@ -195,7 +195,7 @@ func TestReadinessIsTheHostsHealth(t *testing.T) {
 		{"a basic host that asks for a credential", answering(401, ``), broker.HostOK, ""},
 		{"not ready", answering(503, `{"error":"The host is not ready","code":"unavailable"}`), "", protocol.CodeBadGateway},
 	} {
-		got, err := newClient(t, hosts.Options{}).Ready(t.Context(), target(serve(t, tt.host)))
+		got, _, err := newClient(t, hosts.Options{}).Ready(t.Context(), target(serve(t, tt.host)))
 		if got != tt.want || protocol.CodeOf(err) != tt.code && tt.code != "" || err != nil && tt.code == "" {
 			t.Errorf("%s: %q, %v", tt.name, got, err)
 		}

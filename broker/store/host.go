@@ -30,6 +30,7 @@ var hosts = table.New("hosts",
 	table.OptionalTime("previous_until", func(h *sealedHost) **time.Time { return &h.PreviousUntil }),
 	table.Text("health", func(h *sealedHost) *broker.HostHealth { return &h.Health }),
 	table.Text("reach", func(h *sealedHost) *protocol.Reach { return &h.Reach }),
+	table.Bool("names", func(h *sealedHost) *bool { return &h.Names }),
 	table.OptionalTime("checked_at", func(h *sealedHost) **time.Time { return &h.CheckedAt }),
 	table.Time("created_at", func(h *sealedHost) *time.Time { return &h.CreatedAt }).Fixed(),
 )
@@ -162,7 +163,9 @@ func errOwing(ends int64) error {
 	}
 }
 
-func (s *Store) SetHostHealth(ctx context.Context, id string, health broker.HostHealth, at time.Time) error {
-	return s.db.ExecOne(ctx, "Host", id, `UPDATE hosts SET health = ?, checked_at = ? WHERE id = ?`,
-		string(health), at.UTC(), id)
+func (s *Store) SetHostHealth(
+	ctx context.Context, id string, health broker.HostHealth, names bool, url string, at time.Time,
+) error {
+	return s.db.ExecOne(ctx, "Host", id, `UPDATE hosts SET health = ?, checked_at = ?, names = names OR (? AND url = ?) WHERE id = ?`,
+		string(health), at.UTC(), names, url, id)
 }

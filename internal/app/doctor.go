@@ -264,7 +264,7 @@ func registeredHosts(ctx context.Context, st *store.Store) ([]doctor.Host, []doc
 			continue
 		}
 		t := targets.OfHost(opened)
-		hosts = append(hosts, doctor.Host{Name: opened.Name, URL: t.URL, Passwords: revealed(t.Passwords), Relayed: t.Relay})
+		hosts = append(hosts, doctor.Host{Name: opened.Name, URL: t.URL, Passwords: revealed(t.Passwords), Relayed: t.Relay, Names: t.Names})
 	}
 	return hosts, found
 }

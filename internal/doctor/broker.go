@@ -65,7 +65,7 @@ func (p *Prober) webhooks(ctx context.Context, base string) Finding {
 	body := append(bytes.Repeat([]byte(" "), webhookSize), "{}"...)
 	a, err := p.do(ctx, request{
 		method: http.MethodPost, url: base + "/api/agent/webhook?token=" + wrongToken, body: body,
-		header: map[string]string{"Content-Type": "application/json", protocol.HeaderRequest: "doctor"},
+		header: map[string]string{"Content-Type": "application/json", protocol.HeaderRequest: requestName},
 	})
 	switch {
 	case err != nil:
@@ -76,7 +76,7 @@ func (p *Prober) webhooks(ctx context.Context, base string) Finding {
 	case !refused(a):
 		return Failed(CheckWebhooks, base, fmt.Sprintf("POST /api/agent/webhook is answered %d, not by a broker.", a.status),
 			"Let proxies pass POST requests, with their query, below /api/agent/webhook.")
-	case a.header.Get(protocol.HeaderBroker) == "" || a.header.Get(protocol.HeaderRequest) != "doctor":
+	case a.header.Get(protocol.HeaderBroker) == "" || a.header.Get(protocol.HeaderRequest) != requestName:
 		return Failed(CheckWebhooks, base, "The response does not name the broker and the request, so hosts take it for a gateway's.",
 			fmt.Sprintf("Let proxies pass the header %s of requests, and %[1]s and %s of responses.", protocol.HeaderRequest,
 				protocol.HeaderBroker))

@@ -17,6 +17,7 @@ type Host struct {
 	URL       string
 	Passwords []string // the first that is accepted is the right one
 	Relayed   bool     // browsers do not reach it
+	Names     bool     // it has named a request in an answer, so that the broker believes no other answers
 	Version   string   // that it should have: of this program; "" = not known
 }
 
@@ -59,6 +60,9 @@ type hostStatus struct {
 	} `json:"sandbox"`
 }
 
+// requestName names the doctor's requests.
+const requestName = "doctor"
+
 // setPassword is the remedy for a wrong password.
 const setPassword = "Set the one it was started with: `bellhop hosts update --set-password`."
 
@@ -66,7 +70,7 @@ const setPassword = "Set the one it was started with: `bellhop hosts update --se
 func withPasswords(h Host, url string) []request {
 	var all []request
 	for _, password := range h.Passwords {
-		header := map[string]string{"Authorization": "Bearer " + password}
+		header := map[string]string{"Authorization": "Bearer " + password, protocol.HeaderRequest: requestName}
 		all = append(all, request{method: http.MethodGet, url: url, header: header})
 	}
 	return all
@@ -79,6 +83,12 @@ func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
 		if a, err = p.do(ctx, r); err != nil || a.status != http.StatusUnauthorized {
 			break
 		}
+	}
+	if a != nil && err == nil && h.Names && a.header.Get(protocol.HeaderRequest) != requestName {
+		return []Finding{Failed(CheckHost, h.Name,
+			"The response does not repeat the request's name, which the host did before: the broker believes nothing that answers there.",
+			"Let proxies pass the header "+protocol.HeaderRequest+" of requests and responses. If a basic agent server, or an earlier "+
+				"version, serves there now, set its URL again with `bellhop hosts update --url`.")}
 	}
 	var status hostStatus
 	switch {

@@ -288,14 +288,20 @@ func testHosts(t *testing.T, s suite) {
 		return nil
 	})
 	s.must(err)
-	s.must(s.store.SetHostHealth(s.ctx, h.ID, broker.HostOK, now.Add(time.Second)))
+	s.must(s.store.SetHostHealth(s.ctx, h.ID, broker.HostFull, true, "https://before.example", now))
+	got, err = s.store.Host(s.ctx, h.ID)
+	if s.must(err); got.Names {
+		t.Error("the host at another URL named its answer")
+	}
+	s.must(s.store.SetHostHealth(s.ctx, h.ID, broker.HostFull, true, h.URL, now))
+	s.must(s.store.SetHostHealth(s.ctx, h.ID, broker.HostOK, false, h.URL, now.Add(time.Second)))
 	got, err = s.store.Host(s.ctx, h.ID)
 	s.must(err)
 	if got.Name != "b" || got.Password.Reveal() != "two" || got.PreviousPassword.Reveal() != "one" ||
-		got.Health != broker.HostOK || !got.CheckedAt.Equal(now.Add(time.Second)) {
+		got.Health != broker.HostOK || !got.Names || !got.CheckedAt.Equal(now.Add(time.Second)) {
 		t.Errorf("%+v", got)
 	}
-	s.code(s.store.SetHostHealth(s.ctx, "none", broker.HostOK, now), protocol.CodeNotFound)
+	s.code(s.store.SetHostHealth(s.ctx, "none", broker.HostOK, false, "", now), protocol.CodeNotFound)
 	task := s.task(s.user())
 	s.must(s.apply(task.ID, func(b *broker.Batch) {
 		b.Task.HostID = h.ID
