@@ -99,9 +99,14 @@ check-web: web/node_modules/.package-lock.json
 test-client: web/client/node_modules/.package-lock.json # its core, and the packages and examples that are built of it
 	cd web/client && npm test --silent
 
+# The tests of the real agents: those of the files with the tag. The others of their packages run with all packages.
+REAL_FILES    = $(shell grep -rl --include='*_test.go' '^//go:build agents' agenthost internal/e2e)
+REAL_PACKAGES = $(patsubst %/,./%,$(sort $(dir $(REAL_FILES))))
+REAL_TESTS    = $(shell grep -ho '^func Test[A-Z][A-Za-z0-9]*' $(REAL_FILES) | cut -c 6- | sort -u | paste -sd '|')
+
 test-agents: ready ## the real agents with a scripted model, and a story in the browser (installs the agents from the npm registry first)
 	$(PROGRAM) agents install --dir '$(AGENTS)' --all
-	BELLHOP_AGENTS_DIR='$(AGENTS)' $(GOTEST) -tags agents -count=1 -p 2 ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
+	@BELLHOP_AGENTS_DIR='$(AGENTS)' $(GOTEST) -tags agents -count=1 -p 2 -run '^($(REAL_TESTS))$$' $(REAL_PACKAGES)
 	cd web && BELLHOP_AGENTS_DIR='$(AGENTS)' npm run e2e-agents --silent
 
 test-long: setup ## a part of the tests at full length, at most an hour each; continues if interrupted (PART=name, SEED=n; without PART it lists them)
