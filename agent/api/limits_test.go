@@ -60,8 +60,8 @@ func TestASlowClientIsDisconnectedAndTheSessionContinues(t *testing.T) {
 	session := s.open("", "")
 	slow, good := s.dial(session, ""), s.dial(session, "&replay=all")
 	// More than the buffers of the connection and the queue hold.
-	big := strings.Repeat("x", 4<<20)
-	for range 16 {
+	big := strings.Repeat("x", 1<<20)
+	for range 32 {
 		s.server.Notice("info", big)
 		if line := good.until(protocol.LineStatus); len(line.Message) != len(big) {
 			t.Fatal("a line is cut")
