@@ -25,6 +25,7 @@ type tortureRunCommand struct {
 	OtherBinary string `type:"existingfile" placeholder:"PATH" help:"Another version of bellhop: its hosts under our brokers, and the other way round."`
 
 	Kills            int `default:"${kills}" help:"SIGKILLs of brokers and hosts in each round (${default})."`
+	PowerCuts        int `default:"${powerCuts}" help:"Power cuts of hosts in each round; needs root, loop devices and mkfs.ext4 (${default})."`
 	Failovers        int `default:"${failovers}" help:"Failovers to the standby in each round (${default})."`
 	JournalRestores  int `default:"${journalRestores}" help:"Restores of a host's journal in each round (${default})."`
 	DatabaseRestores int `default:"${databaseRestores}" help:"Restores of the broker's database in each round (${default})."`
@@ -72,7 +73,7 @@ func (c *tortureRunCommand) Run(env *environment) error {
 
 func (c *tortureRunCommand) profile() torture.Profile {
 	p := torture.DefaultProfile()
-	p.Kills, p.Failovers, p.Events = c.Kills, c.Failovers, c.Events
+	p.Kills, p.PowerCuts, p.Failovers, p.Events = c.Kills, c.PowerCuts, c.Failovers, c.Events
 	p.JournalRestores, p.DatabaseRestores = c.JournalRestores, c.DatabaseRestores
 	p.FullDisks, p.NetworkFaults = c.FullDisks, c.NetworkFaults
 	return p
@@ -92,7 +93,7 @@ func tortureVars() map[string]string {
 	p := torture.DefaultProfile()
 	vars := map[string]string{}
 	for name, n := range map[string]int{
-		"kills": p.Kills, "failovers": p.Failovers, "journalRestores": p.JournalRestores,
+		"kills": p.Kills, "powerCuts": p.PowerCuts, "failovers": p.Failovers, "journalRestores": p.JournalRestores,
 		"databaseRestores": p.DatabaseRestores, "fullDisks": p.FullDisks,
 		"networkFaults": p.NetworkFaults, "events": p.Events,
 	} {

@@ -185,7 +185,7 @@ func (c *cluster) addHost(ctx context.Context, name string, seed uint64) error {
 		unsent: map[string][]check.Event{},
 	}
 	c.hosts = append(c.hosts, h)
-	if h.disk, err = newDisk(filepath.Join(c.dir, name)); err != nil {
+	if h.disk, err = newDisk(ctx, filepath.Join(c.dir, name), c.opts.Profile.PowerCuts > 0); err != nil {
 		return err
 	}
 	if h.toHost, err = c.gateway(ctx, "brokers to "+name, seed+21, "http://"+addr); err != nil {

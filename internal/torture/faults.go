@@ -117,7 +117,7 @@ func (e *executor) do(ctx context.Context, f Fault) error {
 		if !canMount() {
 			return nil // the report says so
 		}
-	case faultKill, faultFreeze, faultCrash, faultFailover, faultFreezeDatabase,
+	case faultKill, faultPowerCut, faultFreeze, faultCrash, faultFailover, faultFreezeDatabase,
 		faultBackupJournal, faultRestoreJournal, faultBackupDatabase, faultRestoreDatabase:
 	default:
 		return e.network(ctx, f)
@@ -154,6 +154,8 @@ func (e *executor) server(ctx context.Context, f Fault) error {
 	}
 	h := e.c.hosts[f.Target-len(e.c.brokers)]
 	switch f.Kind {
+	case faultPowerCut:
+		return h.powerCut(ctx, f.For)
 	case faultBackupJournal:
 		return h.backUp(ctx)
 	case faultRestoreJournal:
@@ -228,7 +230,7 @@ func (h *agentHost) restore(ctx context.Context, down time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(h.journal(), content, 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(h.journal(), content, 0o600), h.disk.sync()); err != nil {
 		return err
 	}
 	pause(ctx, down)
@@ -246,6 +248,22 @@ func (h *agentHost) forget(session string, j *journal) {
 			h.unsent[session] = append(h.unsent[session], e)
 		}
 	}
+}
+
+// powerCut ends the host with its disk: what it has not synced is gone. It is stopped before, because
+// no program sees the cut.
+func (h *agentHost) powerCut(ctx context.Context, down time.Duration) error {
+	if err := errors.Join(h.freeze(), h.disk.cutPower(), h.kill()); err != nil {
+		return err
+	}
+	pause(ctx, down)
+	if err := h.disk.remount(ctx); err != nil {
+		return err
+	}
+	if err := h.start(); err != nil {
+		return err
+	}
+	return h.ready(ctx)
 }
 
 // fullDisk fills the host's disk; in the middle of it the host is killed and has to start there.

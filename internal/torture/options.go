@@ -19,7 +19,8 @@ type Options struct {
 	Profile Profile
 	Out     io.Writer // progress, one line at a time
 
-	mix mix
+	mix         mix
+	noPowerCuts string // why there are none, "" if there are
 }
 
 // mix says which servers of a round run the other version.
@@ -59,6 +60,9 @@ func (o Options) restartBinary() string {
 // is the hosts': a restored database would lack migrations of the brokers that run on it.
 func (o Options) forRound(n int) Options {
 	o.mix = sameVersion
+	if o.noPowerCuts != "" {
+		o.Profile.PowerCuts = 0
+	}
 	if o.Other != "" {
 		o.mix = []mix{otherHosts, otherBrokers, otherBrokers, otherHosts, upgraded}[(n-1)%5]
 	}
@@ -78,8 +82,9 @@ func (o Options) reportFile() string { return filepath.Join(o.Dir, "report.json"
 
 // Profile is what a round contains.
 type Profile struct {
-	Kills            int `json:"kills"`   // of brokers and hosts, with SIGKILL
-	Crashes          int `json:"crashes"` // of the primary database, with SIGKILL
+	Kills            int `json:"kills"`     // of brokers and hosts, with SIGKILL
+	PowerCuts        int `json:"powerCuts"` // of hosts
+	Crashes          int `json:"crashes"`   // of the primary database, with SIGKILL
 	Failovers        int `json:"failovers"`
 	Freezes          int `json:"freezes"`
 	JournalRestores  int `json:"journalRestores"`
@@ -93,7 +98,7 @@ type Profile struct {
 // DefaultProfile is a fiftieth of the proof: 50 rounds of it are 1,000 kills and 100,000 events.
 func DefaultProfile() Profile {
 	return Profile{
-		Kills: 20, Crashes: 1, Failovers: 1, Freezes: 3, JournalRestores: 1, DatabaseRestores: 1,
+		Kills: 20, PowerCuts: 2, Crashes: 1, Failovers: 1, Freezes: 3, JournalRestores: 1, DatabaseRestores: 1,
 		FullDisks: 1, NetworkFaults: 60, Events: 2000, Tasks: 8,
 	}
 }

@@ -47,9 +47,9 @@ func TestFiftyRoundsAreTheProof(t *testing.T) {
 		sum.Kills, sum.Events, sum.Failovers = sum.Kills+p.Kills, sum.Events+p.Events, sum.Failovers+p.Failovers
 		sum.JournalRestores, sum.DatabaseRestores = sum.JournalRestores+p.JournalRestores,
 			sum.DatabaseRestores+p.DatabaseRestores
-		sum.FullDisks += p.FullDisks
+		sum.FullDisks, sum.PowerCuts = sum.FullDisks+p.FullDisks, sum.PowerCuts+p.PowerCuts
 	}
-	want := Profile{Kills: 1000, Events: 100_000, Failovers: 50, JournalRestores: 50, DatabaseRestores: 50, FullDisks: 50}
+	want := Profile{Kills: 1000, PowerCuts: 100, Events: 100_000, Failovers: 50, JournalRestores: 50, DatabaseRestores: 50, FullDisks: 50}
 	if sum != want {
 		t.Errorf("%+v, want %+v", sum, want)
 	}

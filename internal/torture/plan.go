@@ -12,6 +12,7 @@ import (
 // the lie or of the broken connection.
 const (
 	faultKill            = "kill -9"
+	faultPowerCut        = "power cut of a host"
 	faultFreeze          = "freeze"
 	faultCrash           = "kill -9 of the primary database"
 	faultFailover        = "failover to the standby"
@@ -54,6 +55,7 @@ func newPlan(seed uint64, p Profile) Plan {
 	}
 	plan.Database = append(plan.Database, serverFaults(rng, faultFreezeDatabase, p.Freezes-2*(p.Freezes/3))...)
 	plan.Hosts = append(plan.Hosts, fullDisks(rng, p.FullDisks)...)
+	plan.Hosts = append(plan.Hosts, serverFaults(rng, faultPowerCut, p.PowerCuts)...)
 	for i := range plan.Hosts {
 		plan.Hosts[i].Target += firstHost
 	}

@@ -25,12 +25,16 @@ func TestRoundsUnderFaultsLoseAndDoubleNothing(t *testing.T) {
 	for n := 1; n <= opts.Rounds; n++ {
 		p := opts.forRound(n).Profile
 		want.Kills, want.Failovers, want.Crashes = want.Kills+p.Kills, want.Failovers+p.Failovers, want.Crashes+p.Crashes
+		want.PowerCuts += p.PowerCuts
 		want.JournalRestores, want.DatabaseRestores = want.JournalRestores+p.JournalRestores,
 			want.DatabaseRestores+p.DatabaseRestores
 		want.Events += p.Events
 	}
+	if report.Rounds[0].Skipped != nil {
+		want.PowerCuts = 0 // the report says why
+	}
 	for kind, n := range map[string]int{
-		faultKill: want.Kills, faultFailover: want.Failovers, faultCrash: want.Crashes,
+		faultKill: want.Kills, faultPowerCut: want.PowerCuts, faultFailover: want.Failovers, faultCrash: want.Crashes,
 		faultRestoreJournal: want.JournalRestores, faultRestoreDatabase: want.DatabaseRestores,
 	} {
 		if sum.Faults[kind] != n {

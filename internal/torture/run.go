@@ -38,6 +38,9 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opts.Profile.PowerCuts > 0 {
+		opts.noPowerCuts = noPowerCuts(ctx, opts.Dir)
+	}
 	done := map[int]bool{}
 	for _, round := range report.Rounds {
 		done[round.Number] = true
@@ -142,6 +145,9 @@ func runRound(ctx context.Context, opts Options, number int) (Round, *check.Obse
 	}
 	if !canMount() && opts.Profile.FullDisks > 0 {
 		round.Skipped = append(round.Skipped, "full disks: only root may mount a small file system")
+	}
+	if opts.noPowerCuts != "" {
+		round.Skipped = append(round.Skipped, "power cuts: "+opts.noPowerCuts)
 	}
 	dir := filepath.Join(opts.Dir, fmt.Sprintf("round-%d", number))
 	observed, err := opts.observe(ctx, &round, dir)
