@@ -26,6 +26,15 @@ type line struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	State     string          `json:"state,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
+	Metadata  *metadata       `json:"metadata,omitempty"`
+}
+
+type metadata struct {
+	Usage usage `json:"usage"`
+}
+
+type usage struct {
+	OutputTokens int `json:"outputTokens"`
 }
 
 // Agent is the scripted agent: it speaks the headless interface and plays the script that a
@@ -88,7 +97,7 @@ func (a *scriptedAgent) play(ctx context.Context, input line) error {
 		if goOn, err := a.wait(ctx, s.pause); err != nil || !goOn {
 			return err
 		}
-		if err := a.show(s.step(n)); err != nil {
+		if err := a.show(n, s.step(n)); err != nil {
 			return err
 		}
 	}
@@ -121,7 +130,7 @@ func (a *scriptedAgent) wait(ctx context.Context, pause time.Duration) (goOn boo
 }
 
 // show outputs a step: a text in two pieces, or a tool's call and its result.
-func (a *scriptedAgent) show(s step) error {
+func (a *scriptedAgent) show(n int, s step) error {
 	if s.call == "" {
 		letters := []rune(s.text)
 		cut := len(letters) / 3
@@ -130,7 +139,7 @@ func (a *scriptedAgent) show(s step) error {
 				return err
 			}
 		}
-		return a.write(line{Type: "message", Content: s.text})
+		return a.write(line{Type: "message", Content: s.text, Metadata: &metadata{usage{n}}})
 	}
 	arguments, err := json.Marshal(map[string]string{"for": s.call})
 	if err != nil {

@@ -146,7 +146,7 @@ func (c *cluster) addBrokers(ctx context.Context, seed uint64) error {
 	if c.webhook, err = c.gateway(ctx, "hosts to brokers", seed+12, urls...); err != nil {
 		return err
 	}
-	c.webhook.onPair = c.receipt
+	c.webhook.onPair, c.webhook.before = c.receipt, c.db.restored.Load
 	for i, addr := range addrs {
 		broker, err := c.server(fmt.Sprintf("broker-%d", i+1), addr, []string{c.opts.brokerBinary(), "serve"},
 			"BELLHOP_DATABASE_URL="+c.db.url(), "BELLHOP_KEYSET_FILE="+c.keyset,
@@ -294,6 +294,9 @@ func (c *cluster) receipt(x exchange) {
 	}
 	if len(request.Events) == 0 {
 		r.Events, r.Last = []string{request.EventID}, check.Cursor{Epoch: request.Epoch, Seq: request.Seq}
+	}
+	if r.Status == 200 {
+		r.Missing, r.LookedUp = c.db.missing(request.SessionID, r.Events, x.before)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

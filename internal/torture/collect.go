@@ -229,6 +229,14 @@ func (c *cluster) readBrokers(ctx context.Context, sessions map[string]*check.Se
 				break
 			}
 		}
+		var used struct {
+			Turns int
+			Usage struct{ OutputTokens int64 }
+		}
+		if err := c.call(ctx, http.MethodGet, c.brokers[1].url+"/api/tasks/"+id+"/usage", nil, &used); err != nil {
+			return err
+		}
+		s.Used = check.Used{Turns: used.Turns, Tokens: used.Usage.OutputTokens}
 	}
 	return nil
 }

@@ -61,12 +61,11 @@ func readTasks(read query, of lookup) error {
 }
 
 func readTurns(read query, of lookup) error {
-	return read("SELECT task_id, id, message_id, state, finish_reason, reason FROM turns ORDER BY announced_at", func(
-		scan func(...any) error,
-	) error {
+	return read("SELECT task_id, id, message_id, state, finish_reason, reason, COALESCE(usage, '') FROM turns ORDER BY "+
+		"announced_at", func(scan func(...any) error) error {
 		var id string
 		var t check.BrokerTurn
-		err := scan(&id, &t.ID, &t.MessageID, &t.State, &t.FinishReason, &t.Reason)
+		err := scan(&id, &t.ID, &t.MessageID, &t.State, &t.FinishReason, &t.Reason, &t.Usage)
 		of(id).Turns = append(of(id).Turns, t)
 		return err
 	})

@@ -50,7 +50,10 @@ type gateway struct {
 	name   string
 	tcp    *faultproxy.Proxy
 	server *http.Server
-	onPair func(exchange) // observes what really passed; may be nil
+	// onPair observes what really passed, before the sender has the answer; may be nil. It gets what
+	// before returned when the request was passed on.
+	onPair func(exchange)
+	before func() int64
 
 	mu      sync.Mutex
 	rng     *rand.Rand
@@ -67,6 +70,7 @@ type gateway struct {
 
 // exchange is a request with the answer that its target really gave.
 type exchange struct {
+	before int64
 	path   string
 	body   []byte
 	status int
@@ -186,12 +190,13 @@ func answer(w http.ResponseWriter, status int, media, body string) {
 
 // forward passes request and answer on, streams included.
 func (g *gateway) forward(w http.ResponseWriter, r *http.Request, target *url.URL, body []byte) {
+	before := g.begin()
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	proxy := httputil.ReverseProxy{
 		Transport: plain, FlushInterval: -1,
 		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) },
 		ModifyResponse: func(resp *http.Response) error {
-			return g.observe(r.URL.Path, body, resp)
+			return g.observe(before, r.URL.Path, body, resp)
 		},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:     discard,
@@ -199,8 +204,15 @@ func (g *gateway) forward(w http.ResponseWriter, r *http.Request, target *url.UR
 	proxy.ServeHTTP(w, r)
 }
 
+func (g *gateway) begin() int64 {
+	if g.before == nil {
+		return 0
+	}
+	return g.before()
+}
+
 // observe reports an exchange of a link that is observed, and leaves the answer readable.
-func (g *gateway) observe(path string, body []byte, resp *http.Response) error {
+func (g *gateway) observe(before int64, path string, body []byte, resp *http.Response) error {
 	if g.onPair == nil {
 		return nil
 	}
@@ -209,7 +221,7 @@ func (g *gateway) observe(path string, body []byte, resp *http.Response) error {
 		return err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(received))
-	g.onPair(exchange{path: path, body: body, status: resp.StatusCode, answer: received})
+	g.onPair(exchange{before: before, path: path, body: body, status: resp.StatusCode, answer: received})
 	return nil
 }
 
@@ -217,6 +229,7 @@ func (g *gateway) observe(path string, body []byte, resp *http.Response) error {
 func (g *gateway) repeat(r *http.Request, target *url.URL, body []byte) {
 	ctx, cancel := context.WithTimeout(g.ctx, 5*time.Second)
 	defer cancel()
+	before := g.begin()
 	out := r.Clone(ctx)
 	out.RequestURI, out.Host = "", target.Host
 	out.URL.Scheme, out.URL.Host = target.Scheme, target.Host
@@ -226,7 +239,7 @@ func (g *gateway) repeat(r *http.Request, target *url.URL, body []byte) {
 		return
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if g.observe(r.URL.Path, body, resp) == nil {
+	if g.observe(before, r.URL.Path, body, resp) == nil {
 		_, _ = io.Copy(io.Discard, resp.Body)
 	}
 }

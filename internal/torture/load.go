@@ -148,7 +148,7 @@ func (u *user) turn(ctx context.Context, number int) {
 		label: fmt.Sprintf("t%d-%d", number+1, u.n), steps: 4 + u.rng.IntN(24),
 		pause: time.Duration(u.rng.IntN(60)) * time.Millisecond,
 	}
-	message := check.Sent{MessageID: "m-" + s.label, Label: s.label, Text: s.prompt(), Expected: s.expected()}
+	message := check.Sent{MessageID: "m-" + s.label, Label: s.label, Text: s.prompt(), Expected: s.expected(), Tokens: s.tokens()}
 	interruptAfter := 0
 	if u.rng.IntN(12) == 0 {
 		interruptAfter = 1 + u.rng.IntN(10)

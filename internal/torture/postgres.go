@@ -4,6 +4,7 @@ package torture
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,13 +30,16 @@ const stateLimit = 30 * time.Second
 // pair is a primary and its synchronous standby, each behind a proxy. A commit that the primary
 // confirmed is on the standby, so a failover loses nothing.
 type pair struct {
-	mu      sync.Mutex // serialises everything that changes a server
+	mu      sync.RWMutex // serialises everything that changes a server
 	servers [2]*pgserver.Server
 	proxies [2]*faultproxy.Proxy
 	primary int
 
 	backup   string // a base backup, "" = none
 	restores int
+
+	restored atomic.Int64 // counts the begin and the end of each restore
+	direct   [2]*sql.DB   // past the proxies
 }
 
 // replicationSettings let a standby find the primary again soon after either was restarted.
@@ -48,6 +53,9 @@ func startPair(ctx context.Context) (*pair, error) {
 			return p, err
 		}
 		if p.servers[i], err = pgserver.New(pgserver.TempDir, port); err != nil {
+			return p, err
+		}
+		if p.direct[i], err = sql.Open("pgx", p.servers[i].SocketURL(databaseName)); err != nil {
 			return p, err
 		}
 		if p.proxies[i], err = faultproxy.New("127.0.0.1:" + strconv.Itoa(port)); err != nil {
@@ -68,6 +76,9 @@ func (p *pair) close() error {
 	for i, s := range p.servers {
 		if p.proxies[i] != nil {
 			p.proxies[i].Close()
+		}
+		if p.direct[i] != nil {
+			err = errors.Join(err, p.direct[i].Close())
 		}
 		if s != nil {
 			err = errors.Join(err, s.Stop(false), os.RemoveAll(s.Dir()))
@@ -144,6 +155,37 @@ func queryInt(ctx context.Context, url, query string) (n int, err error) {
 	}
 	err = conn.QueryRow(ctx, query).Scan(&n)
 	return n, errors.Join(err, conn.Close(ctx))
+}
+
+// lookupLimit bounds how long an answer of a broker is held up.
+const lookupLimit = 5 * time.Second
+
+// missing returns which of a task's events the primary does not have. It does not know (false) while a
+// fault holds the database, or when a restore has begun or ended since the count before.
+func (p *pair) missing(task string, ids []string, before int64) (missing []string, known bool) {
+	if !p.mu.TryRLock() {
+		return nil, false
+	}
+	defer p.mu.RUnlock()
+	if p.restored.Load() != before {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookupLimit)
+	defer cancel()
+	rows, err := p.direct[p.primary].QueryContext(ctx, "SELECT id FROM unnest($2::text[]) AS id WHERE NOT EXISTS "+
+		"(SELECT 1 FROM events WHERE task_id = $1 AND event_id = id)", task, ids)
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, false
+		}
+		missing = append(missing, id)
+	}
+	return missing, rows.Err() == nil
 }
 
 // crash kills the primary with SIGKILL and starts it again after the pause.
@@ -224,10 +266,12 @@ func (p *pair) backUp(context.Context) error {
 func (p *pair) restore(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.restores++
+	p.restored.Add(1)
+	defer p.restored.Add(1)
 	if err := p.killPrimary(); err != nil {
 		return err
 	}
-	p.restores++
 	primary := p.servers[p.primary]
 	if err := os.RemoveAll(primary.Data()); err != nil {
 		return err

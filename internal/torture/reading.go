@@ -83,9 +83,12 @@ func (r *reading) connect(ctx context.Context, method string, in *checkedIn, bod
 
 // part has the members that are read from a frame's data.
 type part struct {
-	Type  string `json:"type"`
-	ID    string `json:"id"`
-	Text  string `json:"text"`
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	Data struct {
+		Verdict string `json:"verdict"`
+	} `json:"data"`
 	Event *struct {
 		ID     string `json:"id"`
 		TurnID string `json:"turnId"`
@@ -101,7 +104,7 @@ func (r *reading) frame(ctx context.Context, f sse.Frame, turn string) check.Fra
 	if f.ID != "" {
 		r.last = f.ID
 	}
-	out := check.Frame{ID: f.ID, Type: p.Type, Block: p.ID}
+	out := check.Frame{ID: f.ID, Type: p.Type, Block: p.ID, Verdict: p.Data.Verdict}
 	if p.Type == "text-delta" {
 		out.Text = p.Text
 	}

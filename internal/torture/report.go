@@ -40,6 +40,7 @@ type Round struct {
 	Turns      int               `json:"turns"`
 	Events     int               `json:"events"`
 	Receipts   int               `json:"receipts"`
+	LookedUp   int               `json:"lookedUp"` // receipts whose events were looked up when they were given
 	Violations []check.Violation `json:"violations"`
 	Error      string            `json:"error,omitempty"` // why the round could not be finished
 	Skipped    []string          `json:"skipped,omitempty"`
@@ -93,6 +94,7 @@ func (r *Report) total() (sum Round) {
 		sum.Turns += round.Turns
 		sum.Events += round.Events
 		sum.Receipts += round.Receipts
+		sum.LookedUp += round.LookedUp
 		sum.Violations = append(sum.Violations, round.Violations...)
 		for kind, n := range round.Faults {
 			sum.Faults[kind] += n
@@ -125,7 +127,7 @@ func (r *Report) Markdown() string {
 	row("rounds", fmt.Sprintf("%d of %d, %s", len(r.Rounds), r.Planned, (time.Duration(sum.Seconds)*time.Second).String()))
 	row("turns", sum.Turns)
 	row("events stored", sum.Events)
-	row("receipts checked", sum.Receipts)
+	row("receipts checked", fmt.Sprintf("%d, %d of them in the database before the host had them", sum.Receipts, sum.LookedUp))
 	row("**violations**", fmt.Sprintf("**%d**", len(sum.Violations)))
 	if r.SelfTest != nil {
 		row("self-test",

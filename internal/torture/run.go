@@ -159,6 +159,11 @@ func runRound(ctx context.Context, opts Options, number int) (Round, *check.Obse
 		for _, s := range observed.Sessions {
 			round.Events += len(s.Rows)
 			round.Receipts += len(s.Receipts)
+			for _, r := range s.Receipts {
+				if r.LookedUp {
+					round.LookedUp++
+				}
+			}
 		}
 	}
 	round.Seconds = time.Since(round.Started).Seconds()

@@ -62,6 +62,16 @@ func (s script) step(n int) step {
 	return step{text: fmt.Sprintf("%s step %d of %d ✓ %s", s.label, n, s.steps, strings.Repeat("öx", int(sum.Sum32()%60)))}
 }
 
+// tokens returns what a complete turn says that it used: each text says how far the turn is.
+func (s script) tokens() int64 {
+	for n := s.steps; n > 0; n-- {
+		if s.step(n).call == "" {
+			return int64(n)
+		}
+	}
+	return 0
+}
+
 // expected returns the contents that a complete turn of the script leaves, in order.
 func (s script) expected() []check.Content {
 	var all []check.Content

@@ -27,6 +27,7 @@ func Run(o *Observation) []Violation {
 		c.turns()
 		c.contents()
 		c.prompts()
+		c.usage()
 		c.users()
 		c.answers()
 		c.displayed()

@@ -38,7 +38,7 @@ type builder struct {
 // turn appends a turn of a text, a tool, a text and a finish, with everything that it leaves.
 func (b *builder) turn(n int) {
 	turn, label := fmt.Sprintf("turn-%d", n), fmt.Sprintf("label-%d", n)
-	sent := Sent{MessageID: "m-" + label, Label: label, Text: "do " + label, Turns: []string{turn}}
+	sent := Sent{MessageID: "m-" + label, Label: label, Text: "do " + label, Turns: []string{turn}, Tokens: int64(n + 1)}
 	b.message(Message{ID: sent.MessageID, Turn: turn, Role: "USER", Status: "SENT", Text: sent.Text})
 	b.conn = Connection{}
 	b.event(turn, "status", `"status":"busy"`)
@@ -46,12 +46,16 @@ func (b *builder) turn(n int) {
 		sent.Expected = append(sent.Expected, b.text(turn, label+" "+text))
 	}
 	sent.Expected = append(sent.Expected, b.tool(turn, "call-"+label)...)
-	finish := b.event(turn, Finish, `"finishReason":"stop"`)
+	finish := b.event(turn, Finish, fmt.Sprintf(`"finishReason":"stop","totalUsage":{"outputTokens":%d}`, n+1))
 	b.frame(Frame{Type: "finish", Event: finish.ID, Turn: turn})
 	b.Sent = append(b.Sent, sent)
 	b.Prompts = append(b.Prompts, LedgerEntry{label, 1})
 	b.HostTurns = append(b.HostTurns, HostTurn{ID: turn, State: "finished", Started: true})
-	b.Turns = append(b.Turns, BrokerTurn{ID: turn, MessageID: sent.MessageID, State: "closed", FinishReason: "stop"})
+	b.Turns = append(b.Turns, BrokerTurn{
+		ID: turn, MessageID: sent.MessageID, State: "closed", FinishReason: "stop",
+		Usage: fmt.Sprintf(`{"outputTokens":%d}`, n+1),
+	})
+	b.Used = Used{Turns: b.Used.Turns + 1, Tokens: b.Used.Tokens + int64(n+1)}
 	b.Readings = append(b.Readings, Reading{Connections: []Connection{b.conn}})
 }
 
@@ -133,7 +137,7 @@ func TestEveryMutationIsCaughtAfterARestore(t *testing.T) {
 			for n, f := range []Frame{
 				{Type: "text-start"}, {Type: "text-delta", Text: "lost"}, {Type: "text-end", Event: "gone", Turn: last.Turn},
 			} {
-				f.ID, f.Block = fmt.Sprintf("1-%d", n-3), "gone"
+				f.ID, f.Block = fmt.Sprintf("0-%d", n+1), "gone"
 				c.Frames = slices.Insert(c.Frames, n, f)
 			}
 		}
@@ -178,7 +182,7 @@ func TestARestoreExplainsWhatItMayLose(t *testing.T) {
 		last := s.Rows[len(s.Rows)-1]
 		s.Unsent = append(s.Unsent, Event{ID: "gone", At: Cursor{1, last.At.Seq + 1}, Turn: last.Turn, Type: Text})
 		c := &s.Readings[2].Connections[0]
-		c.Frames = append(c.Frames, Frame{ID: "1-999", Type: "text-end", Event: "gone", Turn: last.Turn})
+		c.Frames = append(c.Frames, Frame{ID: "2-1", Type: "text-end", Event: "gone", Turn: last.Turn})
 		s.Prompts[2].Times = 2
 	}
 	for _, restores := range []int{0, 1} {

@@ -178,6 +178,9 @@ func (c *checker) receipts() {
 		if r.Cursor.less(r.Last) {
 			c.report(ruleReceipt, "cursor %v for events up to %v", r.Cursor, r.Last)
 		}
+		if len(r.Missing) > 0 {
+			c.report(ruleReceipt, "events %v up to %v were acknowledged before they were stored", r.Missing, r.Last)
+		}
 		for _, id := range r.Events {
 			if _, stored := c.stored[id]; !stored {
 				c.report(ruleReceipt, "event %s is not stored, its receipt says so", id)

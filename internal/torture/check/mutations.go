@@ -83,6 +83,33 @@ var losses = []mutation{
 		c.Frames = append(c.Frames, Frame{ID: "999999-1", Type: "text-end", Event: "seen-only"})
 		return true
 	}},
+	{"loss: what a turn used", func(ed *editor) bool {
+		e := ed.complete(Finish)
+		if e == nil {
+			return false
+		}
+		t := &ed.Turns[slices.IndexFunc(ed.Turns, func(t BrokerTurn) bool { return t.ID == e.Turn })]
+		n, reported := tokens([]byte(t.Usage))
+		if !reported {
+			return false
+		}
+		t.Usage, ed.Used.Turns, ed.Used.Tokens = "", ed.Used.Turns-1, ed.Used.Tokens-n
+		return true
+	}},
+	{"loss: a piece of a text in a stream", func(ed *editor) bool {
+		c := ed.frames(1)
+		if c == nil {
+			return false
+		}
+		for _, i := range ed.rng.Perm(len(c.Frames)) {
+			live := i > 0 && c.Frames[i-1].ID != "" && (c.Frames[i-1].Type == "text-start" || c.Frames[i-1].Type == "text-delta")
+			if live && c.Frames[i].Type == "text-delta" && i+1 < len(c.Frames) {
+				c.Frames = slices.Delete(c.Frames, i, i+1)
+				return true
+			}
+		}
+		return false
+	}},
 	{"loss: an event that a reader of the whole turn did not see", func(ed *editor) bool {
 		e := ed.complete(Text, ToolCall, ToolResult)
 		return e != nil && ed.hideFrame(e)
@@ -126,6 +153,10 @@ func (ed *editor) hideFrame(e *Event) bool {
 }
 
 var doublings = []mutation{
+	{"doubling: what a turn used", func(ed *editor) bool {
+		ed.Used.Turns, ed.Used.Tokens = ed.Used.Turns+1, ed.Used.Tokens+7
+		return true
+	}},
 	{"doubling: a row", func(ed *editor) bool {
 		e := ed.row(Text, ToolCall, ToolResult, Finish)
 		if e == nil {

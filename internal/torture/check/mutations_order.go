@@ -86,6 +86,14 @@ var reorderings = []mutation{
 }
 
 var wrongReceipts = []mutation{
+	{"receipt: before its events were stored", func(ed *editor) bool {
+		r := pick(ed.rng, ed.Receipts, func(r *Receipt) bool { return r.Status == 200 && len(r.Events) > 0 })
+		if r == nil {
+			return false
+		}
+		r.Missing = r.Events[:1]
+		return true
+	}},
 	{"receipt: for an event that is not stored", func(ed *editor) bool {
 		r := ed.receipt()
 		if r == nil {

@@ -43,6 +43,7 @@ type Session struct {
 	Audit     []string     `json:"audit"`
 	Messages  []Message    `json:"messages"`  // by SQL
 	Displayed []Message    `json:"displayed"` // by HTTP
+	Used      Used         `json:"used"`      // by HTTP
 
 	// From outside both.
 	Sent     []Sent    `json:"sent"`
@@ -93,6 +94,13 @@ type BrokerTurn struct {
 	State        string `json:"state"`
 	FinishReason string `json:"finishReason"`
 	Reason       string `json:"reason"`
+	Usage        string `json:"usage"` // JSON, "" = none
+}
+
+// Used is what a task used, as the broker adds it up.
+type Used struct {
+	Turns  int   `json:"turns"` // that reported anything
+	Tokens int64 `json:"tokens"`
 }
 
 // Message is a row that users read.
@@ -121,6 +129,7 @@ type Sent struct {
 	Text      string    `json:"text"`
 	Turns     []string  `json:"turns"`    // that check-ins named, the last one last
 	Expected  []Content `json:"expected"` // of a complete turn
+	Tokens    int64     `json:"tokens"`   // that a complete turn uses
 }
 
 // LedgerEntry says how often the agent began a prompt.
@@ -148,6 +157,8 @@ type Frame struct {
 	Turn  string `json:"turn,omitempty"`
 	Text  string `json:"text,omitempty"` // of a text-delta
 	Block string `json:"block,omitempty"`
+
+	Verdict string `json:"verdict,omitempty"` // of a data-resume
 }
 
 // Receipt is what a broker really answered to a host's webhook request, whatever the host was
@@ -159,4 +170,7 @@ type Receipt struct {
 	Accepted   int      `json:"accepted"`
 	Duplicates int      `json:"duplicates"`
 	Cursor     Cursor   `json:"cursor"`
+
+	LookedUp bool     `json:"lookedUp"` // in the database, before the host had the answer
+	Missing  []string `json:"missing"`  // events that the database did not have then
 }

@@ -32,8 +32,18 @@ func (c *checker) connection(conn Connection, seen map[string]bool) {
 	last, position := streamID{}, Cursor{}
 	here := map[string]bool{}
 	blocks := map[string]*strings.Builder{}
+	live := false // frames that the stream itself kept follow each other, those rebuilt from the journal do not
 	for _, f := range conn.Frames {
-		last = c.risingID(f, last)
+		before := last
+		switch last = c.risingID(f, last); {
+		case f.Verdict == "ok":
+			_, _ = fmt.Sscanf(conn.After, "%d-%d", &last.epoch, &last.offset)
+			live = true
+		case live && f.ID != "" && last.epoch == before.epoch && last.offset != before.offset+1:
+			c.report(ruleStream, "frame %s follows %d-%d", f.ID, before.epoch, before.offset)
+		case f.ID != "":
+			live = last.epoch == before.epoch && live || f.Type == "text-start" || f.Type == "text-delta"
+		}
 		c.block(f, blocks)
 		if f.Event == "" {
 			continue

@@ -37,7 +37,7 @@ func TestAToolThatTheEndOfItsTurnClosedIsNoLoss(t *testing.T) {
 				}, func(m *Message) { m.Tools[0].Output = `"closed"` })
 			}
 			if e.Type == Finish && e.Turn == "turn-2" {
-				ed.change(e.At, func(x *Event) { x.Body = fmt.Sprintf(`{"finishReason":%q}`, finish) })
+				ed.change(e.At, func(x *Event) { x.Body = fmt.Sprintf(`{"finishReason":%q,"totalUsage":{"outputTokens":3}}`, finish) })
 				s.Turns[2].FinishReason = finish
 			}
 		}
