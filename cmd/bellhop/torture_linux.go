@@ -30,6 +30,7 @@ type tortureRunCommand struct {
 	JournalRestores  int `default:"${journalRestores}" help:"Restores of a host's journal in each round (${default})."`
 	DatabaseRestores int `default:"${databaseRestores}" help:"Restores of the broker's database in each round (${default})."`
 	FullDisks        int `default:"${fullDisks}" help:"Full disks of hosts in each round; needs root (${default})."`
+	Clocks           int `default:"${clocks}" help:"Clocks of one server that are wrong for a while, by up to two years, in each round (${default})."`
 	NetworkFaults    int `default:"${networkFaults}" help:"Faults of connections and gateways in each round (${default})."`
 	Events           int `default:"${events}" help:"Events that readers see in each round, at least (${default})."`
 }
@@ -75,7 +76,7 @@ func (c *tortureRunCommand) profile() torture.Profile {
 	p := torture.DefaultProfile()
 	p.Kills, p.PowerCuts, p.Failovers, p.Events = c.Kills, c.PowerCuts, c.Failovers, c.Events
 	p.JournalRestores, p.DatabaseRestores = c.JournalRestores, c.DatabaseRestores
-	p.FullDisks, p.NetworkFaults = c.FullDisks, c.NetworkFaults
+	p.FullDisks, p.NetworkFaults, p.Clocks = c.FullDisks, c.NetworkFaults, c.Clocks
 	return p
 }
 
@@ -94,7 +95,7 @@ func tortureVars() map[string]string {
 	vars := map[string]string{}
 	for name, n := range map[string]int{
 		"kills": p.Kills, "powerCuts": p.PowerCuts, "failovers": p.Failovers, "journalRestores": p.JournalRestores,
-		"databaseRestores": p.DatabaseRestores, "fullDisks": p.FullDisks,
+		"databaseRestores": p.DatabaseRestores, "fullDisks": p.FullDisks, "clocks": p.Clocks,
 		"networkFaults": p.NetworkFaults, "events": p.Events,
 	} {
 		vars[name] = strconv.Itoa(n)

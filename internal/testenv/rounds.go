@@ -32,6 +32,7 @@ var randomTests = []randomTest{
 	{"TestExploreRandomSchedules", 100, 20_000, "that of rapid, printed by a failure: the whole schedule"},
 	{"TestRoundsUnderFaultsLoseAndDoubleNothing", 3, 20, "BELLHOP_SEED: the faults and their moments, not what the servers do meanwhile"},
 	{"TestRoundsWithTheVersionBeforeLoseAndDoubleNothing", 0, 5, "BELLHOP_SEED: the same, and the mixture of versions"},
+	{"TestRoundsWithWrongClocksLoseAndPruneNothing", 0, 50, "BELLHOP_SEED: the faults and their moments"},
 	{"TestNoAnswerOfSomethingElseIsBelieved", 5, 50, "none: the statuses of the lies are fixed"},
 	{"TestLiesOnEveryEdgeLoseAndDoubleNothing", 1, 10, "BELLHOP_SEED: what users do"},
 	{"TestRacedDiffsCommitsAndDiscardsStayInside", 10, 1000, "none: two programs race"},

@@ -148,9 +148,14 @@ func (c *cluster) addBrokers(ctx context.Context, seed uint64) error {
 	}
 	c.webhook.onPair, c.webhook.before = c.receipt, c.db.restored.Load
 	for i, addr := range addrs {
-		broker, err := c.server(fmt.Sprintf("broker-%d", i+1), addr, []string{c.opts.brokerBinary(), "serve"},
-			"BELLHOP_DATABASE_URL="+c.db.url(), "BELLHOP_KEYSET_FILE="+c.keyset,
-			"BELLHOP_LISTEN="+addr, "BELLHOP_WEBHOOK_URL="+c.webhook.url())
+		env := []string{
+			"BELLHOP_DATABASE_URL=" + c.db.url(), "BELLHOP_KEYSET_FILE=" + c.keyset,
+			"BELLHOP_LISTEN=" + addr, "BELLHOP_WEBHOOK_URL=" + c.webhook.url(),
+		}
+		if c.opts.Profile.Clocks > 0 { // a clock in the future must remove nothing
+			env = append(env, "BELLHOP_EVENT_RETENTION=24h", "BELLHOP_ARCHIVE_RETENTION=24h")
+		}
+		broker, err := c.server(fmt.Sprintf("broker-%d", i+1), addr, []string{c.opts.brokerBinary(), "serve"}, env...)
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ type (
 )
 
 func readRows(read query, of lookup) error {
-	return read("SELECT task_id, COALESCE(epoch, 0), COALESCE(seq, 0), event_id, turn_id, type, body, late FROM "+
+	return read("SELECT task_id, COALESCE(epoch, 0), COALESCE(seq, 0), event_id, turn_id, type, COALESCE(body, ''), late FROM "+
 		"events ORDER BY task_id, epoch, seq",
 		func(scan func(...any) error) error {
 			var id string

@@ -117,6 +117,10 @@ func (e *executor) do(ctx context.Context, f Fault) error {
 		if !canMount() {
 			return nil // the report says so
 		}
+	case faultClock:
+		if noClocks() != "" {
+			return nil // the report says so
+		}
 	case faultKill, faultPowerCut, faultFreeze, faultCrash, faultFailover, faultFreezeDatabase,
 		faultBackupJournal, faultRestoreJournal, faultBackupDatabase, faultRestoreDatabase:
 	default:
@@ -145,6 +149,8 @@ func (e *executor) server(ctx context.Context, f Fault) error {
 	switch f.Kind {
 	case faultKill:
 		return restart(ctx, s, f.For)
+	case faultClock:
+		return wrongClock(ctx, s, f)
 	case faultFreeze:
 		if err := s.freeze(); err != nil {
 			return err
@@ -162,6 +168,21 @@ func (e *executor) server(ctx context.Context, f Fault) error {
 		return h.restore(ctx, f.For)
 	}
 	return h.fullDisk(ctx, f.For)
+}
+
+// wrongClock lets a server run, or start, with a wrong clock, and then sets it right.
+func wrongClock(ctx context.Context, s *server, f Fault) error {
+	s.clock = f.Offset
+	err := s.stepClock()
+	if f.AtStart {
+		err = restart(ctx, s, 0)
+	}
+	if err != nil {
+		return err
+	}
+	pause(ctx, f.For)
+	s.clock = 0
+	return errors.Join(s.stepClock(), s.ready(ctx))
 }
 
 func restart(ctx context.Context, s *server, down time.Duration) error {

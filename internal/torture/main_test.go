@@ -9,4 +9,10 @@ import (
 	"bellhop/internal/testenv"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(tellTime) != "" {
+		tellTimes(os.Stdin, os.Stdout)
+		return
+	}
+	os.Exit(testenv.Main(m))
+}

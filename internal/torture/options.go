@@ -90,6 +90,7 @@ type Profile struct {
 	JournalRestores  int `json:"journalRestores"`
 	DatabaseRestores int `json:"databaseRestores"`
 	FullDisks        int `json:"fullDisks"`
+	Clocks           int `json:"clocks"`        // that are wrong for a while, of one server
 	NetworkFaults    int `json:"networkFaults"` // lies of gateways and broken connections
 	Events           int `json:"events"`        // at least
 	Tasks            int `json:"tasks"`

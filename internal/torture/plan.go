@@ -4,6 +4,7 @@ package torture
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -22,6 +23,7 @@ const (
 	faultBackupDatabase  = "backup of the database"
 	faultRestoreDatabase = "restore of the database"
 	faultFullDisk        = "disk full"
+	faultClock           = "wrong clock"
 )
 
 // Fault is one step of a plan.
@@ -32,6 +34,9 @@ type Fault struct {
 	For    time.Duration `json:"for"`             // how long it lasts
 	Share  float64       `json:"share,omitempty"` // of the requests that a lie concerns
 	Bytes  int64         `json:"bytes,omitempty"` // before a cut
+
+	Offset  time.Duration `json:"offset,omitempty"`  // of a clock
+	AtStart bool          `json:"atStart,omitempty"` // the server starts with it
 }
 
 func (f Fault) String() string { return fmt.Sprintf("%s of %d for %v", f.Kind, f.Target, f.For) }
@@ -58,6 +63,13 @@ func newPlan(seed uint64, p Profile) Plan {
 	plan.Hosts = append(plan.Hosts, serverFaults(rng, faultPowerCut, p.PowerCuts)...)
 	for i := range plan.Hosts {
 		plan.Hosts[i].Target += firstHost
+	}
+	for _, f := range clockFaults(rng, p.Clocks) {
+		if f.Target < firstHost {
+			plan.Brokers = append(plan.Brokers, f)
+		} else {
+			plan.Hosts = append(plan.Hosts, f)
+		}
 	}
 	for _, lane := range [][]Fault{plan.Brokers, plan.Hosts, plan.Database} {
 		rng.Shuffle(len(lane), func(i, j int) { lane[i], lane[j] = lane[j], lane[i] })
@@ -101,6 +113,30 @@ func fullDisks(rng *rand.Rand, n int) []Fault {
 	for range n {
 		all = append(all, Fault{
 			Kind: faultFullDisk, Target: rng.IntN(2), After: between(rng, 100, 2000), For: between(rng, 1000, 5000),
+		})
+	}
+	return all
+}
+
+// maxClock is how far a clock is off at most.
+const maxClock = 2 * 365 * 24 * time.Hour
+
+// clockFaults are all of one server. Each amount from a second to the longest is as likely as ten times of it.
+func clockFaults(rng *rand.Rand, n int) []Fault {
+	if n == 0 {
+		return nil
+	}
+	var all []Fault
+	target := rng.IntN(2 * firstHost)
+	for range n {
+		seconds := math.Pow(maxClock.Seconds(), rng.Float64())
+		offset := time.Duration(seconds) * time.Second
+		if rng.IntN(2) == 0 {
+			offset = -offset
+		}
+		all = append(all, Fault{
+			Kind: faultClock, Target: target, After: between(rng, 100, 1500), For: between(rng, 500, 4000),
+			Offset: offset, AtStart: rng.IntN(3) == 0,
 		})
 	}
 	return all

@@ -30,7 +30,7 @@ func TestAPlanContainsTheAmountsOfItsProfile(t *testing.T) {
 			}
 		}
 		for kind, want := range map[string]int{
-			faultKill: p.Kills, faultPowerCut: p.PowerCuts, faultCrash: p.Crashes, faultFailover: p.Failovers, faultFullDisk: p.FullDisks,
+			faultKill: p.Kills, faultPowerCut: p.PowerCuts, faultCrash: p.Crashes, faultFailover: p.Failovers, faultFullDisk: p.FullDisks, faultClock: p.Clocks,
 			faultRestoreJournal: p.JournalRestores, faultBackupJournal: p.JournalRestores,
 			faultRestoreDatabase: p.DatabaseRestores, faultBackupDatabase: p.DatabaseRestores,
 		} {
@@ -79,7 +79,7 @@ func TestAPlanCanBeExecuted(t *testing.T) {
 func drawProfile(t *rapid.T) Profile {
 	few := rapid.IntRange(0, 5)
 	return Profile{
-		Kills: rapid.IntRange(0, 40).Draw(t, "kills"), PowerCuts: few.Draw(t, "powerCuts"), Crashes: few.Draw(t, "crashes"), Failovers: few.Draw(t, "failovers"),
+		Kills: rapid.IntRange(0, 40).Draw(t, "kills"), Clocks: few.Draw(t, "clocks"), PowerCuts: few.Draw(t, "powerCuts"), Crashes: few.Draw(t, "crashes"), Failovers: few.Draw(t, "failovers"),
 		Freezes: few.Draw(t, "freezes"), JournalRestores: few.Draw(t, "journalRestores"),
 		DatabaseRestores: few.Draw(t, "databaseRestores"), FullDisks: few.Draw(t, "fullDisks"),
 		NetworkFaults: rapid.IntRange(0, 80).Draw(t, "networkFaults"),

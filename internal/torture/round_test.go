@@ -74,6 +74,23 @@ func (o onLine) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// A clock of a broker or a host is wrong by up to two years, in a turn and at a start. No event is lost, and
+// retention removes nothing. Only `make test-long` runs it.
+func TestRoundsWithWrongClocksLoseAndPruneNothing(t *testing.T) {
+	rounds := testenv.Rounds(t)
+	if rounds == 0 {
+		t.Log("left to make test-long")
+		return
+	}
+	report := run(t, Options{
+		Rounds: rounds, Dir: t.TempDir(), Seed: seed(t),
+		Profile: Profile{Clocks: 8, Kills: 2, NetworkFaults: 6, Events: 300, Tasks: 4},
+	})
+	if n := report.total().Faults[faultClock]; noClocks() == "" && n != 8*rounds {
+		t.Errorf("%d wrong clocks, want %d", n, 8*rounds)
+	}
+}
+
 // All mixtures of this version with the one that landed before it: hosts N−1 under brokers N, the other
 // way round, and servers N−1 that are upgraded one after the other. Only `make test-long` runs it.
 func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {

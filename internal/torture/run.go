@@ -146,6 +146,9 @@ func runRound(ctx context.Context, opts Options, number int) (Round, *check.Obse
 	if !canMount() && opts.Profile.FullDisks > 0 {
 		round.Skipped = append(round.Skipped, "full disks: only root may mount a small file system")
 	}
+	if why := noClocks(); why != "" && opts.Profile.Clocks > 0 {
+		round.Skipped = append(round.Skipped, "wrong clocks: "+why)
+	}
 	if opts.noPowerCuts != "" {
 		round.Skipped = append(round.Skipped, "power cuts: "+opts.noPowerCuts)
 	}

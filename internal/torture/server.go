@@ -31,6 +31,8 @@ type server struct {
 	env  []string
 	log  *os.File
 
+	clock time.Duration // how far the clock of the process is off
+
 	mu      sync.Mutex
 	process *process.Process // nil while it is not running
 }
@@ -51,6 +53,17 @@ func (s *server) start() error {
 	s.mu.Lock()
 	s.process = p
 	s.mu.Unlock()
+	if s.clock != 0 {
+		return s.stepClock()
+	}
+	return nil
+}
+
+// stepClock gives the process the server's clock, unless it has ended.
+func (s *server) stepClock() error {
+	if err := stepClock(s.current().Pid(), s.clock); err != nil && s.running() {
+		return err
+	}
 	return nil
 }
 
