@@ -83,7 +83,7 @@ func (c *cluster) collect(ctx context.Context, l *load) (*check.Observation, err
 	sessions := map[string]*check.Session{}
 	for _, u := range l.users {
 		s := &check.Session{
-			ID: u.task, Sent: u.sent, Readings: u.readings, JournalRestores: u.host.restores, DatabaseRestores: c.db.restores,
+			ID: u.task, Sent: u.sent, Trespasses: u.trespasses, Readings: u.readings, JournalRestores: u.host.restores, DatabaseRestores: c.db.restores,
 		}
 		s.Forgotten, s.Unsent = u.host.forgotten[u.task], u.host.unsent[u.task]
 		c.mu.Lock()

@@ -39,6 +39,8 @@ type user struct {
 
 	sent     []check.Sent
 	readings []check.Reading
+
+	trespasses []string
 }
 
 func newLoad(ctx context.Context, c *cluster, tasks int, seed uint64) (*load, error) {
@@ -149,11 +151,11 @@ func (u *user) turn(ctx context.Context, number int) {
 		pause: time.Duration(u.rng.IntN(60)) * time.Millisecond,
 	}
 	message := check.Sent{MessageID: "m-" + s.label, Label: s.label, Text: s.prompt(), Expected: s.expected(), Tokens: s.tokens()}
-	interruptAfter := 0
-	if u.rng.IntN(12) == 0 {
-		interruptAfter = 1 + u.rng.IntN(10)
+	r := &reading{user: u, prompt: message.Text, trespasses: u.rng.IntN(6) == 0}
+	if u.rng.IntN(8) == 0 {
+		message.Interrupted = true
+		r.interruptAfter = 1 + u.rng.IntN(10)
 	}
-	r := &reading{user: u, prompt: message.Text, interruptAfter: interruptAfter}
 	for ctx.Err() == nil && !r.ended {
 		in, err := u.checkIn(ctx, &message)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 
 	"bellhop/internal/sse"
 	"bellhop/internal/torture/check"
@@ -23,6 +24,7 @@ type reading struct {
 	finals         int
 	interruptAfter int // final events; 0 = never
 	ended          bool
+	trespasses     bool // on another task
 }
 
 // follow starts or replays the turn and reads it until its end, or until the token or the
@@ -31,6 +33,9 @@ func (r *reading) follow(ctx context.Context, in *checkedIn) {
 	body, err := json.Marshal(map[string]string{"prompt": r.prompt})
 	if err != nil {
 		return
+	}
+	if r.trespasses {
+		r.user.trespass(ctx, in)
 	}
 	if !r.connect(ctx, http.MethodPost, in, body) {
 		return
@@ -112,7 +117,7 @@ func (r *reading) frame(ctx context.Context, f sse.Frame, turn string) check.Fra
 		out.Event, out.Turn = p.Event.ID, p.Event.TurnID
 		r.user.load.seen.Add(1)
 		if r.finals++; r.finals == r.interruptAfter {
-			go r.user.interrupt(ctx)
+			go r.user.interrupt(ctx, turn)
 		}
 	}
 	switch p.Type {
@@ -122,8 +127,31 @@ func (r *reading) frame(ctx context.Context, f sse.Frame, turn string) check.Fra
 	return out
 }
 
-// interrupt asks a broker once to stop the agent.
-func (u *user) interrupt(ctx context.Context) {
+// trespass tries the user's token on the streams of the other tasks of the host.
+func (u *user) trespass(ctx context.Context, in *checkedIn) {
+	for _, other := range u.load.users {
+		if other == u || other.host != u.host {
+			continue
+		}
+		url := strings.Replace(in.StreamURL, u.task, other.task, 1)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return
+		}
+		req.Header.Set("Authorization", "Bearer "+in.StreamToken)
+		resp, err := plain.RoundTrip(req)
+		if err != nil {
+			continue
+		}
+		if resp.StatusCode == http.StatusOK && isEventStream(resp.Header) || resp.StatusCode == http.StatusNoContent {
+			u.trespasses = append(u.trespasses, other.task)
+		}
+		_ = resp.Body.Close()
+	}
+}
+
+// interrupt asks a broker once to stop a turn. A gateway may repeat that when another one is open.
+func (u *user) interrupt(ctx context.Context, turn string) {
 	_, _, _ = u.load.c.request(ctx, http.MethodPost, u.load.c.api.url()+"/api/agent/interrupt", u.load.c.token,
-		map[string]string{"taskId": u.task})
+		map[string]string{"taskId": u.task, "turnId": turn})
 }

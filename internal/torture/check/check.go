@@ -28,6 +28,7 @@ func Run(o *Observation) []Violation {
 		c.contents()
 		c.prompts()
 		c.usage()
+		c.acts()
 		c.users()
 		c.answers()
 		c.displayed()

@@ -153,6 +153,23 @@ func (ed *editor) hideFrame(e *Event) bool {
 }
 
 var doublings = []mutation{
+	{"doubling: an interrupt that stops another turn", func(ed *editor) bool {
+		e := ed.complete(Finish)
+		if e == nil || ed.JournalRestores+ed.DatabaseRestores > 0 {
+			return false
+		}
+		ed.change(e.At, func(x *Event) { x.Body = `{"finishReason":"other","reason":"aborted"}` })
+		for i := range ed.Turns {
+			if ed.Turns[i].ID == e.Turn {
+				ed.Turns[i].FinishReason, ed.Turns[i].Reason = "other", "aborted"
+			}
+		}
+		return true
+	}},
+	{"doubling: a token that opens another session", func(ed *editor) bool {
+		ed.Trespasses = append(ed.Trespasses, "other")
+		return true
+	}},
 	{"doubling: what a turn used", func(ed *editor) bool {
 		ed.Used.Turns, ed.Used.Tokens = ed.Used.Turns+1, ed.Used.Tokens+7
 		return true

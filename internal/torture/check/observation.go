@@ -49,6 +49,8 @@ type Session struct {
 	Sent     []Sent    `json:"sent"`
 	Readings []Reading `json:"readings"`
 	Receipts []Receipt `json:"receipts"`
+
+	Trespasses []string `json:"trespasses"` // sessions that a stream token of this one opened
 }
 
 // Cursor is a position in a session's events.
@@ -130,6 +132,8 @@ type Sent struct {
 	Turns     []string  `json:"turns"`    // that check-ins named, the last one last
 	Expected  []Content `json:"expected"` // of a complete turn
 	Tokens    int64     `json:"tokens"`   // that a complete turn uses
+
+	Interrupted bool `json:"interrupted"` // by its user
 }
 
 // LedgerEntry says how often the agent began a prompt.
