@@ -14,6 +14,7 @@ import (
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
+	"bellhop/internal/failpoint"
 	"bellhop/internal/lazyregexp"
 	"bellhop/protocol"
 )
@@ -189,7 +190,7 @@ func (h *Host) Authorize(ctx context.Context, sessionID, plain string) (Grant, e
 	if err != nil {
 		return Grant{}, err
 	}
-	if rec.SessionID != sessionID || !h.opts.Now().Before(rec.ExpiresAt) {
+	if rec.SessionID != sessionID && !failpoint.Mutated("foreign-token-accepted") || !h.opts.Now().Before(rec.ExpiresAt) {
 		return Grant{}, refused
 	}
 	return Grant{SessionID: sessionID, TurnID: rec.TurnID, Attach: rec.Attach, Credential: rec.Credential}, nil

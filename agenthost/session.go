@@ -76,6 +76,9 @@ func (s *session) apply(in core.Input) (*core.Step, error) {
 	}
 	if err == nil {
 		err = s.write(x)
+		if failpoint.Mutated("write-errors-ignored") {
+			err = nil
+		}
 	}
 	s.record(at, in, err)
 	if err != nil {
@@ -123,6 +126,9 @@ func (s *session) publish(x *core.Step) {
 		s.stream.ContinueAfter(*x.Window)
 	}
 	for i := range x.Frames {
+		if failpoint.MutatedOnce("frame-lost", 60) {
+			continue
+		}
 		s.stream.Publish(stream.NewFrame(x.Frames[i].ID, x.Frames[i].Part, x.Frames[i].Boundary))
 	}
 	s.turn.dropHeld(x.Flushed)

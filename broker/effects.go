@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellhop/broker/sequencer"
+	"bellhop/internal/failpoint"
 	"bellhop/protocol"
 )
 
@@ -30,7 +31,7 @@ func (e *effects) accept(ctx context.Context, d sequencer.Decision, events []inc
 		return err
 	}
 	for _, i := range d.Accepted {
-		if !slices.Contains(d.Moved, i) {
+		if !slices.Contains(d.Moved, i) && !failpoint.MutatedOnce("row-lost", 40) {
 			e.addEvent(&events[i], false)
 		}
 		if err := e.effect(ctx, &events[i]); err != nil {
@@ -137,6 +138,14 @@ func (e *effects) text(in *incomingEvent) {
 		Message: *in.event.Text, EventID: in.id,
 	}
 	m.Describe(in.event)
+	if failpoint.MutatedOnce("message-lost", 40) {
+		return
+	}
+	if failpoint.MutatedOnce("message-doubled", 40) {
+		twin := m
+		twin.EventID += "-again"
+		e.addMessage(Message{Message: twin})
+	}
 	e.addMessage(Message{Message: m})
 }
 
@@ -156,10 +165,13 @@ func (e *effects) finish(ctx context.Context, in *incomingEvent) error {
 			return err
 		}
 	}
-	if t.State == TurnClosed {
+	if t.State == TurnClosed || failpoint.MutatedOnce("finish-lost", 5) {
 		return nil
 	}
 	end := protocol.LastTurn{FinishReason: in.event.FinishReason, Reason: in.event.Reason, Usage: in.event.TotalUsage}
+	if failpoint.MutatedOnce("usage-lost", 5) {
+		end.Usage = nil
+	}
 	if end.Reason == "" {
 		end.Reason = t.Reason
 	}

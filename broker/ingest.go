@@ -175,6 +175,13 @@ func (s *Ingest) storeEvents(
 	if err != nil {
 		return nil, err
 	}
+	if failpoint.Mutated("ack-before-commit") {
+		go func() { _, _ = s.transact(context.WithoutCancel(ctx), taskID, verified, identified) }()
+		last := identified[len(identified)-1].event
+		return &protocol.IngestResponse{
+			Success: true, Accepted: len(identified), Cursor: &protocol.Cursor{Epoch: last.Epoch, Seq: last.Seq},
+		}, nil
+	}
 	done := s.append(ctx, taskID, identified)
 	if done == nil {
 		if done, err = s.transact(ctx, taskID, verified, identified); err != nil {
@@ -208,6 +215,9 @@ func (i *ingested) missesEvents() bool {
 func (i *ingested) response() *protocol.IngestResponse {
 	d := &i.decision
 	response := &protocol.IngestResponse{Success: true, Accepted: len(d.Accepted), Duplicates: d.Duplicates}
+	if failpoint.Mutated("duplicates-counted-as-new") {
+		response.Accepted += d.Duplicates
+	}
 	if d.Positioned {
 		response.Cursor = &d.Cursor
 	}
@@ -327,6 +337,9 @@ func storedDigest(e *StoredEvent) (string, error) {
 func (s *Ingest) refuse(ctx context.Context, done *ingested, events []incomingEvent) error {
 	d := &done.decision
 	for _, i := range d.Late {
+		if failpoint.Mutated("late-event-lost") {
+			break
+		}
 		done.addEvent(&events[i], true)
 	}
 	code := d.Refusal.Code

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/internal/database"
+	"bellhop/internal/failpoint"
 	"bellhop/internal/filelock"
 	"bellhop/internal/private"
 	"bellhop/protocol"
@@ -187,6 +189,9 @@ func openWriter(at location) (_ *sqlite3.Conn, err error) {
 	for _, pragma := range []string{
 		"busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "temp_store = MEMORY",
 	} {
+		if failpoint.Mutated("journal-not-synced") {
+			pragma = strings.ReplaceAll(pragma, "FULL", "OFF")
+		}
 		if err := conn.Exec("PRAGMA " + pragma); err != nil {
 			return nil, err
 		}

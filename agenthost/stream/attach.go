@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"bellhop/internal/failpoint"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
@@ -198,6 +199,9 @@ func (r *resume) replay(ctx context.Context, turns []Turn, to int64) (frames [][
 			return nil, "", err
 		}
 		for i := range events {
+			if failpoint.Mutated("replay-without-results") && events[i].Type == protocol.EventToolResult {
+				continue
+			}
 			if e := &events[i]; e.ID.Offset < kept && e.ID.Offset <= to {
 				rebuilt := rebuild(e)
 				if from == "" && len(rebuilt) > 0 {

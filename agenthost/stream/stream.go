@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bellhop/internal/failpoint"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
@@ -44,6 +45,9 @@ func (s *Stream) EndTurn() {
 // Publish adds a frame and sends it to every reader. It never waits for one.
 func (s *Stream) Publish(f Frame) {
 	s.window.add(f)
+	if failpoint.MutatedOnce("live-frame-lost", 60) {
+		return
+	}
 	s.Send(f.Data)
 }
 

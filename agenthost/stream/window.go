@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"bellhop/internal/failpoint"
 	"bellhop/protocol"
 )
 
@@ -85,6 +86,12 @@ func (w *window) after(id protocol.StreamID) ([]Frame, bool) {
 	i := w.index(id.Offset)
 	if i == len(w.frames) || w.frames[i].ID != id {
 		return nil, false
+	}
+	if failpoint.Mutated("resume-repeats-a-frame") {
+		return w.frames[i:], true
+	}
+	if failpoint.Mutated("resume-skips-a-frame") {
+		return w.frames[min(i+2, len(w.frames)):], true
 	}
 	return w.frames[i+1:], true
 }

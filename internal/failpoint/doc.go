@@ -7,10 +7,16 @@
 // The points are calls in the code they interrupt, such as Hit("after-journal-append"). They exist
 // only in binaries that are built with the tag failpoints (go build -tags failpoints). In others
 // Hit is empty and the variable is not read: nothing in the environment can kill a release.
+//
+// A mutant is such a binary in which one promise is broken on purpose, to prove that `bellhop torture`
+// notices: BELLHOP_MUTANT names it, and if Mutated(name) { ... } is the place that breaks it.
 package failpoint
 
 // Env names the variable that arms points for the lifetime of a process.
 const Env = "BELLHOP_FAILPOINT"
+
+// MutantEnv names the variable that breaks one promise for the lifetime of a process.
+const MutantEnv = "BELLHOP_MUTANT"
 
 // Tag is the build tag of binaries that have fail points.
 const Tag = "failpoints"

@@ -33,6 +33,7 @@ var randomTests = []randomTest{
 	{"TestRoundsUnderFaultsLoseAndDoubleNothing", 3, 20, "BELLHOP_SEED: the faults and their moments, not what the servers do meanwhile"},
 	{"TestRoundsWithTheVersionBeforeLoseAndDoubleNothing", 0, 5, "BELLHOP_SEED: the same, and the mixture of versions"},
 	{"TestRoundsWithWrongClocksLoseAndPruneNothing", 0, 50, "BELLHOP_SEED: the faults and their moments"},
+	{"TestEveryMutantIsCaught", 0, 3, "BELLHOP_SEED: the faults of a mutant's first round"},
 	{"TestNoAnswerOfSomethingElseIsBelieved", 5, 50, "none: the statuses of the lies are fixed"},
 	{"TestLiesOnEveryEdgeLoseAndDoubleNothing", 1, 10, "BELLHOP_SEED: what users do"},
 	{"TestRacedDiffsCommitsAndDiscardsStayInside", 10, 1000, "none: two programs race"},

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"bellhop/internal/failpoint"
 	"bellhop/internal/torture/check"
 )
 
@@ -176,6 +177,9 @@ func (c *cluster) server(name, addr string, args []string, env ...string) (*serv
 	log, err := os.OpenFile(filepath.Join(c.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
+	}
+	if c.opts.Mutant != "" {
+		env = append(env, failpoint.MutantEnv+"="+c.opts.Mutant)
 	}
 	return &server{name: name, url: "http://" + addr, args: args, next: c.opts.restartBinary(), env: env, log: log}, nil
 }

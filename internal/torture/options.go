@@ -19,6 +19,8 @@ type Options struct {
 	Profile Profile
 	Out     io.Writer // progress, one line at a time
 
+	Mutant string // of the program with fail points, "" = none
+
 	mix         mix
 	noPowerCuts string // why there are none, "" if there are
 }

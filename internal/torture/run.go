@@ -231,9 +231,11 @@ func (o Options) observe(ctx context.Context, round *Round, dir string) (observe
 // quietLimit is longer than the longest back-off of a host.
 const quietLimit = 3 * time.Minute
 
+const whatQuiet = "everything has arrived"
+
 func (c *cluster) awaitQuiet(ctx context.Context, l *load) error {
 	why := ""
-	err := eventually(ctx, quietLimit, "everything has arrived", func(ctx context.Context) (bool, error) {
+	err := eventually(ctx, quietLimit, whatQuiet, func(ctx context.Context) (bool, error) {
 		why = c.quiet(ctx, l)
 		return why == "", nil
 	})
