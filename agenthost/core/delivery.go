@@ -199,14 +199,18 @@ func (x deliveryStep) failed(what, cause string, retryAfter time.Duration) {
 	x.retry(what, cause, max(x.backoff(), min(retryAfter, maxBackoff)))
 }
 
-// clockDiffers signs with the broker's time from now on. A second refusal in a row backs off.
+// clockDiffers signs with the broker's time from now on. A second refusal in a row backs off: it may be of
+// another replica, whose clock differs from that of the first.
 func (x deliveryStep) clockDiffers(r *Refusal) {
 	d := &x.State.Delivery
-	if d.clockMoved || r.Time == nil {
+	again := d.clockMoved
+	if r.Time != nil {
+		d.ClockOffset, d.clockMoved = r.Time.Sub(x.now), true
+	}
+	if again || r.Time == nil {
 		x.failed("the broker refuses the time of signatures: compare the clocks of host and broker", "", r.RetryAfter)
 		return
 	}
-	d.ClockOffset, d.clockMoved = r.Time.Sub(x.now), true
 	x.warn("the clocks of host and broker differ", "broker_ahead", d.ClockOffset.String())
 }
 

@@ -89,6 +89,23 @@ func TestAHostSignsWithTheBrokersTime(t *testing.T) {
 	}
 }
 
+// Of two replicas one has a wrong clock. A host that has its time is refused by the other, and follows that
+// one's time: otherwise no replica would accept its events once the wrong clock is right again.
+func TestAHostFollowsTheTimeOfEachReplica(t *testing.T) {
+	t.Parallel()
+	r := newRun(t)
+	r.do(openedBy("b1", "t1"))
+	for _, ahead := range []time.Duration{2 * 365 * 24 * time.Hour, 0, time.Hour} {
+		at := r.at.Add(ahead)
+		r.do(core.DeliveryRefused{Sent: r.sent(1), Refusal: core.Refusal{
+			Status: http.StatusUnauthorized, Code: protocol.CodeSignatureTime, Time: &at,
+		}})
+		if off := r.state.Delivery.ClockOffset - ahead; off < -time.Minute || off > time.Minute {
+			t.Errorf("a replica is %v ahead, the host signs %v ahead", ahead, r.state.Delivery.ClockOffset)
+		}
+	}
+}
+
 // A gateway may answer for a broker that is there: the events are sent again soon, however long that
 // continues. A broker that is away is asked less and less often.
 func TestAfterADoubtfulAnswerEventsAreSentAgainSoon(t *testing.T) {
