@@ -82,7 +82,7 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 				return providertest.Subject{
 					Provider:    k.make(options),
 					Spec:        agenthost.AgentSpec{Dir: dir},
-					CannotStart: k.make(missing), AsksAlways: k.name == "gemini",
+					CannotStart: k.make(missing), AsksAlways: k.name == "gemini", StartsSlowly: true,
 					Prompts: providertest.Prompts{
 						Text: "hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400",
 					},

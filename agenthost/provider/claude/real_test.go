@@ -84,10 +84,11 @@ func TestTheRealProgramKeepsTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		return providertest.Subject{
-			Provider:    failing{claude.New(options(t, llm)), llm},
-			CannotStart: claude.New(claude.Options{Find: found(filepath.Join(dir, "no-such-program"))}),
-			Spec:        agenthost.AgentSpec{Dir: dir},
-			AsksAlways:  true,
+			Provider:     failing{claude.New(options(t, llm)), llm},
+			CannotStart:  claude.New(claude.Options{Find: found(filepath.Join(dir, "no-such-program"))}),
+			Spec:         agenthost.AgentSpec{Dir: dir},
+			AsksAlways:   true,
+			StartsSlowly: true,
 			Prompts: providertest.Prompts{
 				Text: "Say hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Ask: "ASK me",
 				Endless: "SLOW 6000", Fail: "fail",

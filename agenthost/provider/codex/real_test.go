@@ -47,10 +47,11 @@ func TestContractWithTheRealProgram(t *testing.T) {
 		missing := o
 		missing.Find = func(context.Context) (string, error) { return filepath.Join(t.TempDir(), "codex"), nil }
 		return providertest.Subject{
-			Provider:    codex.New(o),
-			Spec:        agenthost.AgentSpec{Model: model},
-			CannotStart: codex.New(missing),
-			AsksAlways:  true,
+			Provider:     codex.New(o),
+			Spec:         agenthost.AgentSpec{Model: model},
+			CannotStart:  codex.New(missing),
+			AsksAlways:   true,
+			StartsSlowly: true,
 			Prompts: providertest.Prompts{
 				Text: "hello", Tool: "BASH echo hello", Confirm: "WRITE hello.txt", Endless: "SLOW 3000",
 				Fail: "FAIL400", Ask: "ASK",

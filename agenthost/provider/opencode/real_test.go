@@ -49,8 +49,9 @@ func TestRealOpenCodeKeepsTheContract(t *testing.T) {
 					return "", protocol.Errorf(protocol.CodeNotFound, "not installed")
 				},
 			}),
-			Spec:       agenthost.AgentSpec{Dir: dir, Model: realModel},
-			AsksAlways: true,
+			Spec:         agenthost.AgentSpec{Dir: dir, Model: realModel},
+			AsksAlways:   true,
+			StartsSlowly: true,
 			Prompts: providertest.Prompts{
 				Text:      "Say hello",
 				Tool:      "READ hello.txt",

@@ -13,8 +13,19 @@ import (
 	"bellhop/protocol"
 )
 
-// Run checks the contract of agenthost.Provider, Agent and Output. It calls open
-// once for each case, and skips cases whose prompt is empty.
+// rule is one case of the contract.
+type rule struct {
+	name   string
+	prompt string // that the case needs
+	check  func(*subject)
+
+	// leavesIdle: after the case the program is running and idle, so that one that starts slowly can serve the next case
+	// too. Cases about the stop and the memory of an agent have one of their own.
+	leavesIdle bool
+}
+
+// Run checks the contract of agenthost.Provider, Agent and Output. It skips cases whose prompt is empty. It calls open
+// once for each case, or once for all that can share an agent if Subject.StartsSlowly.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	t.Helper()
 	first := open(t)
@@ -22,38 +33,40 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	if prompts.Text == "" || prompts.Endless == "" {
 		t.Fatal("the prompts Text and Endless are required")
 	}
-	for _, c := range []struct {
-		rule   string
-		prompt string
-		check  func(*subject)
-	}{
-		{"text is streamed and its block ended once", prompts.Text, text},
-		{"every tool call has one result", prompts.Tool, tool},
-		{"an approved call is carried out", prompts.Confirm, approved},
-		{"a denied call has a denied result", prompts.Confirm, denied},
-		{"a question that expires is a denial", prompts.Confirm, expired},
-		{"an answered question lets the turn go on", prompts.Ask, asked},
-		{"a question without an answer lets the turn go on", prompts.Ask, unanswered},
-		{"interrupt stops a streaming turn", prompts.Endless, interruptStreaming},
-		{"interrupt withdraws an open question", prompts.Ask, interruptQuestion},
-		{"interrupt withdraws an open permission request", prompts.Confirm, interruptConfirm},
-		{"interrupt, stop and close of an idle agent are no errors", prompts.Text, idle},
-		{"interrupts may come from everywhere at once", prompts.Endless, interruptTwice},
-		{"a prompt that was given up does not run in the next turn", prompts.Endless, givenUp},
-		{"a turn after stop resumes", prompts.Text, resume},
-		{"stop ends a streaming turn", prompts.Endless, stopStreaming},
-		{"close ends a streaming turn", prompts.Endless, closeStreaming},
-		{"a failure of the agent is an outcome", prompts.Fail, failure},
-		{"a crash is an outcome with the program's last lines", prompts.Crash, crash},
-		{"a program that dies while it asks expires its question", prompts.CrashAsking, crashAsking},
-		{"the end of the context ends a streaming turn", prompts.Endless, cancelStreaming},
-		{"the end of the context ends a turn that waits", prompts.Ask, cancelWaiting},
-		{"an output that fails ends the turn", prompts.Endless, outputFails},
+	common := &shared{t: t, open: open, next: &first}
+	for _, c := range []rule{
+		{"text is streamed and its block ended once", prompts.Text, text, true},
+		{"every tool call has one result", prompts.Tool, tool, true},
+		{"a denied call has a denied result", prompts.Confirm, denied, true},
+		{"a question that expires is a denial", prompts.Confirm, expired, true},
+		{"an approved call is carried out", prompts.Confirm, approved, true},
+		{"an answered question lets the turn go on", prompts.Ask, asked, true},
+		{"a question without an answer lets the turn go on", prompts.Ask, unanswered, true},
+		{"interrupt stops a streaming turn", prompts.Endless, interruptStreaming, true},
+		{"interrupt withdraws an open question", prompts.Ask, interruptQuestion, true},
+		{"interrupt withdraws an open permission request", prompts.Confirm, interruptConfirm, true},
+		{"interrupt, stop and close of an idle agent are no errors", prompts.Text, idle, false},
+		{"interrupts may come from everywhere at once", prompts.Endless, interruptTwice, true},
+		{"a prompt that was given up does not run in the next turn", prompts.Endless, givenUp, true},
+		{"a turn after stop resumes", prompts.Text, resume, false},
+		{"stop ends a streaming turn", prompts.Endless, stopStreaming, false},
+		{"close ends a streaming turn", prompts.Endless, closeStreaming, false},
+		{"a failure of the agent is an outcome", prompts.Fail, failure, true},
+		{"a crash is an outcome with the program's last lines", prompts.Crash, crash, true},
+		{"a program that dies while it asks expires its question", prompts.CrashAsking, crashAsking, false},
+		{"the end of the context ends a streaming turn", prompts.Endless, cancelStreaming, true},
+		{"the end of the context ends a turn that waits", prompts.Ask, cancelWaiting, true},
+		{"an output that fails ends the turn", prompts.Endless, outputFails, true},
 	} {
-		if c.prompt != "" {
-			t.Run(c.rule, func(t *testing.T) { c.check(newSubject(t, open(t))) })
+		switch {
+		case c.prompt == "":
+		case first.StartsSlowly && c.leavesIdle:
+			t.Run(c.name, func(t *testing.T) { common.check(t, c.check) })
+		default:
+			t.Run(c.name, func(t *testing.T) { c.check(newSubject(t, open(t))) })
 		}
 	}
+	common.close()
 	runOptional(t, first, open)
 	t.Run("a program that cannot start is an error", func(t *testing.T) {
 		s := open(t)

@@ -19,10 +19,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFakeKeepsTheContract(t *testing.T) {
 	t.Parallel()
+	keepsTheContract(t, false)
+}
+
+// The agents' programs play most cases in one agent.
+func TestFakeKeepsTheContractInOneAgent(t *testing.T) {
+	t.Parallel()
+	keepsTheContract(t, true)
+}
+
+func keepsTheContract(t *testing.T, startsSlowly bool) {
+	t.Helper()
 	providertest.Run(t, func(*testing.T) providertest.Subject {
 		fake := &providertest.Fake{}
 		return providertest.Subject{
-			Provider: fake,
+			Provider:     fake,
+			StartsSlowly: startsSlowly,
 			CannotStart: &providertest.Fake{
 				Play: func(context.Context, agenthost.Prompt, agenthost.Output) (agenthost.Outcome, error) {
 					return agenthost.Outcome{}, fmt.Errorf("no such program")

@@ -19,6 +19,9 @@ type Subject struct {
 	// AsksAlways is whether the agent asks about every call, also about harmless ones.
 	AsksAlways bool
 
+	// StartsSlowly: each start of the program takes seconds of a processor.
+	StartsSlowly bool
+
 	// CannotStart is a provider whose program cannot be started.
 	CannotStart agenthost.Provider
 
@@ -84,8 +87,7 @@ type subject struct {
 
 func newSubject(t *testing.T, s Subject) *subject {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), guard)
-	t.Cleanup(cancel)
+	ctx := guarded(t)
 	if s.Spec.SessionID == "" {
 		s.Spec.SessionID = "0193a5c0-0000-7000-8000-000000000001"
 	}
@@ -105,6 +107,50 @@ func newSubject(t *testing.T, s Subject) *subject {
 	u := &subject{Subject: s, t: t, ctx: ctx, agent: agent}
 	t.Cleanup(u.close)
 	return u
+}
+
+func guarded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), guard)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// shared is the agent of all cases that can share one, in their order.
+type shared struct {
+	t    *testing.T // of all cases
+	open func(t *testing.T) Subject
+
+	next    *Subject // for the next agent; nil = a new one
+	subject *subject // nil before the first case, and after one that failed
+}
+
+// check runs a case with the agent of the case before. If that case failed, its agent may still be busy.
+func (s *shared) check(t *testing.T, check func(*subject)) {
+	t.Helper()
+	if s.subject == nil {
+		if s.next == nil {
+			opened := s.open(s.t)
+			s.next = &opened
+		}
+		s.subject, s.next = newSubject(s.t, *s.next), nil
+	}
+	u := *s.subject
+	u.t, u.ctx = t, guarded(t)
+	defer func() {
+		if t.Failed() {
+			s.close()
+		}
+	}()
+	check(&u)
+}
+
+// close ends the agent, if there is one.
+func (s *shared) close() {
+	if s.subject != nil {
+		s.subject.close()
+		s.subject = nil
+	}
 }
 
 // close closes the agent twice, and checks that nothing is still running.
