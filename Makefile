@@ -142,12 +142,13 @@ RACE_STORE := AtOnce|Concurrent|Shar|Leave|GivesUp|Replicas|Restarts|Interruptio
 RACE_API   := AtOnce|Outlives|Relay|Terminal|Feed|Stream|Cursor
 RACE_TEST  := CGO_ENABLED=1 go test -race -short -ldflags="-s -w" -vet=off -timeout 30m
 
+# The packages beside the named tests, of which those of e2e wait for processes.
 race: ready ## the tests in which goroutines meet, under the race detector (needs a C compiler)
-	$(RACE_TEST) -p 3 -skip '$(RACE_SKIP)' $(RACE)
-	$(RACE_TEST) -count=1 -tags full -run '$(RACE_E2E)' ./internal/e2e
-	$(RACE_TEST) -run '$(RACE_GIT)' ./agenthost/workspace
-	$(RACE_TEST) -run '$(RACE_STORE)' ./broker/store
-	$(RACE_TEST) -run '$(RACE_API)' ./broker/api
+	@$(RACE_TEST) -p 2 -skip '$(RACE_SKIP)' $(RACE) & packages=$$!; { \
+	$(RACE_TEST) -count=1 -tags full -run '$(RACE_E2E)' ./internal/e2e && \
+	$(RACE_TEST) -run '$(RACE_GIT)' ./agenthost/workspace && \
+	$(RACE_TEST) -run '$(RACE_STORE)' ./broker/store && \
+	$(RACE_TEST) -run '$(RACE_API)' ./broker/api; } || failed=1; wait $$packages && test -z "$$failed"
 
 fuzz: web/client/node_modules/.package-lock.json ## each fuzz target for 20 seconds
 	scripts/fuzz
