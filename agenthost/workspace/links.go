@@ -17,14 +17,27 @@ import (
 // A commit can name commits of other repositories, its submodules. What is pushed is of no use to others if no remote has
 // these. What the remote of a submodule has is known from the remote-tracking refs of its repository in the workspace.
 
-// checkLinks returns CodeConflict if a commit names a commit of another repository that no remote is known to have, unless the
-// remote's base names it at the same path. remoteBase returns the commit that the base has at the remote, "" for none.
+// checkLinks returns CodeConflict if a commit, or one that comes to the remote with it, names a commit of another repository
+// that no remote is known to have, unless the remote's base names it at the same path. remoteBase returns the commit that the
+// base has at the remote, "" for none.
 func (m *Manager) checkLinks(
 	ctx context.Context, rec *record, mirror repository, tip, base string, remoteBase func() (string, error),
 ) error {
-	links, err := m.linksOf(ctx, mirror, tip)
-	if err != nil || len(links) == 0 {
+	tipLinks, err := m.linksOf(ctx, mirror, tip)
+	if err != nil {
 		return err
+	}
+	links, err := m.linksOnTheWay(ctx, rec, mirror, tip)
+	if err != nil {
+		return err
+	}
+	for path, id := range tipLinks {
+		if !slices.Contains(links[path], id) {
+			links[path] = append(links[path], id)
+		}
+	}
+	if len(links) == 0 {
+		return nil
 	}
 	at, err := remoteBase()
 	if err != nil {
@@ -34,23 +47,64 @@ func (m *Manager) checkLinks(
 	if err != nil {
 		return err
 	}
-	var unknown []string
+	first, where, paths := "", "", 0
 	for _, path := range slices.Sorted(maps.Keys(links)) {
-		if slices.Contains(known[path], links[path]) {
-			continue
-		}
-		has, err := m.isAtItsRemote(ctx, rec, path, links[path])
+		ids := slices.DeleteFunc(links[path], func(id string) bool { return slices.Contains(known[path], id) })
+		missing, err := m.notAtItsRemote(ctx, rec, path, ids)
 		if err != nil {
 			return err
 		}
-		if !has {
-			unknown = append(unknown, path)
+		if len(missing) > 0 {
+			if paths++; first == "" {
+				first, where = missing[0], path
+			}
 		}
 	}
-	if len(unknown) == 0 {
+	if paths == 0 {
 		return nil
 	}
-	return errUnknownLink(unknown[0], links[unknown[0]], len(unknown)-1)
+	return errUnknownLink(where, first, paths-1)
+}
+
+// maxLinksOnTheWay bounds the links of earlier commits that are checked.
+const maxLinksOnTheWay = 100
+
+// linksOnTheWay returns the commits of other repositories that the commits up to tip bring, which no remote of the workspace is
+// known to have, by path. If git cannot list their changes, because these are too many or objects are missing, it returns none:
+// then the tip counts alone.
+func (m *Manager) linksOnTheWay(ctx context.Context, rec *record, mirror repository, tip string) (map[string][]string, error) {
+	args := []string{
+		"log", "--format=", "--raw", "-z", "-m", "--root", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=none",
+		"--diff-filter=AMT", "--ignore-missing", tip, "--not", "--remotes",
+	}
+	if rec.Base != "" {
+		args = append(args, rec.Base)
+	}
+	if last := rec.Pushed; last != nil && last.Commit != "" {
+		args = append(args, last.Commit)
+	}
+	out, err := m.git.run(ctx, call{repo: mirror, noFiles: true, limit: maxListing, args: append(args, "--")})
+	if err != nil {
+		m.log.Warn("the links of the commits before a branch's last one are not known", "workspace", rec.Key, "error", err)
+		return map[string][]string{}, ctx.Err()
+	}
+	links, count := map[string][]string{}, 0
+	facts := ""
+	for part := range strings.SplitSeq(string(out), "\x00") {
+		if rest, isFacts := strings.CutPrefix(strings.TrimLeft(part, "\n"), ":"); facts == "" && isFacts {
+			facts = rest
+			continue
+		}
+		// facts are: mode before, mode, id before, id, status
+		if words := strings.Fields(facts); len(words) == 5 && words[1] == submoduleMode && !slices.Contains(links[part], words[3]) {
+			if count++; count > maxLinksOnTheWay {
+				break
+			}
+			links[part] = append(links[part], words[3])
+		}
+		facts = ""
+	}
+	return links, nil
 }
 
 func errUnknownLink(path, commit string, more int) error {
@@ -129,23 +183,31 @@ func (m *Manager) linksOfBase(
 // maxLinkedObjects bounds the objects of another repository that are read, in bytes.
 const maxLinkedObjects = 1 << 30
 
-// isAtItsRemote reports whether the repository at a path of the workspace knows that a remote of it has a commit.
-func (m *Manager) isAtItsRemote(ctx context.Context, rec *record, at, commit string) (bool, error) {
+// notAtItsRemote returns those of commits of which the repository at a path of the workspace does not know that a remote of it
+// has them.
+func (m *Manager) notAtItsRemote(ctx context.Context, rec *record, at string, commits []string) ([]string, error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
 	work, err := m.openTree(ctx, m.sessionIn(rec), m.rootDir(rec), &treereader.TreeRequest{Root: m.rootDir(rec)})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer work.close()
 	for _, dir := range m.linkedGitDirs(work, m.rootDir(rec), at) {
-		has, err := m.remoteHas(ctx, work.in(dir), commit)
-		if has || ctx.Err() != nil {
-			return has, ctx.Err()
-		}
-		if err != nil { // what cannot be read is not known
+		missing, err := m.remoteLacks(ctx, work.in(dir), commits)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil: // what cannot be read is not known
 			m.log.Warn("a repository inside a workspace cannot be read", "workspace", rec.Key, "path", at, "error", err)
+		case len(missing) == 0:
+			return nil, nil
+		default:
+			commits = missing
 		}
 	}
-	return false, nil
+	return commits, nil
 }
 
 // linkedGitDirs returns where the git directory of the repository at a path can be: where its .git says, and where git has that
@@ -173,45 +235,52 @@ func (m *Manager) linkedGitDirs(work *tree, root, at string) []string {
 	return dirs
 }
 
-// remoteHas reports whether a remote-tracking ref of a repository leads to a commit.
-func (m *Manager) remoteHas(ctx context.Context, repo *tree, commit string) (bool, error) {
+// remoteLacks returns those of commits to which no remote-tracking ref of a repository leads.
+func (m *Manager) remoteLacks(ctx context.Context, repo *tree, commits []string) ([]string, error) {
 	refs, err := readRefs(repo)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	var tips []string
 	for name, id := range refs {
-		if strings.HasPrefix(name, "refs/remotes/") && len(id) == len(commit) {
+		if strings.HasPrefix(name, "refs/remotes/") && len(id) == len(commits[0]) {
 			tips = append(tips, id)
 		}
 	}
-	if len(tips) == 0 || slices.Contains(tips, commit) {
-		return len(tips) > 0, nil
+	others := slices.DeleteFunc(slices.Clone(commits), func(id string) bool { return slices.Contains(tips, id) })
+	if len(tips) == 0 || len(others) == 0 {
+		return others, nil
 	}
 	scratch, remove, err := m.scratchDir()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer remove()
 	format := "sha1"
-	if len(commit) == 64 {
+	if len(commits[0]) == 64 {
 		format = "sha256"
 	}
 	copied := repository{gitDir: filepath.Join(scratch, "git")}
 	if err := errors.Join(checkSize(repo), m.initBare(ctx, copied.gitDir, format)); err != nil {
-		return false, err
+		return nil, err
 	}
 	if err := errors.Join(
 		mirrorObjects(repo, filepath.Join(copied.gitDir, "objects")),
 		repo.copyFile("shallow", filepath.Join(copied.gitDir, "shallow"), maxRefFile),
 	); err != nil {
-		return false, err
+		return nil, err
 	}
-	out, err := m.git.run(ctx, call{
-		repo: copied, noFiles: true, stdin: strings.NewReader(commit + "\n^" + strings.Join(tips, "\n^") + "\n"),
-		args: []string{"rev-list", "--max-count=1", "--stdin"},
-	})
-	return err == nil && len(out) == 0, err
+	var missing []string
+	for _, id := range others {
+		out, err := m.git.run(ctx, call{
+			repo: copied, noFiles: true, stdin: strings.NewReader(id + "\n^" + strings.Join(tips, "\n^") + "\n"),
+			args: []string{"rev-list", "--max-count=1", "--stdin"},
+		})
+		if err != nil || len(out) > 0 { // an error: an object is not there
+			missing = append(missing, id)
+		}
+	}
+	return missing, ctx.Err()
 }
 
 // checkSize returns an error if a repository has too many objects to copy them.

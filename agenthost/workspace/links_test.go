@@ -54,6 +54,38 @@ func TestAPushNamesCommitsOfSubmodulesThatNoRemoteHas(t *testing.T) {
 	}
 }
 
+// Others who check out a commit before the last one need its submodules, too.
+func TestAPushNamesCommitsOfSubmodulesOfEachOfItsCommits(t *testing.T) {
+	t.Parallel()
+	const inner = "git -C lib commit -q --allow-empty -m inner; "
+	const first = "git submodule --quiet add LIB lib; git commit -qm lib; "
+	for name, c := range map[string]struct {
+		script  string
+		refused string // commit of the branch whose link no remote has
+	}{
+		"taken back":                 {first + inner + "git commit -qam own; git -C lib checkout -q HEAD^; git commit -qam back", "HEAD^"},
+		"removed":                    {first + inner + "git commit -qam own; git rm -qf lib; git commit -qm gone", "HEAD^"},
+		"in a branch that is merged": {first + "git checkout -qb side; " + inner + "git commit -qam own; git checkout -q -; git -C lib checkout -q HEAD^; git merge -q -s ours -m merged side", "side"},
+		"pushed by then":             {first + inner + "git commit -qam own; git -C lib push -q origin HEAD:refs/heads/x; git -C lib checkout -q HEAD^; git commit -qam back", ""},
+		"of the remote":              {first + "git -C lib checkout -q HEAD^; git commit -qam older; git -C lib checkout -q -; git commit -qam newer", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, _, dir := withRemote(t)
+			worktreetest.Shell(t, dir, strings.ReplaceAll(c.script, "LIB", libRemote(t)))
+			_, err := k.tryPush("")
+			if c.refused == "" {
+				must(t, err)
+				return
+			}
+			errorHint(t, err, protocol.CodeConflict)
+			if id := strings.Fields(run(t, dir, "ls-tree", c.refused, "lib"))[2]; !strings.Contains(err.Error(), id) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // libRemote returns a bare repository with two commits.
 func libRemote(t *testing.T) string {
 	t.Helper()
