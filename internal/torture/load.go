@@ -104,7 +104,11 @@ func (c *cluster) request(ctx context.Context, method, url, token string, in any
 func (c *cluster) requestAs(
 	ctx context.Context, key, method, url, token string, in any,
 ) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	limit := startLimit
+	if _, bounded := ctx.Deadline(); bounded { // by who tries it again
+		limit = 15 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	content := []byte{}
 	if in != nil {
@@ -152,6 +156,9 @@ func (u *user) turn(ctx context.Context, number int) {
 	}
 	message := check.Sent{MessageID: "m-" + s.label, Label: s.label, Text: s.prompt(), Expected: s.expected(), Tokens: s.tokens()}
 	r := &reading{user: u, prompt: message.Text, trespasses: u.rng.IntN(6) == 0}
+	if u.rng.IntN(3) == 0 {
+		r.leaveAfter = 2 + u.rng.IntN(30)
+	}
 	if u.rng.IntN(8) == 0 {
 		message.Interrupted = true
 		r.interruptAfter = 1 + u.rng.IntN(10)

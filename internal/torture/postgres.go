@@ -25,7 +25,7 @@ import (
 const databaseName = "postgres"
 
 // stateLimit bounds the wait for the kernel to stop or end a process.
-const stateLimit = 30 * time.Second
+const stateLimit = 2 * time.Minute
 
 // pair is a primary and its synchronous standby, each behind a proxy. A commit that the primary
 // confirmed is on the standby, so a failover loses nothing.

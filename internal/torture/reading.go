@@ -25,6 +25,7 @@ type reading struct {
 	interruptAfter int // final events; 0 = never
 	ended          bool
 	trespasses     bool // on another task
+	leaveAfter     int  // frames; 0 = never
 }
 
 // follow starts or replays the turn and reads it until its end, or until the token or the
@@ -81,6 +82,9 @@ func (r *reading) connect(ctx context.Context, method string, in *checkedIn, bod
 			break
 		}
 		c.Frames = append(c.Frames, r.frame(ctx, frame, in.TurnID))
+		if r.leaveAfter--; r.leaveAfter == 0 {
+			break
+		}
 	}
 	r.connections = append(r.connections, c)
 	return true

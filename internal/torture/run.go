@@ -228,21 +228,24 @@ func (o Options) observe(ctx context.Context, round *Round, dir string) (observe
 	return c.collect(ctx, l)
 }
 
-// quietLimit is longer than the longest back-off of a host.
+// quietLimit bounds the wait for the next progress. It is longer than the longest back-off of a host.
 const quietLimit = 3 * time.Minute
 
 const whatQuiet = "everything has arrived"
 
+// awaitQuiet waits as long as there is progress: on a loaded machine everything may take minutes.
 func (c *cluster) awaitQuiet(ctx context.Context, l *load) error {
-	why := ""
-	err := eventually(ctx, quietLimit, whatQuiet, func(ctx context.Context) (bool, error) {
-		why = c.quiet(ctx, l)
-		return why == "", nil
+	why, since := "", time.Now()
+	return eventually(ctx, 10*quietLimit, whatQuiet, func(ctx context.Context) (bool, error) {
+		found := c.quiet(ctx, l)
+		switch {
+		case found != why:
+			why, since = found, time.Now()
+		case time.Since(since) > quietLimit:
+			return false, fmt.Errorf("no progress for %v, until %s: %s", quietLimit, whatQuiet, why)
+		}
+		return found == "", nil
 	})
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, why)
-	}
-	return nil
 }
 
 // progress is one line about the run so far.

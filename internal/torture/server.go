@@ -18,8 +18,8 @@ import (
 	"bellhop/internal/wait"
 )
 
-// startLimit prevents hangs; it is no expectation of a server's speed.
-const startLimit = time.Minute
+// startLimit prevents hangs; it is no expectation of a server's speed, on whatever machine.
+const startLimit = 5 * time.Minute
 
 // server is a broker or a host in a process of its own, which faults kill, freeze and restart.
 // Its methods may be called by one goroutine at a time, except log.
