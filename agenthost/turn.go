@@ -144,6 +144,9 @@ func (t *turn) runAgent(prompt Prompt) (outcome Outcome, err error) {
 	if stopped {
 		return aborted, nil
 	}
+	if failpoint.MutatedOnce("prompt-lost", 10) {
+		return Outcome{FinishReason: protocol.FinishStop}, nil
+	}
 	if failpoint.MutatedOnce("prompt-repeated", 10) {
 		_, _ = agent.Run(t.ctx, prompt, &output{t})
 	}
@@ -283,9 +286,6 @@ func (s *session) interrupt(reason string) {
 
 // interruptByUser is interrupt for one turn, or for whichever it is, also for an announced one.
 func (s *session) interruptByUser(turnID string) error {
-	if failpoint.Mutated("interrupt-of-any-turn") {
-		turnID = ""
-	}
 	return s.stopBy(core.Interrupted{Reason: protocol.ReasonAborted, TurnID: turnID, Announced: true})
 }
 

@@ -141,11 +141,6 @@ func (e *effects) text(in *incomingEvent) {
 	if failpoint.MutatedOnce("message-lost", 40) {
 		return
 	}
-	if failpoint.MutatedOnce("message-doubled", 40) {
-		twin := m
-		twin.EventID += "-again"
-		e.addMessage(Message{Message: twin})
-	}
 	e.addMessage(Message{Message: m})
 }
 
@@ -169,6 +164,9 @@ func (e *effects) finish(ctx context.Context, in *incomingEvent) error {
 		return nil
 	}
 	end := protocol.LastTurn{FinishReason: in.event.FinishReason, Reason: in.event.Reason, Usage: in.event.TotalUsage}
+	if failpoint.Mutated("finish-says-stop") {
+		end.FinishReason = protocol.FinishStop
+	}
 	if failpoint.MutatedOnce("usage-lost", 5) {
 		end.Usage = nil
 	}

@@ -337,9 +337,6 @@ func storedDigest(e *StoredEvent) (string, error) {
 func (s *Ingest) refuse(ctx context.Context, done *ingested, events []incomingEvent) error {
 	d := &done.decision
 	for _, i := range d.Late {
-		if failpoint.Mutated("late-event-lost") {
-			break
-		}
 		done.addEvent(&events[i], true)
 	}
 	code := d.Refusal.Code

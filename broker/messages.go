@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 
+	"bellhop/internal/failpoint"
 	"bellhop/protocol"
 )
 
@@ -60,6 +61,9 @@ func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery)
 		}
 		for i := range messages {
 			list.Messages[i] = messages[i].Message
+			if failpoint.MutatedOnce("message-shown-otherwise", 50) {
+				list.Messages[i].Message += "!"
+			}
 			list.NextAfter = messages[i].Seq
 		}
 		if q.With == withTurns {

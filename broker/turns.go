@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"bellhop/internal/failpoint"
 	"bellhop/protocol"
 )
 
@@ -117,9 +116,6 @@ func (tx *taskTx) closeTurn(ctx context.Context, t *Turn, end protocol.LastTurn)
 		return err
 	}
 	tx.touch()
-	if failpoint.Mutated("tools-left-running") {
-		return nil
-	}
 	if err := tx.settleTools(ctx, t.ID); err != nil {
 		return err
 	}

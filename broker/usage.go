@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"bellhop/internal/failpoint"
 	"bellhop/protocol"
 )
 
@@ -31,6 +32,9 @@ func (s *Tasks) Usage(ctx context.Context, userID, id string) (*protocol.TaskUsa
 				}
 				sum.Turns++
 				sum.Usage.Add(used)
+				if failpoint.MutatedOnce("usage-counted-twice", 5) {
+					sum.Usage.Add(used)
+				}
 				newest.replaceIfLater(&turns[i], used)
 			}
 			after = turns[len(turns)-1].ID

@@ -216,8 +216,6 @@ func (d *Sender) send(
 	}
 	r, err := d.exchange(ctx, post)
 	switch {
-	case err != nil && failpoint.Mutated("failure-believed"):
-		return core.DeliveryAccepted{Sent: sent, Cursor: &sent.Last.Cursor, Object: true}
 	case err != nil:
 		return unreachable(err)
 	case r.foreign && !failpoint.Mutated("any-success-believed"):

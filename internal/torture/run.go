@@ -231,18 +231,16 @@ func (o Options) observe(ctx context.Context, round *Round, dir string) (observe
 // quietLimit bounds the wait for the next progress. It is longer than the longest back-off of a host.
 const quietLimit = 3 * time.Minute
 
-const whatQuiet = "everything has arrived"
-
 // awaitQuiet waits as long as there is progress: on a loaded machine everything may take minutes.
 func (c *cluster) awaitQuiet(ctx context.Context, l *load) error {
 	why, since := "", time.Now()
-	return eventually(ctx, 10*quietLimit, whatQuiet, func(ctx context.Context) (bool, error) {
+	return eventually(ctx, 10*quietLimit, "everything has arrived", func(ctx context.Context) (bool, error) {
 		found := c.quiet(ctx, l)
 		switch {
 		case found != why:
 			why, since = found, time.Now()
 		case time.Since(since) > quietLimit:
-			return false, fmt.Errorf("no progress for %v, until %s: %s", quietLimit, whatQuiet, why)
+			return false, fmt.Errorf("no progress for %v: %s", quietLimit, why)
 		}
 		return found == "", nil
 	})
