@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { useId, useLayoutEffect, useRef, type ReactNode } from 'react';
 import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 import styles from './dialog.module.css';
@@ -10,7 +10,7 @@ import styles from './dialog.module.css';
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current;
     if (!dialog?.open) dialog?.showModal();
     // The browser would pick the first button, which closes the dialog.
