@@ -35,7 +35,8 @@ var sha256Form = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 // Open creates or refreshes a session and mints a stream token. It starts no
 // program. keys are those of the request. CodeInvalid: bad request, unknown
-// agent or project; CodeForeignBroker; CodeSessionKey; CodeNoWorkspace; CodeNoBranch.
+// agent or project; CodeForeignBroker; CodeSessionKey; CodeNoWorkspace; CodeNoBranch; CodeConflict: another check-in was
+// later.
 func (h *Host) Open(
 	ctx context.Context, request *protocol.OpenSessionRequest, keys Keys,
 ) (*protocol.OpenSessionResponse, error) {
@@ -50,7 +51,11 @@ func (h *Host) Open(
 	defer s.mu.Unlock()
 	act := ActOf(ctx)
 	hash, ownerHash := access.KeyHash(keys.Session), access.KeyHash(keys.Owner)
-	if err := s.state.Refuses(req, hash); err != nil {
+	known, err := s.knowsTurn(ctx, req.Turn)
+	if err == nil {
+		err = s.state.Refuses(req, hash, known)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if act != nil {
@@ -64,10 +69,6 @@ func (h *Host) Open(
 		return nil, err
 	}
 	if err := access.Make(ctx, h.opts.Workspaces, req, s.state.Record.Project, s.state.Durable); err != nil {
-		return nil, err
-	}
-	known, err := s.knowsTurn(ctx, req.Turn)
-	if err != nil {
 		return nil, err
 	}
 	plain, token := s.newToken(req.Turn, req.Attach)

@@ -14,8 +14,9 @@ const (
 	EventInstructions protocol.EventType = "instructions"
 )
 
-// Refuses returns why a broker may not open the session, or nil if it may.
-func (s *State) Refuses(req *protocol.OpenSessionRequest, keyHash string) error {
+// Refuses returns why a broker may not open the session, or nil if it may. known says that the journal has the request's
+// turn.
+func (s *State) Refuses(req *protocol.OpenSessionRequest, keyHash string, known bool) error {
 	if req.BrokerID != "" && s.Record.BrokerID != "" && req.BrokerID != s.Record.BrokerID {
 		return &protocol.Error{
 			Code: protocol.CodeForeignBroker, Message: "The session belongs to another broker",
@@ -34,7 +35,7 @@ func (s *State) Refuses(req *protocol.OpenSessionRequest, keyHash string) error 
 			Hint: "A proxy between broker and host may have removed the header",
 		}
 	}
-	return s.CheckKey(keyHash)
+	return cmp.Or(s.CheckKey(keyHash), s.checkOrder(req, known))
 }
 
 // CheckKey returns CodeSessionKey if a key is bound to the session that has another hash.
@@ -72,10 +73,7 @@ func (KeyReleased) apply(x *Step) error {
 
 func (in Opened) apply(x *Step) error {
 	s, req := &x.State, &in.Request
-	if err := s.Refuses(req, in.KeyHash); err != nil {
-		return err
-	}
-	if err := s.checkOrder(req, in.TurnKnown); err != nil {
+	if err := s.Refuses(req, in.KeyHash, in.TurnKnown); err != nil {
 		return err
 	}
 	fresh, rec := !s.Durable, x.record()
