@@ -75,3 +75,26 @@ test('the list in the other tab follows: badge, rename, archive with undo', { ta
   await undo.click();
   await expect(list.getByRole('link', { name: /A better name/ })).toBeVisible();
 });
+
+test('a row stays where it is while its menu is open or its title is changed', async ({ bell, tab }) => {
+  const other = await tab();
+  await other.page.goto('/');
+  await bell.newTask('write list.txt: moves');
+  const asks = other.page.getByRole('region', { name: /^Needs you/ });
+  const row = asks.getByRole('link', { name: /write list\.txt/ });
+  await expect(row).toContainText('Waiting for you');
+  const actions = asks.getByRole('button', { name: /Actions for write list/ });
+  await actions.click();
+  await expect(bell.allow).toBeEnabled();
+  await bell.page.keyboard.press('Control+Enter');
+  await expect(row).toContainText('Done');
+  await asks.getByRole('menuitem', { name: 'Rename' }).click();
+  await asks.getByRole('textbox', { name: 'New title' }).fill('A better name');
+  await bell.send('hold');
+  await expect(bell.stop).toBeVisible();
+  await expect(asks.getByRole('textbox', { name: 'New title' })).toHaveValue('A better name');
+  await other.page.keyboard.press('Enter');
+  const works = other.page.getByRole('region', { name: /^Working/ });
+  await expect(works.getByRole('link', { name: /A better name/ })).toBeVisible();
+  await expect(asks).toBeHidden();
+});

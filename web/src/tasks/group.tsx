@@ -1,9 +1,9 @@
-import { useId } from 'react';
+import { useId, type Dispatch, type SetStateAction } from 'react';
 import type { Task } from '../app/types.ts';
 import { toast } from '../ui/toast.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { useUpdateTask } from './api.ts';
-import type { TaskGroup } from './groups.ts';
+import type { Held, TaskGroup } from './groups.ts';
 import { TaskRow } from './row.tsx';
 import styles from './list.module.css';
 
@@ -12,10 +12,12 @@ export function Group({
   group: { label, tasks, ended },
   more,
   onDelete,
+  onHold,
 }: {
   group: TaskGroup;
   more: boolean;
   onDelete: (task: Task) => void;
+  onHold: Dispatch<SetStateAction<Held | null>>;
 }) {
   const id = useId();
   const update = useUpdateTask();
@@ -45,7 +47,7 @@ export function Group({
       </header>
       <ul className={styles.list}>
         {tasks.map(({ task, status }) => (
-          <TaskRow key={task.id} task={task} status={status} onDelete={onDelete} />
+          <TaskRow key={task.id} task={task} status={status} group={label} onDelete={onDelete} onHold={onHold} />
         ))}
       </ul>
     </section>

@@ -29,5 +29,13 @@ describe('groupsOf', () => {
     ]);
     expect(groups.map((g) => g.ended.map((t) => t.id))).toEqual([[], [], ['fresh'], ['yesterday']]);
   });
+  it('leaves a task whose row is in use where it is', () => {
+    const tasks = [listed('ended', 'done', 5), listed('work', 'busy', 10)];
+    const groups = groupsOf(tasks, now, { id: 'ended', label: 'Needs you' });
+    expect(groups.map((g) => `${g.label}: ${g.tasks.map((t) => t.task.id).join(' ')}`)).toEqual([
+      'Needs you: ended',
+      'Working: work',
+    ]);
+  });
   it('has no empty groups', () => expect(groupsOf([], now)).toEqual([]));
 });

@@ -15,10 +15,17 @@ export interface TaskGroup {
 
 const labels = ['Needs you', 'Working', 'Today', 'Earlier'] as const;
 
+/** A task whose row is in use, and the group that it stays in meanwhile: in another one it would be another row. */
+export interface Held {
+  id: string;
+  label: string;
+}
+
 /** Groups tasks by who has to act, then by day. Each group keeps the order; empty groups are left out. */
-export function groupsOf(listed: readonly ListedTask[], now: Date): TaskGroup[] {
+export function groupsOf(listed: readonly ListedTask[], now: Date, held: Held | null = null): TaskGroup[] {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
-  const labelOf = ({ task, status }: ListedTask): (typeof labels)[number] => {
+  const labelOf = ({ task, status }: ListedTask): string => {
+    if (held?.id === task.id) return held.label;
     if (status.kind === 'waiting') return 'Needs you';
     if (status.kind === 'busy') return 'Working';
     return Date.parse(task.lastActivityAt) >= midnight ? 'Today' : 'Earlier';

@@ -6,7 +6,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { type TaskState, useHiddenTasks, useTasks } from './api.ts';
 import { Group } from './group.tsx';
-import { groupsOf } from './groups.ts';
+import { groupsOf, type Held } from './groups.ts';
 import { statusOf, type Status } from './status.ts';
 import styles from './list.module.css';
 
@@ -25,8 +25,8 @@ export function TaskList({ onNew }: { onNew: () => void }) {
   const [archived, setArchived] = useState(false);
   const [filter, setFilter] = useState<'' | TaskState>('');
   const query = useTasks(useDeferredValue(q.trim()), archived, filter);
-  // Kept here, because a row is another one when its task comes into another group.
   const [deleting, setDeleting] = useState<Task | null>(null);
+  const [held, setHeld] = useState<Held | null>(null);
   const hidden = useHiddenTasks();
   const offline = useOfflineHosts();
 
@@ -34,8 +34,8 @@ export function TaskList({ onNew }: { onNew: () => void }) {
     query.data?.pages.flatMap((p) => p.tasks).filter((t) => !hidden.has(t.id) && t.archived === archived) ?? [];
   const listed = all.map((task) => ({ task, status: statusOf(task, offline) }));
   const kind = filters.find((f) => f.value === filter)?.kind;
-  const shown = kind ? listed.filter(({ status }) => status.kind === kind) : listed;
-  const groups = groupsOf(shown, new Date());
+  const shown = kind ? listed.filter(({ task, status }) => status.kind === kind || task.id === held?.id) : listed;
+  const groups = groupsOf(shown, new Date(), held);
   return (
     <section className={styles.section} aria-label="Tasks">
       <div className={styles.tools}>
@@ -89,6 +89,7 @@ export function TaskList({ onNew }: { onNew: () => void }) {
             group={group}
             more={query.hasNextPage && i === groups.length - 1}
             onDelete={setDeleting}
+            onHold={setHeld}
           />
         ))}
         {query.hasNextPage && (

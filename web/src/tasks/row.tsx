@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { memo, useState } from 'react';
+import { memo, useEffect, useState, type Dispatch, type SetStateAction } from 'react';
 import type { Task } from '../app/types.ts';
 import { Badge } from '../ui/badge.tsx';
 import { isComposing } from '../ui/composing.ts';
@@ -8,20 +8,34 @@ import { toast } from '../ui/toast.tsx';
 import { Ago } from '../ui/time.tsx';
 import { cx } from '../ui/class.ts';
 import { useUpdateTask } from './api.ts';
+import type { Held } from './groups.ts';
 import { isUnread, type Status } from './status.ts';
 import styles from './row.module.css';
 
 interface Props {
   task: Task;
   status: Status;
+  group: string;
   onDelete: (task: Task) => void;
+  onHold: Dispatch<SetStateAction<Held | null>>;
 }
 
-export const TaskRow = memo(function TaskRow({ task, status, onDelete }: Props) {
+export const TaskRow = memo(function TaskRow({ task, status, group, onDelete, onHold }: Props) {
   const [renaming, setRenaming] = useState(false);
+  const [choosing, setChoosing] = useState(false);
   const update = useUpdateTask();
   const unread = isUnread(task);
+  const inUse = renaming || choosing;
+  useEffect(() => {
+    if (!inUse) return;
+    onHold({ id: task.id, label: group });
+    return () => onHold((held) => (held?.id === task.id ? null : held));
+  }, [inUse, task.id, group, onHold]);
 
+  const beginRename = () => {
+    setChoosing(false); // the menu goes with its event
+    setRenaming(true);
+  };
   const rename = (title: string) => {
     setRenaming(false);
     const wanted = title.trim();
@@ -82,8 +96,9 @@ export const TaskRow = memo(function TaskRow({ task, status, onDelete }: Props) 
       <div className={styles.menu}>
         <Menu
           label={`Actions for ${task.title}`}
+          onToggle={setChoosing}
           items={[
-            { label: 'Rename', icon: 'edit', run: () => setRenaming(true) },
+            { label: 'Rename', icon: 'edit', run: beginRename },
             { label: task.archived ? 'Unarchive' : 'Archive', icon: 'archive', run: archive },
             { label: 'Delete', icon: 'trash', danger: true, run: () => onDelete(task) },
           ]}

@@ -16,10 +16,12 @@ export function Menu({
   label,
   items,
   icon = <Icon name="more" />,
+  onToggle,
 }: {
   label: string;
   items: MenuItem[];
   icon?: ReactNode;
+  onToggle?: (open: boolean) => void;
 }) {
   const id = useId();
   const ref = useRef<HTMLDivElement>(null);
@@ -55,6 +57,7 @@ export function Menu({
         className={styles.menu}
         onKeyDown={move}
         onToggle={(event) => {
+          onToggle?.(event.newState === 'open');
           if (event.newState !== 'open') return;
           place();
           ref.current?.querySelector('button')?.focus();
