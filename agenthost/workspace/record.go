@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -132,15 +131,12 @@ func (m *Manager) saveRecord(rec *record) error {
 	return writeFile(m.recordPath(rec.Key), append(content, '\n'))
 }
 
-// writeFile gives a file a content by internal/replacefile, unless it has it, and makes its directory.
+// writeFile is replacefile.Change for a file of the host, whose directory it makes.
 func writeFile(path string, content []byte) error {
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
-		return nil
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return replacefile.Write(path, content, 0o600)
+	return replacefile.Change(path, content, 0o600)
 }
 
 // readRecords returns all records, sorted by key. It logs and skips records that

@@ -28,7 +28,7 @@ var fileCalls = map[string][]string{
 		"Unlinkat", "Linkat", "Readlinkat", "Fchownat", "Fchmodat", "Mount", "MoveMount",
 	},
 	"owner":       {"Give", "Inherit", "MkdirAll", "OfPath"},
-	"replacefile": {"Write"},
+	"replacefile": {"Change", "Write"},
 }
 
 // rootMethods are those of *os.Root.

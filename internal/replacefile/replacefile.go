@@ -2,6 +2,7 @@
 package replacefile
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -35,6 +36,14 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 		return err
 	}
 	return syncFolder(dir)
+}
+
+// Change is Write, unless the file has the content.
+func Change(path string, data []byte, perm fs.FileMode) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	return Write(path, data, perm)
 }
 
 // syncFolder makes the names in a folder durable, where the system can do that: Windows and some network file systems

@@ -64,6 +64,22 @@ func TestAnOpenedFileKeepsItsContent(t *testing.T) {
 	}
 }
 
+func TestChangeLeavesAFileThatHasTheContent(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.json")
+	for content, same := range map[string]bool{"old": true, "new": false} {
+		must(t, replacefile.Write(path, []byte("old"), 0o600))
+		before, err := os.Stat(path)
+		must(t, err)
+		must(t, replacefile.Change(path, []byte(content), 0o600))
+		after, err := os.Stat(path)
+		must(t, err)
+		if got, err := os.ReadFile(path); os.SameFile(before, after) != same || string(got) != content {
+			t.Errorf("%q was written: %q, %v", content, got, err)
+		}
+	}
+}
+
 func TestAFailedWriteLeavesTheFolderAsItWas(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

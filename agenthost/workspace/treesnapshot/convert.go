@@ -13,6 +13,7 @@ import (
 
 	"bellhop/agenthost/workspace/treereader"
 	"bellhop/internal/owner"
+	"bellhop/internal/replacefile"
 )
 
 // conversions are the attributes that change content on its way into an object. Filters are programs, and never start.
@@ -139,7 +140,7 @@ func (s *Store) knownAttributes(ctx context.Context, id string) ([]byte, error) 
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return nil, err
 	}
-	return content, replaceFile(kept, content)
+	return content, replacefile.Change(kept, content, 0o600)
 }
 
 // converted returns the paths of told files that have attributes of conversions.

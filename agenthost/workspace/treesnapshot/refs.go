@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"bellhop/internal/replacefile"
 )
 
 // Bounds of a store. Snapshots beyond them, the older ones first, are forgotten with what only they have.
@@ -64,7 +66,7 @@ func (s *Store) writeRefs(snapshots []string, first string) error {
 	for i, id := range snapshots {
 		fmt.Fprintf(&out, "%s %s%04d\n", id, snapshotRef, i)
 	}
-	return replaceFile(s.refsPath(), []byte(out.String()))
+	return replacefile.Change(s.refsPath(), []byte(out.String()), 0o600)
 }
 
 // KeepFirst keeps a snapshot for as long as the store exists.
@@ -143,5 +145,5 @@ func (s *Store) number(file string) (n int64) {
 }
 
 func (s *Store) setNumber(file string, n int64) error {
-	return replaceFile(filepath.Join(s.dir, file), fmt.Append(nil, n))
+	return replacefile.Change(filepath.Join(s.dir, file), fmt.Append(nil, n), 0o600)
 }

@@ -65,7 +65,7 @@ func Open(dir, objects, base string, hashSize int, git Git) (*Store, error) {
 	if strings.ContainsAny(objects, "\n\"") {
 		return nil, fmt.Errorf("git cannot use the path %q", objects)
 	}
-	return s, replaceFile(filepath.Join(s.GitDir(), "objects", "info", "alternates"), []byte(objects+"\n"))
+	return s, replacefile.Change(filepath.Join(s.GitDir(), "objects", "info", "alternates"), []byte(objects+"\n"), 0o600)
 }
 
 // init makes an empty bare repository. HEAD, by which git knows a repository, comes last.
@@ -80,17 +80,9 @@ func (s *Store) init() error {
 		config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
 	}
 	return errors.Join(
-		replaceFile(filepath.Join(s.GitDir(), "config"), []byte(config)),
-		replaceFile(filepath.Join(s.GitDir(), "HEAD"), []byte("ref: refs/heads/none\n")),
+		replacefile.Change(filepath.Join(s.GitDir(), "config"), []byte(config), 0o600),
+		replacefile.Change(filepath.Join(s.GitDir(), "HEAD"), []byte("ref: refs/heads/none\n"), 0o600),
 	)
-}
-
-// replaceFile gives a file a content by internal/replacefile, unless it has it.
-func replaceFile(path string, content []byte) error {
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
-		return nil
-	}
-	return replacefile.Write(path, content, 0o600)
 }
 
 // HashSize returns the bytes of the ids of git's objects.
@@ -168,7 +160,7 @@ func (s *Store) Submodules(ctx context.Context, tree string) ([]string, error) {
 			lines = append(lines, files[i].Path)
 		}
 	}
-	return lines[1:], replaceFile(kept, []byte(strings.Join(lines, "\x00")+"\x00"))
+	return lines[1:], replacefile.Change(kept, []byte(strings.Join(lines, "\x00")+"\x00"), 0o600)
 }
 
 // save replaces what is known of the tree.
@@ -178,7 +170,7 @@ func (s *Store) save(files treereader.Files, tree string) error {
 	if err := treereader.WriteFiles(&out, files); err != nil {
 		return err
 	}
-	return replaceFile(s.filesPath(), out.Bytes())
+	return replacefile.Change(s.filesPath(), out.Bytes(), 0o600)
 }
 
 // entries returns files as the writer of objects takes them.
