@@ -31,7 +31,7 @@ func (e *effects) accept(ctx context.Context, d sequencer.Decision, events []inc
 		return err
 	}
 	for _, i := range d.Accepted {
-		if !slices.Contains(d.Moved, i) && !failpoint.MutatedOnce("row-lost", 40) {
+		if !slices.Contains(d.Moved, i) {
 			e.addEvent(&events[i], false)
 		}
 		if err := e.effect(ctx, &events[i]); err != nil {
@@ -164,9 +164,6 @@ func (e *effects) finish(ctx context.Context, in *incomingEvent) error {
 		return nil
 	}
 	end := protocol.LastTurn{FinishReason: in.event.FinishReason, Reason: in.event.Reason, Usage: in.event.TotalUsage}
-	if failpoint.Mutated("finish-says-stop") {
-		end.FinishReason = protocol.FinishStop
-	}
 	if failpoint.MutatedOnce("usage-lost", 5) {
 		end.Usage = nil
 	}

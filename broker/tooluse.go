@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"bellhop/internal/failpoint"
 	"bellhop/protocol"
 )
 
@@ -38,7 +37,7 @@ func (e *effects) toolCall(in *incomingEvent) error {
 }
 
 func (e *effects) toolResult(in *incomingEvent) error {
-	if e.settledAgain(in) || failpoint.MutatedOnce("tool-result-lost", 10) {
+	if e.settledAgain(in) {
 		return nil
 	}
 	return e.mergeTool(in, e.toolRow(in, PhaseCall), func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {

@@ -194,7 +194,7 @@ func forBasic(events []core.EventRecord) (_ []core.EventRecord, skip bool) {
 // SentOf describes a request with these events.
 func SentOf(order *Order, events []core.EventRecord) core.Sent {
 	sent := core.Sent{
-		Version: order.Version, Named: order.named() && !failpoint.Mutated("any-success-believed"), Basic: order.Basic,
+		Version: order.Version, Named: order.named(), Basic: order.Basic,
 		Cursors: make([]protocol.Cursor, len(events)), Last: events[len(events)-1],
 	}
 	for i := range events {
@@ -218,7 +218,7 @@ func (d *Sender) send(
 	switch {
 	case err != nil:
 		return unreachable(err)
-	case r.foreign && !failpoint.Mutated("any-success-believed"):
+	case r.foreign:
 		return core.DeliveryRefused{Sent: sent, Refusal: r.refusal()}
 	case r.status/100 == 2:
 		return core.DeliveryAccepted{Sent: sent, Cursor: r.form.Cursor, Object: r.object, Incarnation: r.form.Incarnation}

@@ -7,7 +7,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"bellhop/agenthost"
-	"bellhop/internal/failpoint"
 	"bellhop/internal/table"
 )
 
@@ -31,9 +30,6 @@ func (w *writer) applyWrite(in *agenthost.Write) error {
 		); err != nil {
 			return err
 		}
-	}
-	if len(in.Events) == 1 && failpoint.MutatedOnce("journal-row-lost", 40) {
-		return nil
 	}
 	if err := putAll(w, events.InsertOne(), events, in.Events); err != nil {
 		return err

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
-
-	"bellhop/internal/failpoint"
 )
 
 // Write gives a file a content, and makes the file if it is missing. A reader sees the old or the new content, also
@@ -23,11 +21,7 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 		return err
 	}
 	_, err = next.Write(data)
-	err = errors.Join(err, os.Chmod(next.Name(), perm))
-	if !failpoint.Mutated("file-not-synced") {
-		err = errors.Join(err, next.Sync())
-	}
-	err = errors.Join(err, next.Close())
+	err = errors.Join(err, os.Chmod(next.Name(), perm), next.Sync(), next.Close())
 	if err == nil {
 		err = os.Rename(next.Name(), path)
 	}
@@ -49,7 +43,7 @@ func Change(path string, data []byte, perm fs.FileMode) error {
 // syncFolder makes the names in a folder durable, where the system can do that: Windows and some network file systems
 // cannot.
 func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" || failpoint.Mutated("file-not-synced") {
+	if runtime.GOOS == "windows" {
 		return nil
 	}
 	folder, err := os.Open(dir)
